@@ -99,6 +99,8 @@
  *   {@linkcode ReplyPath}.
  * - Receive side scaling: {@linkcode WorkQueue}, {@linkcode RwqIndirectionTable}, {@linkcode RxHash}; the prediction of
  *   hashes: `@rdma/ibverbs/rss`.
+ * - Connections by IP address: `@rdma/ibverbs/cm`.
+ * - Reliable datagrams, and senders without a GRH, on Elastic Fabric Adapters: `@rdma/ibverbs/efa`.
  * - Messages without verbs: `@rdma/ibverbs/net`.
  * - The verbs with C's prototypes, without checks, and the types of handles: `@rdma/ibverbs/ffi`.
  *
@@ -224,7 +226,12 @@ export {
   NullMemoryRegion,
 } from "./types/memory/foreign_regions.ts";
 export { ImplicitMemoryRegion } from "./types/memory/implicit_memory_region.ts";
-export { MemoryRegion, MemorySlice, type Sge } from "./types/memory/memory_region.ts";
+export {
+  MemoryRegion,
+  MemorySlice,
+  type RemoteMemory,
+  type Sge,
+} from "./types/memory/memory_region.ts";
 export { MemoryRegionEx, type MrInitAttr } from "./types/memory/memory_region_ex.ts";
 export type { MemorySource } from "./types/memory/memory_source.ts";
 export { incRkey, MemoryWindow, MwType } from "./types/memory/memory_window.ts";
@@ -264,7 +271,7 @@ export {
   SelectivityLevel,
   SendOpsFlags,
 } from "./types/queue_pair/qp_enums.ts";
-export type { QpInitAttr } from "./types/queue_pair/qp_init_attr.ts";
+export type { QpInitAttr, QpInitAttributes } from "./types/queue_pair/qp_init_attr.ts";
 export { QueuePair } from "./types/queue_pair/queue_pair.ts";
 export { type QpInitAttrEx, QueuePairEx } from "./types/queue_pair/queue_pair_ex.ts";
 export { QueuePairStates } from "./types/queue_pair/queue_pair_states.ts";
@@ -291,6 +298,7 @@ export {
   type MwBindInfo,
   type RecvRequest,
   type RequestListInit,
+  type SendAttributes,
   SendFlags,
   type SendRequest,
   WrOpcode,

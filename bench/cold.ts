@@ -9,7 +9,7 @@ const DENO = ["run", "-A", "--no-check"];
 /** In which language a program starts; in Deno, with the package as it is published or with the sources. */
 export type Start = "c" | "deno" | "sources" | "python";
 
-/** The programs of the stage. "package" is the folder of the package, "importMap" has its bundle in place of mod.ts. */
+/** The programs of the stage. "package" is the folder of the package, "importMap" has its bundles in place of the sources. */
 export type Programs = Readonly<Record<string, string>>;
 
 /** From the start of a program that does what comes first, until its end. See c/cold.h. */
@@ -26,14 +26,19 @@ export async function firstWork(start: Start, what: string, programs: Programs):
   return await timeOf([...command, "cold", what], { LD_PRELOAD: provider });
 }
 
-export async function bundleOf(folder: string): Promise<string> {
+export async function bundleOf(folder: string, name: string = "."): Promise<string> {
   const { exports } = JSON.parse(await Deno.readTextFile(`${folder}/deno.json`));
-  return `${folder}/${exports["."]}`;
+  return `${folder}/${exports[name]}`;
 }
 
-/** Writes an import map by which programs of the project import the bundle in place of mod.ts. */
+const MAPPED = { ".": "mod.ts", "./net": "net/mod.ts", "./cm": "cm.ts" };
+
+/** Writes an import map by which programs of the project import the bundles in place of the sources. */
 export async function writeImportMap(path: string, folder: string): Promise<void> {
-  const imports = { [`file://${inProject("mod.ts")}`]: `file://${await bundleOf(folder)}` };
+  const imports: Record<string, string> = {};
+  for (const [name, source] of Object.entries(MAPPED)) {
+    imports[`file://${inProject(source)}`] = `file://${await bundleOf(folder, name)}`;
+  }
   await Deno.writeTextFile(path, JSON.stringify({ imports }));
 }
 

@@ -10,20 +10,28 @@ const contender = new URL("deno/contender.ts", import.meta.url).pathname;
  * The collections that a million operations of a round make: the difference between runs of 3 and of 1 million operations,
  * so that those of starting and of compiling are left out. `value` counts scavenges, `full` full collections.
  */
-export async function collections(provider: string, round: string): Promise<Sample> {
-  const few = await trace(provider, round, MILLION);
-  const many = await trace(provider, round, (1 + MORE) * MILLION);
+export async function collections(
+  programs: Readonly<Record<string, string>>,
+  round: string,
+): Promise<Sample> {
+  const few = await trace(programs, round, MILLION);
+  const many = await trace(programs, round, (1 + MORE) * MILLION);
   const difference = (kind: RegExp): number => {
     return Math.max(0, (count(many, kind) - count(few, kind)) / MORE);
   };
   return { value: difference(/: Scavenge /g), full: difference(/: Mark-Compact /g) };
 }
 
-async function trace(provider: string, round: string, operations: number): Promise<string> {
-  const args = ["run", "-A", "--no-check", "--v8-flags=--trace-gc", contender];
+async function trace(
+  programs: Readonly<Record<string, string>>,
+  round: string,
+  operations: number,
+): Promise<string> {
+  const map = `--import-map=${programs["importMap"]}`;
+  const args = ["run", "-A", "--no-check", "--v8-flags=--trace-gc", map, contender];
   const child = new Deno.Command(Deno.execPath(), {
     args,
-    env: { IBVERBS_LIBRARY: provider },
+    env: { IBVERBS_LIBRARY: programs["provider"]! },
     stdin: "piped",
     stdout: "piped",
   }).spawn();

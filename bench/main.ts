@@ -17,7 +17,7 @@ import type { StageOptions, StageOutput } from "./stage.ts";
 import { table } from "./table.ts";
 
 const HELP = `Compares the library with C and with pyverbs on the same work, in paired rounds.
-A complete run is recorded in bench/results.json and bench/*.svg, and shown in README.md.
+A complete run is recorded in bench/results.json and bench/*.svg, and shown in bench/RESULTS.md.
 
   deno task bench -- [OPTIONS]
 
@@ -26,7 +26,7 @@ A complete run is recorded in bench/results.json and bench/*.svg, and shown in R
   --row NAME     only one row, by its name in bench/rows/
   --rounds N     rounds of each row; fewer than 6 have no verdict
   --quick        6 short rounds; nothing is recorded
-  --report       measures nothing: writes what is recorded into README.md again
+  --report       measures nothing: writes what is recorded into bench/RESULTS.md again
   --list         the names of all rows
   --help         show this text
 `;
@@ -114,7 +114,10 @@ async function measure(
   const programs: Record<string, string> = await compile(
     stage === "rxe" ? { ...PROGRAMS, ...RXE_PROGRAMS } : PROGRAMS,
   );
-  if (stage === "cold") Object.assign(programs, await buildForCold());
+  Object.assign(programs, await builtPackage());
+  if (stage === "cold") {
+    await keepCompiled(await bundleOf(programs["package"]!), inProject("mod.ts"));
+  }
   const argument = JSON.stringify({ ...options, programs, output } satisfies StageOptions);
   const command = ["run", "-A", "--no-check", inProject("bench/stage.ts"), argument];
   const status = stage === "rxe"
@@ -124,12 +127,11 @@ async function measure(
   return JSON.parse(await Deno.readTextFile(output));
 }
 
-/** The package as it is published, and an import map by which cold starts use it. */
-async function buildForCold(): Promise<Record<string, string>> {
+/** The package as it is published, and an import map by which all rows use it. */
+async function builtPackage(): Promise<Record<string, string>> {
   const [folder, importMap] = [`${out}/bench-package`, `${out}/bench-import-map.json`];
   await buildPackage(folder);
   await writeImportMap(importMap, folder);
-  await keepCompiled(await bundleOf(folder), inProject("mod.ts"));
   return { package: folder, importMap };
 }
 

@@ -1,4 +1,4 @@
-/** Results as bars, for the README: time of one operation, on a logarithmic scale. */
+/** Results as bars: time of one operation, on a logarithmic scale. */
 
 import { type Result, valuesOf } from "./measurement.ts";
 import { ROWS } from "./rows/all.ts";
@@ -49,13 +49,22 @@ const STAGES = [
   ["cold", "From the start of the process"],
 ] as const;
 
-export function plot(results: readonly Result[]): string {
+/** The rows of the README: from one call to a whole program, where the library is near to C and where it is not. */
+export const SUMMARY: readonly string[] = [
+  ...["poll_empty", "post_send", "changed", "answer_32"],
+  ...["ud_round", "rc_write_lat", "make_ah"],
+  "first_answer",
+];
+
+/** Draws rows: all of them, or those with these names. */
+export function plot(results: readonly Result[], ids?: readonly string[]): string {
   const parts: string[] = [];
   let y = TOP;
   for (const [stage, title] of STAGES) {
     parts.push(text(title, 16, y + BAR, "title"));
     y += BAR + GROUP_GAP;
     for (const row of ROWS.filter((row) => row.stage === stage && row.unit === undefined)) {
+      if (ids?.includes(row.id) === false) continue;
       const result = results.find(({ id }) => id === row.id);
       const bars = CONTENDERS.filter((who) => row.entries.some((entry) => entry.who === who));
       if (result === undefined || bars.length === 0) continue;

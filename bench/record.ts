@@ -1,18 +1,19 @@
-/** The recorded run: what README.md shows is made from it. */
+/** The recorded run: what README.md and bench/RESULTS.md show is made from it. */
 
 import { inProject, project } from "../tools/host/paths.ts";
 import { commit, type Environment } from "./environment.ts";
 import type { Result } from "./measurement.ts";
 import { type Method, methodOf } from "./method.ts";
-import { plot } from "./plot.ts";
-import { writeReadme } from "./readme.ts";
+import { plot, SUMMARY } from "./plot.ts";
+import { writePage } from "./page.ts";
 import { CONFIDENCE } from "./statistics.ts";
 import type { Stage } from "./rows/types.ts";
 import type { StageOutput } from "./stage.ts";
 
 const RESULTS = inProject("bench/results.json");
 const PLOT = inProject("bench/results.svg");
-const README = inProject("README.md");
+const SUMMARY_PLOT = inProject("bench/summary.svg");
+const PAGE = inProject("bench/RESULTS.md");
 
 /** A complete run. */
 export interface Run {
@@ -46,10 +47,11 @@ export async function record(outputs: ReadonlyMap<Stage, StageOutput>): Promise<
   await report(run);
 }
 
-/** Draws the plots of a run, and writes its table into README.md. */
+/** Draws the plots of a run, and writes its tables into bench/RESULTS.md. */
 export async function report(run: Run): Promise<void> {
   await Deno.writeTextFile(PLOT, plot(run.results));
-  await writeReadme(README, run);
+  await Deno.writeTextFile(SUMMARY_PLOT, plot(run.results, SUMMARY));
+  await writePage(PAGE, run);
 }
 
 export async function recorded(): Promise<Run> {

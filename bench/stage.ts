@@ -41,7 +41,9 @@ function start({ stage, programs }: StageOptions, process: ProcessEntry["process
     const command = ["/usr/bin/python3", `${here}python/contender.py`];
     return new Contender("pyverbs", command, substitute("LD_PRELOAD"));
   }
-  const args = ["run", "-A", "--no-check", "--v8-flags=--expose-gc", `${here}deno/contender.ts`];
+  const flags = ["-A", "--no-check", "--v8-flags=--expose-gc"];
+  const map = `--import-map=${programs["importMap"]}`;
+  const args = ["run", ...flags, map, `${here}deno/contender.ts`];
   return new Contender("Deno", [Deno.execPath(), ...args], substitute("IBVERBS_LIBRARY"));
 }
 

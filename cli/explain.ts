@@ -2,6 +2,7 @@ import { Grh, VerbsError, WcFlags, WcOpcode, type WorkCompletion } from "../mod.
 import { openDevices, portsOf } from "./shell/ports.ts";
 import { choice, type Command, command, number, text, UsageError } from "./shell/command.ts";
 import { completionSection, readCompletion, WC_SIZE } from "./explain/completion_section.ts";
+import { explainCapture } from "./explain/capture_lines.ts";
 import { grhSection } from "./explain/grh_section.ts";
 import { readHex, readText } from "./explain/hex_input.ts";
 import { type Packet, readPacket } from "./explain/packet.ts";
@@ -14,10 +15,13 @@ import {
 } from "./explain/reply_section.ts";
 import { type Section, sectionLines, sectionValues } from "./explain/section.ts";
 
+/** Names of captures: no hexadecimal number has a dot. */
+const CAPTURE = /\.(pcap|pcapng|cap)$/i;
+
 export const explain: Command = command({
   name: "explain",
-  summary: "Explains a GRH, a work completion or a RoCE packet, and the reply path it leads to.",
-  operands: "[HEX...]",
+  summary: "Explains a GRH, a work completion, a RoCE packet and its reply path, or a capture.",
+  operands: "[HEX... | FILE.pcap]",
   details: `
 HEX is one of these, by its size and contents:
   GRH              40 bytes: the beginning of the buffer of a UD receive
@@ -26,6 +30,9 @@ HEX is one of these, by its size and contents:
 A work completion and its GRH can be given together, each in quotes. Blanks, colons, commas and 0x
 may be between the digits. The lines of tcpdump -xx and of xxd are understood; without HEX they are
 read from standard input.
+
+FILE.pcap or FILE.pcapng is a capture, of tcpdump or Wireshark; it needs --allow-read. Each packet is
+shown; --json prints a line for each.
 
 With --ib-dev the reply path is what ibv_init_ah_from_wc gives on that device. It is the address to
 make an address handle from.`,
@@ -39,6 +46,10 @@ make an address handle from.`,
     terminal,
     operands,
   ): Promise<number> {
+    if (operands.length === 1 && CAPTURE.test(operands[0]!)) {
+      explainCapture(operands[0]!, json, terminal);
+      return 0;
+    }
     const parts = (await textsOf(operands)).map((text) => readPart(readHex(text), as));
     const explained = explainParts(parts);
     using stack = new DisposableStack();

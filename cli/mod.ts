@@ -21,9 +21,12 @@
  * | `devices`  | lists the devices                                                |
  * | `devinfo`  | shows devices and their ports                                    |
  * | `gids`     | shows the GIDs of ports, and which one to send from              |
- * | `explain`  | explains a GRH, a work completion or a packet; needs no device   |
+ * | `explain`  | explains a GRH, a completion, a packet, a capture; no device     |
+ * | `doctor`   | examines this host: what is wrong, and what to do                |
  * | `watch`    | shows events and counters of ports                               |
  * | `pingpong` | exchanges messages with the ping-pong tools of rdma-core         |
+ * | `rping`    | lets a peer read and write memory by RDMA, by name               |
+ * | `udaddy`   | exchanges datagrams with a peer, by name                         |
  * | `perf`     | measures latency and bandwidth between two hosts                 |
  *
  * `--help` lists the commands. Each command has `--help` and `--json`. `pingpong` and `perf` also need `--allow-net`. The

@@ -9,12 +9,11 @@ import {
   text,
   UsageError,
 } from "./shell/command.ts";
-import { Channel, numberOf } from "./perf/channel.ts";
 import { latencyOf } from "./perf/histogram.ts";
 import { Meter } from "./perf/measure.ts";
 import { bandwidthOf, type Counted, type Result, resultLines } from "./perf/report.ts";
 import { svgOf } from "./perf/svg.ts";
-import { type Address, decodeAddress, encodeAddress } from "./peer/address.ts";
+import { addressIn, addressText, Channel, numberOf } from "./peer/channel.ts";
 import { Endpoint } from "./peer/endpoint.ts";
 import { MAX_SECONDS, mtuOption, type Options, optionsFor, readOptions } from "./peer/options.ts";
 import { acceptOne, connectTo } from "./peer/tcp.ts";
@@ -100,7 +99,7 @@ It needs --allow-net for the exchange of addresses, and --allow-write for --svg.
 async function serve(context: Context, options: Options): Promise<Result> {
   const { port, timeout } = options;
   using connection = await acceptOne(port);
-  const channel = new Channel(connection, timeout);
+  const channel = new Channel(connection, "perf", timeout);
   const hello = await channel.receive();
   const [settings, made] = await orTell(channel, () => {
     numberOf(hello, "perf", [VERSION, VERSION]);
@@ -108,8 +107,8 @@ async function serve(context: Context, options: Options): Promise<Result> {
     return [settings, makeEndpoint(context, options, settings)] as const;
   });
   using endpoint = made;
-  endpoint.connect([addressOf(hello)]);
-  await channel.send({ address: textOf(endpoint.addresses[0]!) });
+  endpoint.connect([addressIn(hello)]);
+  await channel.send({ address: addressText(endpoint.addresses[0]!) });
   const meter = new Meter(endpoint, RX_DEPTH, timeout);
   const latencies = await meter.pingPong(settings.iters, false);
   await channel.send({ ready: true });
@@ -126,9 +125,9 @@ async function measure(context: Context, options: Options, settings: Settings): 
   const { host, port, timeout } = options;
   using endpoint = makeEndpoint(context, options, settings);
   using connection = await connectTo(host!, port, AbortSignal.timeout(timeout * 1000));
-  const channel = new Channel(connection, timeout);
-  await channel.send({ perf: VERSION, ...settings, address: textOf(endpoint.addresses[0]!) });
-  endpoint.connect([addressOf(await channel.receive())]);
+  const channel = new Channel(connection, "perf", timeout);
+  await channel.send({ perf: VERSION, ...settings, address: addressText(endpoint.addresses[0]!) });
+  endpoint.connect([addressIn(await channel.receive())]);
   const meter = new Meter(endpoint, RX_DEPTH, timeout);
   const latencies = await meter.pingPong(settings.iters, true);
   await channel.receive();
@@ -174,14 +173,6 @@ function settingsOf(chosen: Readonly<Record<string, unknown>>): Settings {
     messages: read("messages"),
     mtu: read("mtu"),
   };
-}
-
-function textOf(address: Address): string {
-  return new TextDecoder().decode(encodeAddress(address));
-}
-
-function addressOf({ address }: Readonly<Record<string, unknown>>): Address {
-  return decodeAddress(new TextEncoder().encode(String(address)));
 }
 
 function resultOf(

@@ -3,11 +3,17 @@ import { libc } from "./libc.ts";
 import { systemError } from "./system_error.ts";
 
 // asm-generic, alike on both architectures: poll.h, errno.h
-const POLLIN = 0x1;
+export const POLLIN = 0x1;
 const EINTR = 4;
 
 /** The longest `poll`: a Worker can only be terminated between two of them. */
 const LONGEST_MS = 10_000;
+
+/** The milliseconds that one `poll` may take of a wait until then. */
+export function pollTimeout(until: number): number {
+  if (until === Infinity) return LONGEST_MS;
+  return Math.max(0, Math.min(Math.ceil(until - performance.now()), LONGEST_MS));
+}
 
 /**
  * Waits on this thread until a descriptor is readable, or has an error or hangup. Nothing else runs on the thread
@@ -20,9 +26,8 @@ const LONGEST_MS = 10_000;
 export function blockUntilReadable(fd: number, until: number): boolean {
   // `struct pollfd { int fd; short events; short revents; }`
   const descriptors = Int32Array.of(fd, POLLIN);
-  for (let left = Infinity; left > 0;) {
-    left = until - performance.now();
-    const ms = Math.max(0, Math.min(Math.ceil(left), LONGEST_MS));
+  for (let ms = 1; ms > 0;) {
+    ms = pollTimeout(until);
     const ready = libc().poll_here(descriptors, 1n, ms);
     if (ready > 0) return true;
     const errno = ready < 0 ? mappedErrno()[0]! : EINTR;

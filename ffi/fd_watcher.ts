@@ -19,6 +19,9 @@ const EFD_NONBLOCK = O_NONBLOCK;
  */
 const POLL_TIMEOUT_MS = 10_000;
 
+/** A `poll` on another thread keeps the process alive. Waits that must not do so are looked at this often. */
+const GLANCE_MS = 10;
+
 /** A wait for a descriptor. */
 export interface FdWait {
   /**
@@ -31,10 +34,13 @@ export interface FdWait {
    * close it. Cancelling again, or after `ready`, does nothing.
    */
   cancel(): Promise<void>;
+  /** Says whether the process stays alive for this wait. */
+  hold(isHeld: boolean): void;
 }
 
 interface Wait extends PromiseWithResolvers<void> {
   readonly fd: number;
+  isHeld: boolean;
 }
 
 /** `poll(2)` on another thread. */
@@ -48,6 +54,7 @@ export class FdWatcher {
   #round: Promise<void> | undefined;
   #looping = false;
   #woken = false;
+  #endGlance: () => void = () => {};
   /** Whether {@linkcode FdWatcher.#eventFd} stays open while nobody waits. */
   readonly #keepsEventFd: boolean;
   /** Wakes the `poll` that is running. It is opened by the first wait. */
@@ -65,7 +72,7 @@ export class FdWatcher {
   }
 
   /** {@linkcode waitReadable} */
-  wait(fd: number): FdWait {
+  wait(fd: number, isHeld: boolean = true): FdWait {
     if (this.#eventFd < 0) {
       this.#eventFd = checked(
         "watch descriptor",
@@ -73,11 +80,19 @@ export class FdWatcher {
         libc().eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
       );
     }
-    const wait: Wait = { fd, ...Promise.withResolvers<void>() };
+    const wait: Wait = { fd, isHeld, ...Promise.withResolvers<void>() };
     this.#waits.add(wait);
     if (this.#looping) this.#wake();
     else this.#loop();
-    return { ready: wait.promise, cancel: () => this.#cancel(wait) };
+    return {
+      ready: wait.promise,
+      cancel: () => this.#cancel(wait),
+      hold: (isHeld) => {
+        if (wait.isHeld === isHeld) return;
+        wait.isHeld = isHeld;
+        this.#wake();
+      },
+    };
   }
 
   async #cancel(wait: Wait): Promise<void> {
@@ -92,6 +107,7 @@ export class FdWatcher {
   #wake(): void {
     if (this.#round === undefined || this.#woken) return;
     this.#woken = true;
+    this.#endGlance();
     libc().write(this.#eventFd, BigUint64Array.of(1n), 8n);
   }
 
@@ -119,7 +135,10 @@ export class FdWatcher {
     // `struct pollfd { int fd; short events; short revents; }` of each descriptor.
     const fds = Int32Array.from(descriptors.flatMap((fd) => [fd, POLLIN]));
     const count = BigInt(fds.length / 2);
-    let ready = await this.#poll(fds, count, POLL_TIMEOUT_MS);
+    const isHeld = polled.some(({ isHeld }) => isHeld);
+    let ready = isHeld
+      ? await this.#poll(fds, count, POLL_TIMEOUT_MS)
+      : await this.#glance(fds, count);
     // errno of the other thread is out of reach: a call on this thread fails as well, or tells what is ready.
     if (ready < 0) ready = libc().poll_here(fds, count, 0);
     const errno = ready < 0 ? mappedErrno()[0]! : 0;
@@ -136,18 +155,28 @@ export class FdWatcher {
       else wait.reject(error);
     }
   }
+
+  async #glance(fds: Int32Array<ArrayBuffer>, count: bigint): Promise<number> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, GLANCE_MS);
+    Deno.unrefTimer(timer);
+    this.#endGlance = resolve;
+    await promise;
+    clearTimeout(timer);
+    return libc().poll_here(fds, count, 0);
+  }
 }
 
 const watcher = new FdWatcher((...args) => libc().poll(...args), !inWorker());
 
 /**
- * Waits until a descriptor is readable. The process stays alive during the wait. The descriptor must stay open until the
+ * Waits until a descriptor is readable. The process stays alive during the wait if it is held. The descriptor must stay open until the
  * wait ends. If a Worker is terminated during a wait, its thread ends within 10 seconds.
  *
  * @throws {SystemError} If the process has no descriptor left for the watcher itself (`EMFILE`).
  */
-export function waitReadable(fd: number): FdWait {
-  return watcher.wait(fd);
+export function waitReadable(fd: number, isHeld: boolean = true): FdWait {
+  return watcher.wait(fd, isHeld);
 }
 
 /**

@@ -155,3 +155,15 @@ export type RdmaEventChannel = Handle<"rdma_event_channel">;
  * @category Native handles
  */
 export type IbvBuf = Handle<"ibv_buf">;
+/**
+ * What an Elastic Fabric Adapter adds to an `ibv_cq_ex`: `struct efadv_cq *`.
+ *
+ * @category Native handles
+ */
+export type EfadvCq = Handle<"efadv_cq">;
+/**
+ * What an Elastic Fabric Adapter adds to an `ibv_qp_ex`: `struct efadv_qp *`.
+ *
+ * @category Native handles
+ */
+export type EfadvQp = Handle<"efadv_qp">;

@@ -45,6 +45,7 @@
 export { errno, errnoDescription, errnoName } from "./errno.ts";
 export type * from "./handles.ts";
 export {
+  type CEnum,
   type Constants,
   constants,
   type Enums,
@@ -90,6 +91,8 @@ export {
 } from "./struct.ts";
 export { rdmacm } from "./rdmacm.ts";
 export type { Rdmacm } from "./rdmacm/functions.ts";
+export { efa } from "./efa.ts";
+export type { Efa } from "./efa/functions.ts";
 export { SystemError } from "./system_error.ts";
 export type { Verbs } from "./verbs.ts";
 export type { AhVerbs } from "./verbs/ah.ts";

@@ -18,7 +18,8 @@ export interface AbortOptions {
  *
  * @throws {TypeError} If the options are not an object, or the signal is not an AbortSignal.
  */
-export function signalOf(options: AbortOptions = {}): AbortSignal | undefined {
+export function signalOf(options: AbortOptions | undefined): AbortSignal | undefined {
+  if (options === undefined) return undefined;
   return checkSignal(snapshot(options, "options", ["signal"]).signal);
 }
 

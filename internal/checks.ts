@@ -173,7 +173,9 @@ export function listOf<T>(value: readonly T[], what: string): T[] {
     );
   }
   // A subclass of Array can replace what slice() and iterators give.
-  return Array.from({ length }, (_, i) => value[i]!);
+  const copy: T[] = [];
+  for (let i = 0; i < length; i++) copy.push(value[i]!);
+  return copy;
 }
 
 /** The error of an attribute that does not exist. It names the one that is written alike, as those of C are. */

@@ -30,5 +30,5 @@ export function checkTimeout(timeout: number = Infinity): number {
 
 /** The end of a wait that begins now, in the time of `performance.now()`. */
 export function endOf(timeout: number): number {
-  return performance.now() + timeout;
+  return timeout === Infinity ? timeout : performance.now() + timeout;
 }

@@ -1,6 +1,12 @@
 /** Those who wait for something, the longest wait first. A wait ends early if its signal aborts. */
 export class Waiters<W extends object, T> {
   readonly #waiting: Map<W, PromiseWithResolvers<T>> = new Map();
+  readonly #onAbort: () => void;
+
+  /** `onAbort` is called when a wait has ended early. */
+  constructor(onAbort: () => void = () => {}) {
+    this.#onAbort = onAbort;
+  }
 
   get size(): number {
     return this.#waiting.size;
@@ -18,10 +24,14 @@ export class Waiters<W extends object, T> {
   wait(waiter: W, signal: AbortSignal | undefined): Promise<T> {
     if (signal?.aborted) return Promise.reject(signal.reason);
     const waiting = Promise.withResolvers<T>();
+    const abort = (): void => {
+      this.reject(waiter, signal!.reason);
+      this.#onAbort();
+    };
+    // What only looks like a signal throws here: then nobody waits.
+    signal?.addEventListener("abort", abort);
     this.#waiting.set(waiter, waiting);
     if (signal === undefined) return waiting.promise;
-    const abort = (): void => this.reject(waiter, signal.reason);
-    signal.addEventListener("abort", abort);
     return waiting.promise.finally(() => signal.removeEventListener("abort", abort));
   }
 

@@ -1,6 +1,6 @@
 /**
  * Datagrams and connections over RDMA, without verbs. The module is written on `@rdma/ibverbs`. It needs `--allow-ffi`.
- * The exchange of addresses over TCP needs `--allow-net` as well.
+ * Connections by name need librdmacm; the exchange of addresses over TCP needs `--allow-net`.
  *
  * **Datagrams.** {@linkcode listenUd} opens a socket for datagrams, in the shape of `Deno.DatagramConn`. A datagram is
  * one packet. It can be lost. The address of a socket is plain data: give it to the peer by any means, for instance as
@@ -24,7 +24,9 @@
  * ```
  *
  * **Connections.** {@linkcode listenRc} and {@linkcode connectRc} make reliable connections. Messages arrive in order,
- * each once. The ends exchange their addresses over TCP; the messages go over RDMA.
+ * each once. With `port` the RDMA communication manager finds the peer by its name or IP address. With `tcpPort` the ends
+ * exchange their addresses over TCP: that works without librdmacm, and within one host by 127.0.0.1. The messages go over
+ * RDMA.
  *
  * ```ts
  * import { connectRc, listenRc } from "@rdma/ibverbs/net";
@@ -43,6 +45,20 @@
  * hello
  * ```
  *
+ * By name it is:
+ *
+ * ```ts
+ * import { connectRc, listenRc, type RcConn, type RcListener } from "@rdma/ibverbs/net";
+ *
+ * async function listen(): Promise<RcListener> {
+ *   return await listenRc({ port: 7471 });
+ * }
+ *
+ * async function connect(): Promise<RcConn> {
+ *   return await connectRc({ hostname: "server", port: 7471 });
+ * }
+ * ```
+ *
  * **Objects.** `listenUd()` gives a {@linkcode UdConn}. `listenRc()` gives an {@linkcode RcListener}, whose `accept()`
  * gives an {@linkcode RcConn} for each peer; `connectRc()` gives one, too. The connections of a listener share the
  * device; the others open it themselves. Close them with `using`, `await using` or `close()`.
@@ -55,7 +71,7 @@
  *   {@linkcode RcConn.prototype.fetchAdd | RcConn.fetchAdd} use it.
  * - Streams: {@linkcode RcConn.prototype.readable | RcConn.readable},
  *   {@linkcode RcConn.prototype.writable | RcConn.writable}.
- * - Addresses by other means than TCP: the option `exchange` of {@linkcode connectRc}.
+ * - Addresses by other means: the option `exchange` of {@linkcode connectRc}.
  *
  * @module
  */
@@ -71,7 +87,8 @@ export {
 export type { RcAddress } from "./rc/rc_address.ts";
 export { RcConn } from "./rc/rc_conn.ts";
 export type { RcOptions } from "./rc/rc_options.ts";
-export { ExposedMemory, type RemoteMemory } from "./rc/remote_memory.ts";
+export { ExposedMemory } from "./rc/remote_memory.ts";
+export type { RemoteMemory } from "../mod.ts";
 export type { UdAddress } from "./ud/ud_address.ts";
 export { listenUd, UdConn, type UdStats } from "./ud/ud_conn.ts";
 export type { UdOptions } from "./ud/ud_options.ts";

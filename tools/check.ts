@@ -10,6 +10,7 @@ import { capture, lastLines } from "../rxe/host/shell.ts";
 import { checkHouse, type Findings } from "./house/check.ts";
 import { figures, judge } from "./house/figures.ts";
 import { tool } from "./host/tool.ts";
+import { ensureForLibraryTests } from "./tests/of_library.ts";
 
 const HELP = `Checks the whole project, and changes nothing.
 
@@ -36,6 +37,8 @@ interface Result {
 }
 
 await tool(HELP, {}, async () => {
+  // Two of the checks compile C: both would install what it needs, at once.
+  await ensureForLibraryTests();
   const std = await stdArguments();
   const program = (file: string, ...args: string[]): Promise<Result> =>
     deno("run", "--allow-all", "--no-check", ...std, `${project}/tools/${file}`, ...args);

@@ -8,11 +8,13 @@ import { positive, text } from "../internal/command_line.ts";
 import { ensurePackages } from "../rxe/host/packages.ts";
 import { say, SetupError } from "../rxe/host/report.ts";
 import { capture, exists } from "../rxe/host/shell.ts";
+import { FRAMES, pcap } from "../tests/pure/cli/captures.ts";
 import type { Outcome } from "../tests/hosts/expected.ts";
 import { inProjectOptions } from "./guest/run.ts";
 import { stdArguments } from "./host/jsr.ts";
 import { inProject, out } from "./host/paths.ts";
 import { faultOf } from "./hosts/judge.ts";
+import { compareExplained } from "./hosts/explained.ts";
 import { decode, type Packet, TSHARK } from "./hosts/packets.ts";
 import { complaints } from "./tests/kernel_log.ts";
 import { tool } from "./host/tool.ts";
@@ -36,6 +38,8 @@ const SECONDS_PER_MESSAGE = 1;
 const folder = `${out}/hosts`;
 const reportFile = `${folder}/report.jsonl`;
 const captureFile = `${folder}/packets.pcap`;
+const rareFile = `${folder}/rare.pcap`;
+const DIFFERENCES_SHOWN = 20;
 
 /** The second host ends in the last case, and with it its command. */
 const STOPPED = 137;
@@ -55,6 +59,7 @@ await tool(HELP, { filter: text, messages: positive }, async (options) => {
   const missing = cases - outcomes.length;
   if (missing > 0) problems.push(`${missing} of ${cases} cases did not end`);
   if (cases === 0) problems.push("no case was executed");
+  problems.push(...await judgeExplain());
   for (const problem of problems) say(`error: ${problem}`);
   const arrived = outcomes.reduce((sum, outcome) => sum + outcome.messages, 0);
   const seconds = Math.round((performance.now() - start) / 1000);
@@ -65,6 +70,19 @@ await tool(HELP, { filter: text, messages: positive }, async (options) => {
   );
   return failures === 0 ? 0 : 1;
 });
+
+/** How `cli explain` differs from tshark: in the packets of the hosts, and in frames of rarer headers. */
+async function judgeExplain(): Promise<string[]> {
+  await Deno.writeFile(rareFile, pcap(FRAMES));
+  const problems: string[] = [];
+  for (const file of [captureFile, rareFile].filter(exists)) {
+    const { frames, differences } = await compareExplained(file);
+    if (frames === 0) problems.push(`${file} has no frames`);
+    console.log(`explain shows ${frames} frames of ${file}, ${differences.length} fields differ`);
+    problems.push(...differences.slice(0, DIFFERENCES_SHOWN));
+  }
+  return problems;
+}
 
 /** Runs the program on both hosts. The result is what went wrong beside the cases. */
 async function runGuests(messages: number, filter: string): Promise<string[]> {

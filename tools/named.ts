@@ -9,11 +9,14 @@ type Tool = readonly [file: string, what: string];
 const TASKS: Readonly<Record<string, Readonly<Record<string, Tool>>>> = {
   long: {
     aarch64: ["aarch64.ts", "pure and library tests on aarch64, emulated by qemu"],
+    connections: ["connections.ts", "many connections by name: nothing of them stays"],
     coverage: ["coverage/lines.ts", "which lines of the library the tests run"],
+    efa: ["efa.ts", "rdma-core's own tests of EFA, on the adapters of the stub HCA"],
     fuzz: ["fuzz.ts", "generated input for the library, net and the examples"],
     hosts: ["hosts.ts", "two guests that share a network; tshark decodes their packets"],
     misuse: ["misuse.ts", "wrong calls of everything public: no crash, no leak, a useful message"],
     mutants: ["mutants.ts", "the tests: how many small defects in the source they notice"],
+    siw: ["siw.ts", "connections over iWARP, in a guest that has a soft-iWARP device"],
     soak: ["soak.ts", "messages for a long time: memory, descriptors and objects do not grow"],
     systems: [
       "systems.ts",
@@ -42,7 +45,7 @@ if (tool === undefined) {
 }
 
 function showNames(): number {
-  const lines = Object.entries(tools).map(([name, [, what]]) => `  ${name.padEnd(10)}${what}`);
+  const lines = Object.entries(tools).map(([name, [, what]]) => `  ${name.padEnd(12)}${what}`);
   console.log(`${denoCommand()} task ${task} NAME [--help] [OPTIONS]\n\n${lines.join("\n")}`);
   if (name === undefined || name === "--help" || name === "-h") return 0;
   throw new SetupError(`"${name}" is none of these`);

@@ -36,6 +36,7 @@ const ALL_NEEDS: Need[] = [
   ...NEEDS,
   { package: "make", file: "/usr/bin/make", reason: "the tests run a Makefile" },
   { package: "ibverbs-utils", file: "/usr/bin/ibv_ud_pingpong", reason: "the tests talk to it" },
+  { package: "rdmacm-utils", file: "/usr/bin/rping", reason: "the tests talk to its programs" },
   {
     package: "python3-pyverbs",
     file: "/usr/lib/python3/dist-packages/pyverbs/__init__.py",

@@ -79,7 +79,7 @@ static struct answering *answering(struct device *d, int peers, enum traffic tra
 }
 
 // With a hash table of handles, and a look at the device's events after each poll: an address must not outlive the device's.
-static double answer_cached(struct device *d, long count, int peers, int size, enum traffic traffic)
+static double answer_cached(struct device *d, long count, int peers, int size, enum traffic traffic, int reads_events)
 {
   struct answering *a = answering(d, peers, traffic);
   struct datagrams *g = datagrams(d);
@@ -101,7 +101,8 @@ static double answer_cached(struct device *d, long count, int peers, int size, e
     int n = ibv_poll_cq(a->receives, size, a->wc);
 
     need(n > 0, "poll");
-    need(read(d->context->async_fd, &event, sizeof event) < 0, "go on after an event");
+    // as ReplyPath does, which a program that never looks for events of the device need not
+    need(!reads_events || read(d->context->async_fd, &event, sizeof event) < 0, "go on after an event");
     for (int i = 0; i < n; i++) {
       union address address;
 
@@ -121,17 +122,27 @@ static double answer_cached(struct device *d, long count, int peers, int size, e
 
 static double answer(struct device *d, long count, long peers)
 {
-  return answer_cached(d, count, peers, LIST, UNIFORM);
+  return answer_cached(d, count, peers, LIST, UNIFORM, 1);
 }
 
 static double answer_zipf(struct device *d, long count, long peers)
 {
-  return answer_cached(d, count, peers, LIST, ZIPF);
+  return answer_cached(d, count, peers, LIST, ZIPF, 1);
 }
 
 static double answer_one(struct device *d, long count, long peers)
 {
-  return answer_cached(d, count, peers, 1, UNIFORM);
+  return answer_cached(d, count, peers, 1, UNIFORM, 1);
+}
+
+static double answer_no_events(struct device *d, long count, long peers)
+{
+  return answer_cached(d, count, peers, LIST, UNIFORM, 0);
+}
+
+static double answer_one_no_events(struct device *d, long count, long peers)
+{
+  return answer_cached(d, count, peers, 1, UNIFORM, 0);
 }
 
 // A handle for each answer, made and destroyed, as ibv_ud_pingpong-like programs do.

@@ -17,6 +17,7 @@ static char more[128];
 #include "extended.h"
 #include "answers.h"
 #include "iteration.h"
+#include "wake_up.h"
 #include "cold.h"
 
 static const struct {
@@ -37,8 +38,11 @@ static const struct {
   { "answer", answer },
   { "answer_zipf", answer_zipf },
   { "answer_one", answer_one },
+  { "answer_no_events", answer_no_events },
+  { "answer_one_no_events", answer_one_no_events },
   { "answer_uncached", answer_uncached },
   { "iteration", iteration },
+  { "wake_up", wake_up },
   { "attributes_first", attributes_first },
   { "attributes_last", attributes_last },
   { "reply_unknown", reply_unknown },

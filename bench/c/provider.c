@@ -6,6 +6,8 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,12 +34,6 @@ int noop_0(void)
   return 0;
 }
 
-int noop_2(void *a, int b)
-{
-  (void)a, (void)b;
-  return 0;
-}
-
 int noop_3(void *a, int b, void *c)
 {
   (void)a, (void)b, (void)c;
@@ -55,7 +51,72 @@ struct full_cq {
   int count;
   // The queue pairs made with this queue have successive numbers. Completions belong to them in turn.
   uint32_t first_qp, qps, turn;
+  // When the next completion was made, of a queue that makes one by the clock; 0 if there is none.
+  uint64_t made;
+  sem_t armed;
 };
+
+struct full_channel {
+  struct ibv_comp_channel channel;
+  int write_fd;
+};
+
+static uint64_t read_clock(clockid_t clock)
+{
+  struct timespec t;
+
+  clock_gettime(clock, &t);
+  return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
+
+// The clock that completions are stamped with.
+uint64_t noop_now(void)
+{
+  return read_clock(CLOCK_MONOTONIC);
+}
+
+static uint64_t ticking;
+
+// Processor time of the process but for the thread that makes completions.
+uint64_t noop_spent(void)
+{
+  return read_clock(CLOCK_PROCESS_CPUTIME_ID) - __atomic_load_n(&ticking, __ATOMIC_ACQUIRE);
+}
+
+// Makes a completion and its event, a moment after each time the queue was armed.
+static void *tick(void *arg)
+{
+  struct full_cq *full = arg;
+  struct full_channel *channel = (struct full_channel *)full->cq.channel;
+
+  for (;;) {
+    sem_wait(&full->armed);
+    usleep(TICK_MICROSECONDS);
+    __atomic_store_n(&ticking, read_clock(CLOCK_THREAD_CPUTIME_ID), __ATOMIC_RELEASE);
+    __atomic_store_n(&full->made, noop_now(), __ATOMIC_RELEASE);
+    if (write(channel->write_fd, &full, sizeof full) != sizeof full)
+      return NULL;
+  }
+}
+
+static void start_ticking(struct full_cq *full)
+{
+  pthread_t thread;
+
+  sem_init(&full->armed, 0, 0);
+  if (!pthread_create(&thread, NULL, tick, full))
+    pthread_detach(thread);
+}
+
+static int poll_ticks(struct full_cq *full, struct ibv_wc *wc)
+{
+  uint64_t made = __atomic_exchange_n(&full->made, 0, __ATOMIC_ACQUIRE);
+
+  if (made == 0)
+    return 0;
+  *wc = (struct ibv_wc){ .wr_id = made, .status = IBV_WC_SUCCESS, .opcode = IBV_WC_RECV };
+  return 1;
+}
 
 static void fill(struct full_cq *full, struct ibv_wc *wc, int count)
 {
@@ -92,6 +153,8 @@ static int poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc)
 
   if (full->vector == QUEUE_EMPTY)
     return 0;
+  if (full->vector == QUEUE_TICKS)
+    return poll_ticks(full, wc);
   if (!is_filled(full, wc, num_entries))
     fill(full, wc, num_entries);
   if (full->qps <= 1)
@@ -156,7 +219,11 @@ static uint8_t read_byte(struct ibv_cq_ex *cq)
 
 static int req_notify_cq(struct ibv_cq *cq, int solicited_only)
 {
-  (void)cq, (void)solicited_only;
+  struct full_cq *full = (struct full_cq *)cq;
+
+  (void)solicited_only;
+  if (full->vector == QUEUE_TICKS)
+    sem_post(&full->armed);
   return 0;
 }
 
@@ -379,24 +446,33 @@ int ibv_dereg_mr(struct ibv_mr *mr)
 
 struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context)
 {
-  struct ibv_comp_channel *channel = calloc(1, sizeof *channel);
+  struct full_channel *full = calloc(1, sizeof *full);
+  int ends[2];
 
-  channel->context = context;
-  channel->fd = eventfd(0, EFD_CLOEXEC);
-  return channel;
+  if (pipe2(ends, O_CLOEXEC))
+    return NULL;
+  full->channel.context = context;
+  full->channel.fd = ends[0];
+  full->write_fd = ends[1];
+  return &full->channel;
 }
 
 int ibv_destroy_comp_channel(struct ibv_comp_channel *channel)
 {
+  struct full_channel *full = (struct full_channel *)channel;
+
   close(channel->fd);
-  free(channel);
+  close(full->write_fd);
+  free(full);
   return 0;
 }
 
 int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void **cq_context)
 {
-  (void)channel, (void)cq, (void)cq_context;
-  return -1;
+  if (read(channel->fd, cq, sizeof *cq) != sizeof *cq)
+    return -1;
+  *cq_context = (*cq)->cq_context;
+  return 0;
 }
 
 void ibv_ack_cq_events(struct ibv_cq *cq, unsigned int count)
@@ -413,6 +489,8 @@ static void init_cq(struct full_cq *full, struct ibv_context *context, int cqe, 
   full->cq.cqe = cqe;
   full->vector = comp_vector;
   full->first_qp = next_qp;
+  if (full->vector == QUEUE_TICKS)
+    start_ticking(full);
 }
 
 struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_context, struct ibv_comp_channel *channel,

@@ -6,5 +6,10 @@ enum vector {
   QUEUE_EMPTY,
   // As many completions of received datagrams as fit.
   QUEUE_RECEIVES,
+  // One completion, which comes with its event a moment after the queue was armed. Its wr_id is the time of both.
+  QUEUE_TICKS,
   QUEUE_VECTORS,
 };
+
+// Long enough to fall asleep in between, and short beside all else.
+enum { TICK_MICROSECONDS = 500 };

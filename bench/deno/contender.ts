@@ -9,6 +9,7 @@ import * as polling from "./polling.ts";
 import * as posting from "./posting.ts";
 import { linesOf } from "../process.ts";
 import { predict } from "./prediction.ts";
+import { wakeUp, wakeUpSync } from "./waking.ts";
 import { attributes, replyToUnknown } from "./replies.ts";
 
 type Outcome = number | Readonly<Record<string, number>>;
@@ -41,6 +42,8 @@ const ROUNDS: Readonly<Record<string, Round>> = {
   answer_one: (context, plan, peers) =>
     answer(context, plan, 1, uniform(peers), atLeastList(peers)),
   iteration,
+  wake_up: wakeUp,
+  wake_up_sync: wakeUpSync,
   heap: posting.growth,
   prediction: predict,
   attributes_first: (context, plan) => attributes(context, plan, 0),

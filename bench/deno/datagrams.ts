@@ -25,6 +25,8 @@ const SLOTS = 256;
 export const EMPTY = 1;
 /** That of queues with as many completions of received datagrams as fit. */
 export const RECEIVES = 2;
+/** That of a queue with one completion a moment after it was armed. */
+export const TICKS = 3;
 
 /** What the rounds share. */
 export interface Datagrams {

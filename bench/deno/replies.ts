@@ -2,17 +2,18 @@
 
 import {
   AccessFlags,
+  AddressHandle,
+  CompletionQueue,
   type Context,
   type Gid,
   Grh,
   MemoryRegion,
   ProtectionDomain,
   ReplyPath,
-  WcFlags,
   WorkCompletions,
 } from "../../mod.ts";
 import { structs } from "../../ffi/layout.ts";
-import { batchCore } from "../../types/completion/work_completions.ts";
+import { createQp, drain, QKEY, SLOT } from "../guest/deno/queues.ts";
 import { Clock, type Plan } from "./clock.ts";
 
 const PORT = 1;
@@ -61,13 +62,20 @@ export function grhs(
   return mr;
 }
 
-/** Completions as a poll brings them. */
-function polled(): WorkCompletions {
-  const batch = new WorkCompletions(LIST);
-  const { size, fields } = structs.ibv_wc;
-  for (let i = 0; i < LIST; i++) {
-    batchCore(batch).view.setUint32(i * size + fields.wc_flags.offset, WcFlags.GRH, true);
-  }
+/** The completion of a datagram that the device has sent to itself. */
+function received(context: Context): WorkCompletions {
+  const pd = new ProtectionDomain(context);
+  const [sendCq, recvCq] = [1, 1].map((cqe) =>
+    new CompletionQueue(context, { cqe, channel: null })
+  );
+  const qp = createQp(pd, sendCq!, recvCq!);
+  const mr = new MemoryRegion(pd, SLOT, AccessFlags.LOCAL_WRITE);
+  qp.postRecv({ sge: mr.slice(0, SLOT) });
+  const grh = { dgid: context.queryGid(PORT, 0), sgidIndex: 0, hopLimit: 64 };
+  const ah = new AddressHandle(pd, { portNum: PORT, grh });
+  qp.postSend({ sge: mr.slice(0, SIZE), ah, remoteQpn: qp.qpNum, remoteQkey: QKEY });
+  const batch = new WorkCompletions(1);
+  if (drain(recvCq!, batch, 1) < 1) throw new Error("Cannot measure: the datagram is lost");
   return batch;
 }
 
@@ -85,15 +93,14 @@ function pathFor(context: Context, maxPeers: number): ReplyPath {
 export function attributes(context: Context, plan: Plan, index: number): number {
   const path = pathFor(context, 1);
   path.refresh();
-  const batch = polled();
+  const batch = received(context);
   const memory = headers(context, index, 1);
   const attr = new DataView(new ArrayBuffer(structs.ibv_ah_attr.size));
   const clock = new Clock(plan);
   while (clock.part()) {
     for (let i = 0; i < plan.count; i++) {
-      const at = i % LIST;
-      if (at === 0) path.refresh();
-      if (path.writeAttr(attr, 0, batch, at, memory, 0) !== 0) throw new Error("no address");
+      if (i % LIST === 0) path.refresh();
+      if (path.writeAttr(attr, 0, batch, 0, memory, 0) !== 0) throw new Error("no address");
     }
   }
   return clock.middle;
@@ -109,14 +116,13 @@ let next = 0;
 /** The handle, for peers that are not known. */
 export function replyToUnknown(context: Context, plan: Plan): number {
   const path = pathFor(context, KEPT);
-  const batch = polled();
+  const batch = received(context);
   const memory = headers(context, 0, PEERS);
   const clock = new Clock(plan);
   while (clock.part()) {
     for (let i = 0; i < plan.count; i++) {
-      const at = i % LIST;
-      if (at === 0) path.refresh();
-      path.toAt(batch, at, memory, next % PEERS * Grh.SIZE);
+      if (i % LIST === 0) path.refresh();
+      path.toAt(batch, 0, memory, next % PEERS * Grh.SIZE);
       next++;
     }
   }

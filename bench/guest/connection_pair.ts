@@ -3,23 +3,18 @@
 import { pinned, type Test } from "./perftest.ts";
 import { Contender } from "../process.ts";
 
-const here = new URL(".", import.meta.url).pathname;
-const COMMANDS = {
-  deno: [Deno.execPath(), "run", "-A", "--no-check", `${here}deno/connection.ts`],
-  python: ["/usr/bin/python3", `${here}python/connection.py`],
-} as const;
-
 export class ConnectionPair {
   readonly #server: Contender;
   readonly #client: Contender;
 
-  private constructor(who: keyof typeof COMMANDS) {
-    this.#server = new Contender(`${who}, server`, [...pinned("server"), ...COMMANDS[who]]).unref();
-    this.#client = new Contender(`${who}, client`, [...pinned("client"), ...COMMANDS[who]]).unref();
+  private constructor(command: readonly string[]) {
+    this.#server = new Contender("server", [...pinned("server"), ...command]).unref();
+    this.#client = new Contender("client", [...pinned("client"), ...command]).unref();
   }
 
-  static async start(who: keyof typeof COMMANDS): Promise<ConnectionPair> {
-    const pair = new ConnectionPair(who);
+  /** Starts two processes of a command, and connects them. */
+  static async start(command: readonly string[]): Promise<ConnectionPair> {
+    const pair = new ConnectionPair(command);
     const ends = [pair.#server, pair.#client] as const;
     const [server, client] = await Promise.all([ends[0].line(), ends[1].line()]);
     await Promise.all([ends[0].tell(client), ends[1].tell(server)]);

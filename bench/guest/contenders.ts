@@ -25,13 +25,18 @@ function processOf(language: Language, programs: Programs): Contender {
 }
 
 function start(language: Language, programs: Programs): Contender {
+  const command = language === "c"
+    ? [programs["guest"]!]
+    : commandOf(language, programs, "contender");
+  return new Contender(language, command).unref();
+}
+
+/** How a program of this folder is run. Those of Deno import the package as it is published. */
+function commandOf(language: "deno" | "python", programs: Programs, program: string): string[] {
+  if (language === "python") return ["/usr/bin/python3", `${here}python/${program}.py`];
   const flags = ["-A", "--no-check", "--v8-flags=--expose-gc"];
-  const commands = {
-    c: [programs["guest"]!],
-    deno: [Deno.execPath(), "run", ...flags, `${here}deno/contender.ts`],
-    python: ["/usr/bin/python3", `${here}python/contender.py`],
-  };
-  return new Contender(language, commands[language]).unref();
+  const map = `--import-map=${programs["importMap"]}`;
+  return [Deno.execPath(), "run", ...flags, map, `${here}deno/${program}.ts`];
 }
 
 /** Has a contender run a round of so many operations, in so many parts. */
@@ -120,16 +125,49 @@ function send(programs: Programs, { value: qpNum }: Sample, microseconds: number
 const pairs = new Map<string, Promise<ConnectionPair>>();
 
 /** Has two processes run a test between them, perftest's own in C. The value is nanoseconds, as perftest computes them. */
-export async function connected(language: Language, test: Test): Promise<Sample> {
+export async function connected(
+  language: Language,
+  programs: Programs,
+  test: Test,
+): Promise<Sample> {
   const before = countRetries();
-  const value = language === "c" ? await runPerftest(test) : await runPair(language, test);
+  const value = language === "c"
+    ? await runPerftest(test)
+    : await runPair(language, programs, test);
   return { value, retries: countRetries() - before };
 }
 
-async function runPair(language: "deno" | "python", test: Test): Promise<number> {
+async function runPair(
+  language: "deno" | "python",
+  programs: Programs,
+  test: Test,
+): Promise<number> {
   let pair = pairs.get(language);
-  if (pair === undefined) pairs.set(language, pair = ConnectionPair.start(language));
+  if (pair === undefined) {
+    pairs.set(language, pair = ConnectionPair.start(commandOf(language, programs, "connection")));
+  }
   return await (await pair).run(test);
+}
+
+let client: Promise<Contender> | undefined;
+
+/** Has a process run a round with another one that it finds by name. */
+export async function byName(
+  programs: Programs,
+  round: string,
+  count: number,
+  parts: number,
+): Promise<Sample> {
+  return await (await (client ??= startByName(programs))).ask(round, count, parts);
+}
+
+async function startByName(programs: Programs): Promise<Contender> {
+  const [server, client] = ["server", "client"].map((name) =>
+    new Contender(name, commandOf("deno", programs, "by_name")).unref()
+  ) as [Contender, Contender];
+  await server.tell("serve");
+  await server.line();
+  return client;
 }
 
 const COUNTERS = "/sys/class/infiniband/rxe0/ports/1/hw_counters";

@@ -2,7 +2,8 @@
 
 import type { Sample } from "../measurement.ts";
 import type { FunctionEntry, Task } from "../rows/types.ts";
-import { ask, busy, connected, idle, type Language, wakeUp } from "./contenders.ts";
+import { ask, busy, byName, connected, idle, type Language, wakeUp } from "./contenders.ts";
+import { runCmtime } from "./cmtime.ts";
 import type { Test } from "./perftest.ts";
 
 const NAMES: Readonly<Record<Language, string>> = { c: "C", deno: "Deno", python: "pyverbs" };
@@ -69,14 +70,27 @@ export function left(language: Language, round: string): FunctionEntry {
 }
 
 export function connection(language: Language, test: Omit<Test, "count">): FunctionEntry {
-  const run = async ({ count }: Task): Promise<Sample> => {
-    const sample = await connected(language, { ...test, count });
+  const run = async ({ count, programs }: Task): Promise<Sample> => {
+    const sample = await connected(language, programs, { ...test, count });
     const { value } = sample;
     return test.name === "write_bw" ? { ...sample, value: test.size * 1e9 / value } : sample;
   };
   const who = NAMES[language];
   // perftest's programs are compiled, and start anew for each round
   return language === "c" ? { who, measure: run } : warm(who, run);
+}
+
+/** Work of two processes that meet by name. */
+export function named(round: string, who: string = NAMES.deno, parts = PARTS): FunctionEntry {
+  return warm(
+    who,
+    ({ count, programs }) => byName(programs, round, Math.ceil(count / parts), parts),
+  );
+}
+
+/** cmtime starts anew for each round. */
+export function cmtime(): FunctionEntry {
+  return { who: NAMES.c, measure: async ({ count }) => ({ value: await runCmtime(count) }) };
 }
 
 export function waking(language: Language, round: string, who = NAMES[language]): FunctionEntry {

@@ -10,10 +10,11 @@ if len(sys.argv) == 3 and sys.argv[1] == "cold":
     cold.run(sys.argv[2])
     sys.exit(0)
 
+import ctypes
 import time
 
 from pyverbs.addr import AHAttr, AH, GlobalRoute
-from pyverbs.cq import CQ, CQEX, CqInitAttrEx, PollCqAttr
+from pyverbs.cq import CQ, CompChannel, CQEX, CqInitAttrEx, PollCqAttr
 from pyverbs.device import Context, get_device_list
 from pyverbs.enums import (
     IBV_ACCESS_LOCAL_WRITE, IBV_QP_EX_WITH_SEND, IBV_QP_INIT_ATTR_PD, IBV_QP_INIT_ATTR_SEND_OPS_FLAGS, IBV_QPT_UD,
@@ -25,7 +26,7 @@ from pyverbs.qp import QP, QPAttr, QPCap, QPEx, QPInitAttr, QPInitAttrEx
 from pyverbs.wr import SGE, SendWR
 
 PORT, QKEY, LIST, GRH, SIZE, SLOT, MOST = 1, 0x11111111, 32, 40, 64, 128, 256
-EMPTY, RECEIVES = 1, 2
+EMPTY, RECEIVES, TICKS = 1, 2, 3
 WC_FLAGS = IBV_WC_EX_WITH_BYTE_LEN | IBV_WC_EX_WITH_QP_NUM | IBV_WC_EX_WITH_SRC_QP
 
 context = Context(name=get_device_list()[0].name.decode())
@@ -180,28 +181,60 @@ def write_headers():
     return {mr.read(GRH, i * SLOT): ahs[i] for i in range(LIST)}
 
 
-def receives():
-    return once("receives", lambda: CQ(context, LIST, comp_vector=RECEIVES))
+# The handles are known by the packets' GRHs. An extended queue tells the sender's queue pair and makes no objects.
+def answer_list(known, size, first):
+    ex = extended(RECEIVES)
+    if ex.start_poll(poll_attr):
+        raise RuntimeError("the queue is empty")
+    for i in range(size):
+        if i and ex.poll_next():
+            raise RuntimeError("the queue is empty")
+        if ex.status != IBV_WC_SUCCESS:
+            raise RuntimeError(f"completion status {ex.status}")
+        request = sends[i] if size > 1 else single_send
+        request.set_wr_ud(known[mr.read(GRH, ((first + i) & 31) * SLOT)], ex.read_src_qp(), QKEY)
+    ex.end_poll()
 
 
-# pyverbs has no faster way to the sender's queue pair than a completion object. The handles are known by the packets' GRHs.
 def answer(count, _):
-    known, queue, ex = once("known", write_headers), receives(), extended()
+    known, ex = once("known", write_headers), extended()
     for _ in range(count // LIST):
-        _, wcs = queue.poll(LIST)
-        for i, (wc, wr) in enumerate(zip(wcs, sends)):
-            wr.set_wr_ud(known[mr.read(GRH, i * SLOT)], wc.src_qp, QKEY)
+        answer_list(known, LIST, 0)
         qp.post_send(sends[0])
         drain_ex(ex, LIST)
 
 
 def answer_one(count, _):
-    known, queue, ex = once("known", write_headers), receives(), extended()
+    known, ex = once("known", write_headers), extended()
     for i in range(count):
-        _, wcs = queue.poll(1)
-        single_send.set_wr_ud(known[mr.read(GRH, (i & 31) * SLOT)], wcs[0].src_qp, QKEY)
+        answer_list(known, 1, i)
         qp.post_send(single_send)
         drain_ex(ex, 1)
+
+
+def wake_up(count, _):
+    provider = ctypes.CDLL(None)
+    provider.noop_spent.restype = ctypes.c_uint64
+    channel = CompChannel(context)
+    ticks = CQ(context, 1, channel=channel, comp_vector=TICKS)
+    half, spent, waited = count // 2, 0, []
+
+    def take():
+        for wc in ticks.poll(1)[1] or ():
+            if wc.status != IBV_WC_SUCCESS:
+                raise RuntimeError(f"completion status {wc.status}")
+            waited.append(time.monotonic_ns() - wc.wr_id)
+
+    while len(waited) < count:
+        if len(waited) == half:
+            spent = provider.noop_spent()
+        ticks.req_notify()
+        take()
+        channel.get_cq_event(ticks)
+        ticks.ack_events(1)
+        take()
+    spent = (provider.noop_spent() - spent) / (count - half)
+    return f"{sorted(waited[half:])[(count - half) // 2]} processor={spent}"
 
 
 ROUNDS = {f.__name__.rstrip("_"): f for f in (
@@ -214,6 +247,9 @@ for line in sys.stdin:
     argument = int(argument or 0)
     step = LIST if name in WHOLE_LISTS else argument if name in ("changed", "build") else 1
     count = -(-int(count) // step) * step
+    if name == "wake_up":
+        print(wake_up(count, argument), flush=True)
+        continue
     taken = []
     for _ in range(int(parts)):
         start = time.perf_counter_ns()

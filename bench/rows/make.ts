@@ -33,6 +33,7 @@ export function atMost(limit: number, other: string, compared: Compared = {}): G
   const { who = "Deno", figure } = compared;
   return {
     text: `${subject(compared)}at most ${limit} x ${other}`,
+    contenders: [who, other],
     value: (round) => figureOf(round, who, figure) / figureOf(round, other, figure),
     limit,
     atLeast: false,
@@ -54,6 +55,7 @@ export function fasterThan(limit: number, other: string, compared: Compared = {}
   const { who = "Deno", figure } = compared;
   return {
     text: `${subject(compared)}${limit} x faster than ${other}`,
+    contenders: [who, other],
     value: (round) => figureOf(round, other, figure) / figureOf(round, who, figure),
     limit,
     atLeast: true,
@@ -69,7 +71,7 @@ export function atMostValue(
   compared: Compared = {},
 ): Goal {
   const text = `${subject(compared)}at most ${limit} ${unit}`;
-  return { text, value, limit, atLeast: false, unit };
+  return { text, contenders: [], value, limit, atLeast: false, unit };
 }
 
 function subject({ who = "Deno", figure }: Compared): string {

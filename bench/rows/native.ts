@@ -19,7 +19,6 @@ const CALLS: readonly StageRow[] = [
     entries: [
       c("exported", "C, 3 arguments"),
       deno("exported:0", "Deno, 0 arguments"),
-      deno("exported:2", "Deno, 2 arguments"),
       deno("exported:3", "Deno, 3 arguments"),
     ],
     reference: "C, 3 arguments",
@@ -73,6 +72,7 @@ const LISTS: readonly StageRow[] = [
 ];
 
 const UNCACHED = "C, uncached";
+const QUIET = "C, no events";
 const FEW = "Deno, 32 peers";
 
 const ANSWERS: readonly StageRow[] = [
@@ -80,8 +80,8 @@ const ANSWERS: readonly StageRow[] = [
     id: "answer_32",
     title: "answer to 32 known peers, lists of 32",
     entries: [
-      ...[c("answer:32"), c("answer_uncached:32", UNCACHED), deno("answer:32")],
-      pyverbs("answer"),
+      ...[c("answer:32"), c("answer_no_events:32", QUIET), c("answer_uncached:32", UNCACHED)],
+      ...[deno("answer:32"), pyverbs("answer")],
     ],
     goals: [atMost(3, "C")],
     note: "C: a hash table by ibv_ah_attr, and an event read a poll",
@@ -113,9 +113,12 @@ const ANSWERS: readonly StageRow[] = [
   {
     id: "answer_one",
     title: "answer one at a time",
-    entries: [c("answer_one:32"), deno("answer_one:32"), pyverbs("answer_one")],
+    entries: [
+      ...[c("answer_one:32"), c("answer_one_no_events:32", QUIET)],
+      ...[deno("answer_one:32"), pyverbs("answer_one")],
+    ],
     goals: [atMost(1.7, "C")],
-    note: "an event read for each",
+    note: "an event read for each by C and Deno; C, no events: without",
   },
 ];
 
@@ -202,7 +205,7 @@ const NEWER_VERBS: readonly StageRow[] = [
 function garbage(who: string, round: string): FunctionEntry {
   return {
     who,
-    measure: async ({ programs }) => await collections(programs["provider"]!, round),
+    measure: async ({ programs }) => await collections(programs, round),
   };
 }
 
@@ -210,7 +213,22 @@ function atMostCollections(who: string, limit: number): Goal {
   return atMostValue(limit, "scavenges", (round) => figureOf(round, who), { who });
 }
 
+const BLOCKING = "Deno, blocking";
+
 const TIME_AND_GARBAGE: readonly StageRow[] = [
+  {
+    id: "wake_up",
+    title: "wake-up after an event, and processor time of an event",
+    entries: [
+      ...[c("wake_up"), deno("wake_up_sync", BLOCKING), deno("wake_up"), pyverbs("wake_up")],
+    ],
+    goals: [
+      atMost(1.3, "C", { who: BLOCKING }),
+      atMost(1.3, "C", { who: BLOCKING, figure: "processor" }),
+    ],
+    count: (quick) => quick ? 200 : 800,
+    note: "blocking: waitSync(); Deno: completions(); the second half counts",
+  },
   {
     id: "iteration",
     title: "iterations of 32 changed over 10 s, one iteration",

@@ -2,9 +2,11 @@
 
 import type { Need } from "../../rxe/host/packages.ts";
 import {
+  cmtime,
   connection,
   idling,
   left,
+  named,
   type Options,
   receiving,
   waking,
@@ -19,6 +21,7 @@ import type { FunctionEntry, Program, StageRow } from "./types.ts";
 /** Packages that these rows need beside those of ../main.ts. */
 export const RXE_NEEDS: readonly Need[] = [
   { package: "perftest", file: "/usr/bin/ib_send_lat", reason: "a contender" },
+  { package: "rdmacm-utils", file: "/usr/bin/cmtime", reason: "a contender" },
 ];
 
 /** Programs that are compiled for these rows, by the name that {@linkcode Task.programs} gives them. */
@@ -120,6 +123,22 @@ export const RXE: readonly StageRow[] = [
     note: "the value is the median; the time of the clock is in it",
   },
   ...CONNECTIONS,
+  {
+    id: "cm_connect",
+    title: "connections by name, 20 at the same time, a connection",
+    entries: [cmtime(), named("connect", undefined, 1)],
+    goals: [atMost(1.3, "C")],
+    count: () => 20,
+    note: "from connect to established; C: cmtime of rdma-core",
+  },
+  {
+    id: "net_call",
+    title: "64 bytes and their answer by the net module, by name",
+    entries: [named("call_tcp", "TCP"), named("call")],
+    reference: "TCP",
+    count: (quick) => quick ? 300 : 1000,
+    note: "TCP: Deno.connect; two processes",
+  },
   {
     id: "rxe_wake_up",
     title: "wake-up after an event",

@@ -45,6 +45,8 @@ export interface Program {
 export interface Goal {
   /** In words, such as "at most 2 x C". */
   readonly text: string;
+  /** The contenders that it compares with each other. */
+  readonly contenders: readonly string[];
   /** What is compared with the limit, of one round. */
   readonly value: (round: Round) => number;
   readonly limit: number;

@@ -2,10 +2,12 @@
 
 import { CommandError } from "../shell/command.ts";
 import { hex } from "../shell/text.ts";
+import { isMad, madSections } from "./mad.ts";
 import { hexRow, row, type Section } from "./section.ts";
+import { syndromeText } from "./syndrome.ts";
 
 /** A field: its name, the byte it starts at, and its bytes. Numbers are hexadecimal unless they count something. */
-type Field = readonly [name: string, at: number, size: number, form?: "count"];
+type Field = readonly [name: string, at: number, size: number, form?: "count" | "syndrome"];
 
 /** A header: its name in JSON, what it is for, and its bytes. */
 type Extended = readonly [key: string, title: string, size: number, fields: readonly Field[]];
@@ -18,7 +20,7 @@ const EXTENDED = {
   AtomicETH: ["atomicEth", "atomic", 28, [
     ...[["remoteAddr", 0, 8], ["rkey", 8, 4], ["swapOrAdd", 12, 8], ["compare", 20, 8]] as const,
   ]],
-  AETH: ["aeth", "acknowledge", 4, [["syndrome", 0, 1], ["msn", 1, 3, "count"]]],
+  AETH: ["aeth", "acknowledge", 4, [["syndrome", 0, 1, "syndrome"], ["msn", 1, 3, "count"]]],
   AtomicAckETH: ["atomicAckEth", "atomic acknowledge", 8, [["original", 0, 8]]],
   ImmDt: ["immDt", "immediate data", 4, [["immData", 0, 4]]],
   IETH: ["ieth", "invalidate", 4, [["rkey", 0, 4]]],
@@ -90,8 +92,9 @@ export function readTransport(bytes: Uint8Array<ArrayBuffer>, length: number): T
     sections.push(extendedSection(name, view, at));
     at += size;
   }
-  sections.push(payloadSection(view, at, length));
   const isDatagram = names[0] === "DETH";
+  if (isDatagram && isMad(view, at)) sections.push(...madSections(view, at));
+  sections.push(payloadSection(view, at, length));
   return {
     sections,
     opcode,
@@ -136,7 +139,9 @@ function extendedSection(name: Name, view: DataView, start: number): Section {
     title: `${title[0]!.toUpperCase()}${title.slice(1)} header (${name})`,
     rows: fields.map(([field, at, size, form]) => {
       const value = bigUint(view, start + at, size);
-      const text = form === "count" ? String(value) : hex(value, 2 * size);
+      const digits = hex(value, 2 * size);
+      const words = form === "syndrome" ? `${digits} (${syndromeText(Number(value))})` : digits;
+      const text = form === "count" ? String(value) : words;
       return row(field, size > 4 ? text : Number(value), text);
     }),
   };

@@ -1,6 +1,7 @@
 /** RoCE packets: from the Ethernet frame, or from the IP header, to the transport headers. */
 
 import { Grh } from "../../mod.ts";
+import { CommandError } from "../shell/command.ts";
 import { needBytes, readTransport, type Transport } from "./headers.ts";
 import { grhSection } from "./grh_section.ts";
 import { hexRow, row, type Section } from "./section.ts";
@@ -14,9 +15,32 @@ const ETHERTYPE = {
 } as const;
 const ETHERNET_SIZE = 14;
 const VLAN_SIZE = 4;
+const IPV4_SIZE = 20;
 const IPV6_SIZE = 40;
+const ICMP_SIZE = 8;
 const UDP_SIZE = 8;
 const UDP = 17;
+const ICMP = 1;
+const ICMPV6 = 58;
+const HOP_BY_HOP = 0;
+/** What a network says to a sender whose packets it does not deliver, and how neighbours are looked for. */
+const ICMP_TYPES: Readonly<Record<number, string>> = {
+  0: "echo reply",
+  3: "destination unreachable",
+  5: "redirect",
+  8: "echo request",
+  11: "time exceeded",
+};
+const ICMPV6_TYPES: Readonly<Record<number, string>> = {
+  1: "destination unreachable",
+  2: "packet too big",
+  3: "time exceeded",
+  128: "echo request",
+  129: "echo reply",
+  135: "neighbour solicitation",
+  136: "neighbour advertisement",
+  143: "multicast listener report",
+};
 /** The UDP port of RoCE v2. */
 const ROCE_PORT = 4791;
 
@@ -46,6 +70,76 @@ export function readPacket(bytes: Uint8Array<ArrayBuffer>): Packet | undefined {
     const packet = start && readNetwork(bytes, start);
     if (packet !== undefined) return packet;
   }
+}
+
+/** What a captured frame is: a packet, or the headers of something else. */
+export interface Frame {
+  readonly sections: readonly Section[];
+  /** It is undefined if the frame is no RoCE packet. */
+  readonly packet: Packet | undefined;
+}
+
+/**
+ * Reads a frame of a capture.
+ *
+ * @throws {CommandError} If a packet ends within a header, or the link type is unknown.
+ */
+export function readFrame(bytes: Uint8Array<ArrayBuffer>, linkType: number): Frame {
+  const start = startOfLink(bytes, linkType);
+  if (start === undefined) return { sections: [], packet: undefined };
+  const packet = readNetwork(bytes, start);
+  return { sections: packet?.sections ?? otherSections(bytes.subarray(start.at), start), packet };
+}
+
+/** Link types: www.tcpdump.org/linktypes.html. */
+const LINK_TYPE = { ethernet: 1, cooked: 113, cooked2: 276 } as const;
+const RAW_IP: readonly number[] = [12, 14, 101, 228, 229];
+/** Bytes of a header of Linux instead of that of the link, and where it names what follows. */
+const COOKED: Readonly<Record<number, readonly [size: number, protocol: number]>> = {
+  [LINK_TYPE.cooked]: [16, 14],
+  [LINK_TYPE.cooked2]: [20, 0],
+};
+
+function startOfLink(bytes: Uint8Array<ArrayBuffer>, linkType: number): Start | undefined {
+  if (linkType === LINK_TYPE.ethernet) return startOfFrame(bytes);
+  if (RAW_IP.includes(linkType)) return startOfIp(bytes);
+  const cooked = COOKED[linkType];
+  if (cooked === undefined) throw new CommandError(`frames of link type ${linkType} are unknown`);
+  const [at, protocol] = cooked;
+  if (bytes.length < at) return undefined;
+  return { sections: [], ethertype: viewOf(bytes).getUint16(protocol), at, sl: 0 };
+}
+
+/** The headers of a frame that is no RoCE packet, as far as they are known. */
+function otherSections(bytes: Uint8Array<ArrayBuffer>, { sections, ethertype }: Start): Section[] {
+  const isIpv4 = ethertype === ETHERTYPE.ipv4 && bytes.length >= IPV4_SIZE;
+  const isIpv6 = ethertype === ETHERTYPE.ipv6 && bytes.length >= IPV6_SIZE;
+  if (!isIpv4 && !isIpv6) return [...sections];
+  const grh = isIpv4 ? grhOfIpv4(bytes) : bytes;
+  const [protocol, at] = isIpv4 ? [bytes[9], ipv4Size(bytes)] : behindIpv6(bytes);
+  const icmp = bytes.subarray(at);
+  const isIcmp = protocol === (isIpv4 ? ICMP : ICMPV6) && icmp.length >= ICMP_SIZE;
+  return [...sections, grhSection(new Grh(grh)), ...isIcmp ? [icmpSection(icmp, isIpv4)] : []];
+}
+
+/** What follows an IPv6 header, and where: multicast reports have options for each router in between. */
+function behindIpv6(bytes: Uint8Array): [protocol: number | undefined, at: number] {
+  const [next, following, words = 0] = [bytes[6]!, bytes[IPV6_SIZE], bytes[IPV6_SIZE + 1]];
+  return next === HOP_BY_HOP ? [following, IPV6_SIZE + 8 * (words + 1)] : [next, IPV6_SIZE];
+}
+
+function icmpSection(bytes: Uint8Array<ArrayBuffer>, isIpv4: boolean): Section {
+  const [type, code] = [bytes[0]!, bytes[1]!];
+  const name = (isIpv4 ? ICMP_TYPES : ICMPV6_TYPES)[type];
+  return {
+    key: "icmp",
+    title: isIpv4 ? "ICMP header" : "ICMPv6 header",
+    rows: [
+      row("type", type, name === undefined ? `${type}` : `${type} (${name})`),
+      row("code", code),
+      hexRow("checksum", viewOf(bytes).getUint16(2), 4),
+    ],
+  };
 }
 
 /** An Ethernet frame with up to two VLAN tags. */
@@ -88,12 +182,21 @@ function readNetwork(bytes: Uint8Array<ArrayBuffer>, start: Start): Packet | und
 }
 
 function readIpv4(bytes: Uint8Array<ArrayBuffer>, start: Start): Packet | undefined {
-  if (bytes.length < 20 || bytes[0]! >> 4 !== 4 || bytes[9] !== UDP) return undefined;
-  const size = 4 * (bytes[0]! & 0xf);
-  // A device writes the IPv4 header to the second half of the GRH.
+  if (bytes.length < IPV4_SIZE || bytes[0]! >> 4 !== 4 || bytes[9] !== UDP) return undefined;
+  // Only the first fragment has the headers that follow.
+  if ((viewOf(bytes).getUint16(6) & 0x1fff) !== 0) return undefined;
+  return readUdp(bytes.subarray(ipv4Size(bytes)), grhOfIpv4(bytes), start);
+}
+
+function ipv4Size(bytes: Uint8Array): number {
+  return 4 * (bytes[0]! & 0xf);
+}
+
+/** A device writes the IPv4 header to the second half of the GRH. */
+function grhOfIpv4(bytes: Uint8Array): Uint8Array {
   const grh = new Uint8Array(Grh.SIZE);
-  grh.set(bytes.subarray(0, 20), 20);
-  return readUdp(bytes.subarray(size), grh, start);
+  grh.set(bytes.subarray(0, IPV4_SIZE), 20);
+  return grh;
 }
 
 function readIpv6(bytes: Uint8Array<ArrayBuffer>, start: Start): Packet | undefined {
@@ -120,7 +223,7 @@ function readUdp(
     ],
   };
   const rest = bytes.subarray(UDP_SIZE);
-  return assemble(start, new Grh(header), [section], rest, length - UDP_SIZE);
+  return assemble(start, new Grh(header), [section], rest, Math.max(length - UDP_SIZE, 0));
 }
 
 function readRoceV1(bytes: Uint8Array<ArrayBuffer>, start: Start): Packet {

@@ -1,17 +1,26 @@
-/** Files of the kernel below `/sys`. Deno opens them only to programs with all permissions. */
+/** Files of the kernel, most of them below `/sys`. Deno opens these only to programs with all permissions. */
 
-/** The text of a file without white space around it. It is undefined if it cannot be read. */
+/** The text of a file of `/sys` without white space around it. It is undefined if it cannot be read. */
 export function readSysfs(path: string): string | undefined {
+  return readSystem(`/sys/${path}`);
+}
+
+/** The same of any file. */
+export function readSystem(path: string): string | undefined {
   return attempt(path, (file) => Deno.readTextFileSync(file).trim());
 }
 
-/** The names in a folder, sorted. The list is undefined if it cannot be read. */
+/** The names in a folder of `/sys`, sorted. The list is undefined if it cannot be read. */
 export function listSysfs(path: string): string[] | undefined {
+  return listSystem(`/sys/${path}`);
+}
+
+/** The same of any folder. */
+export function listSystem(path: string): string[] | undefined {
   return attempt(path, (folder) => [...Deno.readDirSync(folder)].map(({ name }) => name).sort());
 }
 
-function attempt<T>(path: string, read: (file: string) => T): T | undefined {
-  const file = `/sys/${path}`;
+function attempt<T>(file: string, read: (file: string) => T): T | undefined {
   // Without a permission nobody is asked for it.
   if (Deno.permissions.querySync({ name: "read", path: file }).state !== "granted") {
     return undefined;

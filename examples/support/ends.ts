@@ -127,9 +127,9 @@ export function gidIndexOf(context: Context, { port, gidIndex }: PortChoice): nu
 /** The options of `@rdma/ibverbs/net`. They have defaults, so what is not given is left out. */
 export function socketOptions(
   { device, port, gidIndex }: PortChoice,
-): { device?: string; port: number; gidIndex?: number } {
+): { device?: string; portNum: number; gidIndex?: number } {
   return {
-    port,
+    portNum: port,
     ...device === undefined ? {} : { device },
     ...gidIndex === undefined ? {} : { gidIndex },
   };
@@ -138,5 +138,5 @@ export function socketOptions(
 /** The address of an active UD queue pair, for sockets of `@rdma/ibverbs/net`. */
 export function socketAddress({ address }: QueuePair): UdAddress {
   const { gid, lid, qpn, qkey } = address;
-  return { transport: "ud", gid: gid!, lid, qpn, qkey: qkey! };
+  return { transport: "UD", gid: gid!, lid, qpn, qkey: qkey! };
 }

@@ -1,4 +1,4 @@
-/** Finds libibverbs and librdmacm. */
+/** Finds libibverbs, librdmacm and libefa. */
 
 import type { AnyFunction } from "../function_pointer.ts";
 import { libc } from "../libc.ts";
@@ -86,6 +86,13 @@ export const librdmacm: NativeLibrary = new NativeLibrary({
   name: "librdmacm",
   soname: "librdmacm.so.1",
   variable: "RDMACM_LIBRARY",
+});
+
+/** The library of Elastic Fabric Adapters. */
+export const libefa: NativeLibrary = new NativeLibrary({
+  name: "libefa",
+  soname: "libefa.so.1",
+  variable: "EFA_LIBRARY",
 });
 
 function open({ name, soname, variable }: Sought): string {

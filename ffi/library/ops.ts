@@ -2,7 +2,7 @@
 
 import type { Handle, IbvContext } from "../handles.ts";
 import { type Field, structs } from "../layout.ts";
-import { handleAt } from "../pointers.ts";
+import { handleAddress, handleAt } from "../pointers.ts";
 import { readNative } from "../struct.ts";
 import type { ContextOp, ExtendedOp, Holder, Op, Owner, OwnOps } from "../table/row.ts";
 import { hasSymbol } from "./discovery.ts";
@@ -48,6 +48,13 @@ export function opPath([of, table, op]: Op): number[] {
   if (table === "own") return [ownOffset(of, op)];
   const offset = contextOpOffset(op);
   return of === "ibv_context" ? [offset] : [fieldsOf(of).context!.offset, offset];
+}
+
+/** The function that an op of an object is. */
+export function opAddress(op: Op, object: Handle): bigint {
+  const load = (at: bigint, offset: number): bigint =>
+    readNative(handleAt<Handle>(at)!, { offset, type: "ptr" });
+  return opPath(op).reduce(load, handleAddress(object));
 }
 
 /** Whether an object has the op of a verb, by the header's own rules. */

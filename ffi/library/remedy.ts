@@ -4,7 +4,7 @@ import { libc } from "../libc.ts";
 import { cString } from "../pointers.ts";
 
 /** The libraries that the binding opens. */
-export type LibraryName = "libibverbs" | "librdmacm";
+export type LibraryName = "libibverbs" | "librdmacm" | "libefa";
 
 interface Distribution {
   /** The names that distributions give themselves, and those that they are like. */
@@ -17,22 +17,26 @@ const DISTRIBUTIONS: readonly Distribution[] = [
   {
     names: /\b(debian|ubuntu)\b/,
     command: "apt-get install",
-    packages: { libibverbs: "libibverbs1 ibverbs-providers", librdmacm: "librdmacm1t64" },
+    packages: {
+      libibverbs: "libibverbs1 ibverbs-providers",
+      librdmacm: "librdmacm1t64",
+      libefa: "ibverbs-providers",
+    },
   },
   {
     names: /\b(fedora|rhel|centos)\b/,
     command: "dnf install",
-    packages: { libibverbs: "libibverbs", librdmacm: "librdmacm" },
+    packages: { libibverbs: "libibverbs", librdmacm: "librdmacm", libefa: "libibverbs" },
   },
   {
     names: /\b(suse|sles)\b/,
     command: "zypper install",
-    packages: { libibverbs: "libibverbs", librdmacm: "librdmacm1" },
+    packages: { libibverbs: "libibverbs", librdmacm: "librdmacm1", libefa: "libefa1" },
   },
   {
     names: /\barch\b/,
     command: "pacman -S",
-    packages: { libibverbs: "rdma-core", librdmacm: "rdma-core" },
+    packages: { libibverbs: "rdma-core", librdmacm: "rdma-core", libefa: "rdma-core" },
   },
 ];
 

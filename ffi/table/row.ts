@@ -49,7 +49,7 @@ export type ExtendedOp = Exclude<
  *
  * @category Operations of a device
  */
-export type Owner = "ibv_cq_ex" | "ibv_dm" | "ibv_qp_ex" | "ibv_wq";
+export type Owner = "efadv_cq" | "efadv_qp" | "ibv_cq_ex" | "ibv_dm" | "ibv_qp_ex" | "ibv_wq";
 
 /**
  * Function pointers that an object holds itself.
@@ -57,6 +57,10 @@ export type Owner = "ibv_cq_ex" | "ibv_dm" | "ibv_qp_ex" | "ibv_wq";
  * @category Operations of a device
  */
 export interface OwnOps {
+  /** Of `struct efadv_cq`. */
+  readonly efadv_cq: "wc_read_sgid" | "wc_is_unsolicited";
+  /** Of `struct efadv_qp`. */
+  readonly efadv_qp: "wr_set_processing_hints";
   /** Of `struct ibv_cq_ex`. */
   readonly ibv_cq_ex: Extract<
     keyof Structs["ibv_cq_ex"]["fields"],

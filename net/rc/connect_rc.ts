@@ -1,14 +1,15 @@
 import { type AbortOptions, closeOnAbort, orAborted } from "../../internal/abort.ts";
-import { callable, text } from "../../internal/checks.ts";
+import { callable, snapshot, text } from "../../internal/checks.ts";
 import { Deadline } from "../../internal/deadline.ts";
 import { option, readOptions, within } from "../../internal/options.ts";
+import { BY_NAME, connectByName, isAbsent } from "./by_name.ts";
 import { readLine, writeAddress } from "./exchange.ts";
 import { checkOwn, checkSpeaker, checkUnicast, endsOf } from "./peer_gid.ts";
 import { type RcAddress, readRcAddress } from "./rc_address.ts";
 import { RcConn } from "./rc_conn.ts";
 import { SharedDevice } from "./rc_device.ts";
 import { RcEnd } from "./rc_end.ts";
-import { RC_RULES, type RcOptions, type RcSettings } from "./rc_options.ts";
+import { MAX_MS, RC_RULES, type RcOptions, type RcSettings } from "./rc_options.ts";
 
 /**
  * Gives the peer the address of this end, and returns that of the peer. It returns what `JSON.parse()` made of the
@@ -20,21 +21,61 @@ import { RC_RULES, type RcOptions, type RcSettings } from "./rc_options.ts";
 export type RcExchange = (address: RcAddress, options: AbortOptions) => Promise<unknown>;
 
 /**
- * The options of {@linkcode connectRc}: either `tcpPort` or `exchange` is needed.
+ * The options of {@linkcode connectRc}: exactly one of `port`, `tcpPort` and `exchange` is needed.
  *
  * @category Connections
  */
-export interface RcConnectOptions extends RcOptions {
-  /** The host that {@linkcode listenRc} listens on. The default is "127.0.0.1". */
-  readonly hostname?: string;
-  /** The TCP port that {@linkcode listenRc} listens on. */
-  readonly tcpPort?: number;
-  /**
-   * The exchange of addresses by any other means, with a peer that calls `connectRc` with `exchange` as well. Both ends
-   * must get the other's address at about the same time: an end retries for about four seconds (`timeout`, `retryCnt`).
-   */
-  readonly exchange?: RcExchange;
-}
+export type RcConnectOptions =
+  & RcOptions
+  & (
+    | {
+      /**
+       * The host that {@linkcode listenRc} listens on: a name, or an address that an RDMA device has or leads to. A name may
+       * have an address of each family, IPv4 and IPv6: if the one that the system prefers fails, the other is tried.
+       */
+      readonly hostname: string;
+      /**
+       * The port that {@linkcode listenRc} listens on, 1 to 65535. The host is found by the RDMA communication manager. It
+       * chooses the device and the GIDs, so that the options `device`, `portNum`, `gidIndex` and `peerGid` are not
+       * permitted, and `retryCnt` of this end holds for both. It needs librdmacm, and no TCP.
+       */
+      readonly port: number;
+      /** As with `tcpPort`. */
+      readonly retryInterval?: number;
+      /** It is not used with `port`. */
+      readonly tcpPort?: never;
+      /** It is not used with `port`. */
+      readonly exchange?: never;
+    }
+    | {
+      /** The host that {@linkcode listenRc} listens on. The default is "127.0.0.1". */
+      readonly hostname?: string;
+      /** The TCP port that {@linkcode listenRc} listens on. */
+      readonly tcpPort: number;
+      /**
+       * While nobody listens, it tries again after so many milliseconds, as long as `connectTimeout` lasts. The default is
+       * 0: it fails at once. With another value it does not matter which of two programs starts first.
+       */
+      readonly retryInterval?: number;
+      /** It is not used with `tcpPort`. */
+      readonly port?: never;
+      /** It is not used with `tcpPort`. */
+      readonly exchange?: never;
+    }
+    | {
+      /** It is not used with `exchange`. */
+      readonly port?: never;
+      /** It is not used with `exchange`. */
+      readonly tcpPort?: never;
+      /** It is not used with `exchange`. */
+      readonly retryInterval?: never;
+      /**
+       * The exchange of addresses by any other means, with a peer that calls `connectRc` with `exchange` as well. Both ends
+       * must get the other's address at about the same time: an end retries for about four seconds (`timeout`, `retryCnt`).
+       */
+      readonly exchange: RcExchange;
+    }
+  );
 
 /**
  * Connects to a peer.
@@ -54,44 +95,68 @@ export interface RcConnectOptions extends RcOptions {
  * }
  * ```
  *
- * @throws {TypeError} If an option has the wrong type or is unknown.
+ * @throws {TypeError} If an option has the wrong type, is unknown, or does not go with another one.
  * @throws {RangeError} If a number is out of range, or the device has no such port.
  * @throws {Deno.errors.NotFound} If there is no such device, or the port has no usable GID.
  * @throws {Deno.errors.InvalidData} If the peer sends something else than an address, or one that is not permitted
  * (`peerGid`).
  * @throws {Deno.errors.TimedOut} If it takes longer than `connectTimeout`.
- * @throws {Deno.errors.ConnectionRefused} If nobody listens on `tcpPort` of `hostname`.
+ * @throws {Deno.errors.ConnectionRefused} If nobody listens on `port` or `tcpPort` of `hostname`, with `retryInterval` when
+ * `connectTimeout` is over; or if the peer rejects the request.
+ * @throws {CmError} If the name has no address, or no RDMA device leads there. See `@rdma/ibverbs/cm`.
+ * @throws {Deno.errors.NotSupported} If only an iWARP device leads there.
  * @throws {Deno.errors.ConnectionReset} If the peer does not answer.
  * @throws {VerbsError} If the device refuses.
  * @throws The reason of the signal, if it aborts.
  * @category Connections
  */
 export async function connectRc(options: RcConnectOptions): Promise<RcConn> {
-  const settings = readOptions(options, RULES);
-  const { tcpPort, exchange } = settings;
-  if ((tcpPort === undefined) === (exchange === undefined)) {
-    throw new TypeError("Cannot connect: exactly one of tcpPort and exchange is needed");
+  const given = snapshot<object>(
+    options,
+    "options",
+    Object.keys(RULES) as never,
+  ) as RcConnectOptions;
+  const settings = readOptions(given, given.port === undefined ? RULES : { ...RULES, ...BY_NAME });
+  const { hostname, port, tcpPort, exchange } = settings;
+  if ([port, tcpPort, exchange].filter((way) => way !== undefined).length !== 1) {
+    throw new TypeError("Cannot connect: exactly one of port, tcpPort and exchange is needed");
+  }
+  if (port !== undefined && hostname === undefined) {
+    throw new TypeError("Cannot connect: port needs hostname");
   }
   settings.signal?.throwIfAborted();
-  using deadline = handshakeDeadline(settings, []);
+  const late = { reason: "" };
+  using deadline = handshakeDeadline(settings, [], late);
   const { signal } = deadline;
+  if (port !== undefined) {
+    const attempt = () => connectByName(settings, hostname!, port, signal, late);
+    return await abortable(signal, () => retrying(settings, signal, attempt));
+  }
   if (exchange !== undefined) return await overExchange(settings, exchange, signal);
   return await overTcp(settings, tcpPort!, signal);
 }
 
 const RULES = {
   ...RC_RULES,
-  hostname: option(text, "127.0.0.1"),
+  hostname: option(text, undefined),
+  port: option(within(1, 65535), undefined),
   tcpPort: option(within(1, 65535), undefined),
+  retryInterval: option(within(0, MAX_MS), 0),
   exchange: option(callable<RcExchange>, undefined),
 };
 
+type TcpSettings = RcSettings & {
+  readonly hostname: string | undefined;
+  readonly retryInterval: number;
+};
+
 async function overTcp(
-  settings: RcSettings & { readonly hostname: string },
+  settings: TcpSettings,
   port: number,
   signal: AbortSignal,
 ): Promise<RcConn> {
-  using conn = await connectTcp(settings.hostname, port, signal);
+  const attempt = () => connectTcp(settings.hostname ?? "127.0.0.1", port, signal);
+  using conn = await retrying(settings, signal, attempt);
   closeOnAbort(conn, signal);
   const ends = endsOf(conn);
   const device = new SharedDevice(settings).use();
@@ -103,9 +168,38 @@ async function overTcp(
   const peer = readRcAddress(value);
   checkUnicast(peer);
   if (settings.peerGid === "tcp" && checkSpeaker(peer, ends)) {
-    checkOwn(peer, ends, device.context.gidTable(settings.port));
+    checkOwn(peer, ends, device.context.gidTable(settings.portNum));
   }
   return new RcConn(await end.connect(peer, signal));
+}
+
+/** Tries again while nobody listens, if the program wants it. */
+async function retrying<T>(
+  { retryInterval, connectTimeout }: TcpSettings,
+  signal: AbortSignal,
+  attempt: () => Promise<T>,
+): Promise<T> {
+  const end = performance.now() + connectTimeout;
+  for (;;) {
+    try {
+      return await attempt();
+    } catch (error) {
+      const isRefused = error instanceof Deno.errors.ConnectionRefused && isAbsent(error.cause);
+      const isLast = retryInterval === 0 || performance.now() + retryInterval >= end;
+      if (!isRefused || isLast) throw error;
+    }
+    await pause(retryInterval, signal);
+  }
+}
+
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  try {
+    await orAborted(promise, signal);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 async function connectTcp(
@@ -147,12 +241,15 @@ export async function abortable<T>(signal: AbortSignal, body: () => Promise<T>):
   }
 }
 
-/** The time that connecting may take. */
+/** The time that connecting may take. `late` has the likely reason why it took longer. */
 export function handshakeDeadline(
   { connectTimeout, signal }: RcSettings,
   signals: readonly AbortSignal[],
+  late: { readonly reason: string } = { reason: "" },
 ): Deadline {
-  const late = (): Error =>
-    new Deno.errors.TimedOut(`Cannot connect: it took longer than ${connectTimeout} ms`);
-  return new Deadline(connectTimeout, late, [signal, ...signals]);
+  const error = (): Error =>
+    new Deno.errors.TimedOut(
+      `Cannot connect: it took longer than ${connectTimeout} ms${late.reason}`,
+    );
+  return new Deadline(connectTimeout, error, [signal, ...signals]);
 }

@@ -1,5 +1,5 @@
 import { orAborted } from "../../internal/abort.ts";
-import type { RcAddress } from "./rc_address.ts";
+import { type RcAddress, type RcOffer, readRcOffer } from "./rc_address.ts";
 
 /** The longest line that a peer may send. An address has about 200 bytes. */
 const MAX_LINE = 4096;
@@ -34,6 +34,21 @@ export async function readLine(conn: Deno.Conn, signal: AbortSignal): Promise<un
   }
   if (end !== length - 1) throw invalid("something follows it");
   return parse(buffer.subarray(0, end));
+}
+
+/** What an end tells of itself where the connection manager tells the rest. It is short enough for a request. */
+export function writeOffer({ credits, maxMessage }: RcOffer): Uint8Array<ArrayBuffer> {
+  return new TextEncoder().encode(JSON.stringify({ credits, maxMessage }));
+}
+
+/**
+ * Reads what a peer tells of itself. Zeros fill the field.
+ *
+ * @throws {Deno.errors.InvalidData} If it is something else.
+ */
+export function readOffer(data: Uint8Array): RcOffer {
+  const end = data.indexOf(0);
+  return readRcOffer(parse(end < 0 ? data : data.subarray(0, end)));
 }
 
 function parse(line: Uint8Array): unknown {

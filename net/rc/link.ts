@@ -14,7 +14,7 @@ import {
 import { orAborted } from "../../internal/abort.ts";
 import { nextTurn, Turns } from "../../internal/turns.ts";
 import { Waiters } from "../../internal/waiters.ts";
-import { pump } from "../shared/pump.ts";
+import { hold, pump, type Pumping } from "../shared/pump.ts";
 import { FIRST_RECEIVE, Inbox } from "./inbox.ts";
 import { Outbox } from "./outbox.ts";
 import { FrameType, peerLeft, Protocol } from "./protocol.ts";
@@ -46,13 +46,17 @@ export class Link {
   readonly #inbox: Inbox;
   readonly #outbox: Outbox;
   readonly #batch: WorkCompletions = new WorkCompletions(BATCH);
-  readonly #receiving: Waiters<Target, Uint8Array<ArrayBuffer> | null> = new Waiters();
-  readonly #sending: Waiters<Sending, void> = new Waiters();
+  readonly #receiving: Waiters<Target, Uint8Array<ArrayBuffer> | null> = new Waiters(() =>
+    hold(this.#pumping)
+  );
+  readonly #sending: Waiters<Sending, void> = new Waiters(() => hold(this.#pumping));
   /** Those who wait until so many requests have completed. */
   readonly #flushing: Waiters<{ readonly count: number }, void> = new Waiters();
   readonly #greeted: PromiseWithResolvers<void> = Promise.withResolvers();
   readonly #turns: Turns = new Turns(64);
   readonly #abort: AbortController = new AbortController();
+  readonly #pumping: Pumping;
+  #isConnecting = false;
   #keepAlive: ReturnType<typeof setInterval> | undefined;
   /** Why nothing works any more. */
   #failure: unknown;
@@ -74,17 +78,18 @@ export class Link {
     this.#greeted.promise.catch(() => {});
     this.#outbox = new Outbox(qp, send, settings.maxMessage);
     this.#inbox = new Inbox(qp, recv, settings.maxMessage);
-    this.ended = pump({
+    this.#pumping = {
       cq,
       drain: () => this.#drain(),
       isOpen: () => this.#failure === undefined,
       isAwaited: () =>
-        this.#receiving.size > 0 || this.#sending.size > 0 ||
+        this.#isConnecting || this.#receiving.size > 0 || this.#sending.size > 0 ||
         this.#outbox.completed < this.#outbox.posted,
       spin: settings.spin,
       rest: () => this.#rest(),
       signal: this.#abort.signal,
-    }).catch((error) => this.#fail(error));
+    };
+    this.ended = pump(this.#pumping).catch((error) => this.#fail(error));
   }
 
   get isOver(): boolean {
@@ -98,9 +103,12 @@ export class Link {
     answer: (() => Promise<void>) | undefined,
   ): Promise<void> {
     this.#protocol.start(credits);
+    this.#isConnecting = true;
+    hold(this.#pumping);
     if (answer === undefined) this.#control(HELLO);
     else await answer();
     await orAborted(this.#greeted.promise, signal);
+    this.#isConnecting = false;
     if (answer !== undefined) this.#control(HELLO);
   }
 
@@ -116,7 +124,9 @@ export class Link {
       if (message !== undefined) return message;
     }
     nextTurn().then(() => this.#serveReceives());
-    return await this.#receiving.wait({ buffer }, signal);
+    const received = this.#receiving.wait({ buffer }, signal);
+    hold(this.#pumping);
+    return await received;
   }
 
   /** The next message; null at the end; undefined if there is none yet. */
@@ -176,9 +186,14 @@ export class Link {
     const isNext = this.#sending.size === 0 && this.#turns.mayContinue();
     if (isNext && !this.#mayPost(sending)) this.#drain();
     this.#assertSending(sending);
-    if (isNext && this.#mayPost(sending)) return sending.post();
+    if (isNext && this.#mayPost(sending)) {
+      sending.post();
+      return hold(this.#pumping);
+    }
     nextTurn().then(() => this.#serveSends());
-    await this.#sending.wait(sending, signal);
+    const sent = this.#sending.wait(sending, signal);
+    hold(this.#pumping);
+    await sent;
   }
 
   #assertSending({ needs }: Sending): void {
@@ -319,7 +334,10 @@ export class Link {
   #greet(): void {
     const ms = this.#keepAliveMs;
     // Not before: to check a peer that is not ready yet breaks the connection.
-    if (ms > 0) this.#keepAlive ??= setInterval(() => this.#checkPeer(), ms);
+    if (ms > 0) {
+      this.#keepAlive ??= setInterval(() => this.#checkPeer(), ms);
+      Deno.unrefTimer(this.#keepAlive);
+    }
     this.#greeted.resolve();
   }
 
@@ -339,6 +357,12 @@ export class Link {
     this.#sending.rejectAll(reason);
     this.#flushing.rejectAll(reason);
     this.#serveReceives();
+  }
+
+  /** The connection has ended outside of the queue pair. What came before stays. */
+  break(reason: Error): void {
+    while (this.#drain() > 0);
+    this.#fail(this.#protocol.peerLeft ? peerLeft() : reason);
   }
 
   close(reason: Error): void {

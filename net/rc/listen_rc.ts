@@ -1,17 +1,16 @@
 import { type AbortOptions, closeOnAbort, signalOf } from "../../internal/abort.ts";
-import { text } from "../../internal/checks.ts";
+import { snapshot, text } from "../../internal/checks.ts";
 import { option, readOptions, within } from "../../internal/options.ts";
 import { nextTurn } from "../../internal/turns.ts";
 import { Waiters } from "../../internal/waiters.ts";
 import { type AttemptLimits, Attempts } from "./attempts.ts";
+import { BY_NAME } from "./by_name.ts";
+import { CmDoor } from "./cm_door.ts";
 import { abortable, handshakeDeadline } from "./connect_rc.ts";
-import { readLine, writeAddress } from "./exchange.ts";
-import { checkOwn, checkSpeaker, checkUnicast, endsOf, type TcpEnds } from "./peer_gid.ts";
-import { type RcAddress, readRcAddress } from "./rc_address.ts";
+import type { Door, Partner } from "./door.ts";
 import { RcConn } from "./rc_conn.ts";
-import { SharedDevice } from "./rc_device.ts";
-import { RcEnd } from "./rc_end.ts";
 import { RC_RULES, type RcOptions, type RcSettings } from "./rc_options.ts";
+import { TcpDoor } from "./tcp_door.ts";
 
 /**
  * The options of {@linkcode listenRc}.
@@ -19,8 +18,16 @@ import { RC_RULES, type RcOptions, type RcSettings } from "./rc_options.ts";
  * @category Connections
  */
 export interface RcListenOptions extends RcOptions {
-  /** The host address to listen on. The default is "127.0.0.1": this host only. */
+  /**
+   * The host address to listen on. The default is "127.0.0.1", this host only; with `port` it is all addresses of RDMA
+   * devices, because no device has that one.
+   */
   readonly hostname?: string;
+  /**
+   * The port to listen on by the RDMA communication manager, in place of TCP; 0 is any free one. The address that a peer
+   * names chooses the device, so that `device`, `portNum`, `gidIndex` and `peerGid` are not permitted. It needs librdmacm.
+   */
+  readonly port?: number;
   /** The TCP port to listen on. The default is 0: any free one, see {@linkcode RcListener.addr}. */
   readonly tcpPort?: number;
   /**
@@ -69,13 +76,14 @@ type Attempt = AbortController;
  * The connections share one device and one protection domain, which are open while there is a connection. Nothing of the
  * device is used for a partner before its address was read and checked.
  *
+ * A listener keeps the program alive only while somebody waits for a connection.
+ *
  * @category Connections
  */
 export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<RcConn> {
-  readonly #listener: Deno.TcpListener;
+  readonly #door: Door;
   readonly #settings: RcSettings;
   readonly #limits: Attempts<Attempt>;
-  readonly #device: SharedDevice;
   /** Objects of the device are made for one partner after the other: this is the last one. */
   #making: Promise<unknown> = Promise.resolve();
   readonly #closing: AbortController = new AbortController();
@@ -88,18 +96,18 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
   readonly #stats = { connected: 0, failed: 0, refused: 0, lastError: undefined as unknown };
 
   /** @ignore Made by {@linkcode listenRc}. */
-  constructor(listener: Deno.TcpListener, settings: RcSettings, limits: AttemptLimits) {
-    this.#listener = listener;
+  constructor(door: Door, settings: RcSettings, limits: AttemptLimits) {
+    this.#door = door;
     this.#settings = settings;
     this.#limits = new Attempts(limits);
-    this.#device = new SharedDevice(settings);
-    this.#accepting = this.#acceptAll().catch((error) => this.#end(error));
+    this.#accepting = this.#acceptAll().catch((error) => this.#close(error));
     closeOnAbort(this, settings.signal, this.#closing.signal);
+    door.unref();
   }
 
-  /** The TCP address that it listens on. */
-  get addr(): Deno.NetAddr {
-    return this.#listener.addr;
+  /** The address that it listens on. */
+  get addr(): { readonly hostname: string; readonly port: number } {
+    return this.#door.addr;
   }
 
   /** Counters since the listener was made. */
@@ -126,11 +134,21 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
     signal?.throwIfAborted();
     this.#closing.signal.throwIfAborted();
     const ready = this.#waiters.size === 0 ? this.#ready.entries().next().value : undefined;
-    if (ready === undefined) return await this.#waiters.wait({}, signal);
+    if (ready === undefined) return await this.#wait(signal);
     const [conn, attempt] = ready;
     this.#ready.delete(conn);
     this.#limits.delete(attempt);
     return conn;
+  }
+
+  /** The program stays alive for partners while somebody waits for them. */
+  async #wait(signal: AbortSignal | undefined): Promise<RcConn> {
+    this.#door.ref();
+    try {
+      return await this.#waiters.wait({}, signal);
+    } finally {
+      if (this.#waiters.size === 0 && !this.#closing.signal.aborted) this.#door.unref();
+    }
   }
 
   /** Connections as they come, until the listener is closed. */
@@ -147,11 +165,11 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
 
   async #acceptAll(): Promise<void> {
     for (;;) {
-      const conn = await this.#acceptTcp();
-      if (conn === undefined) continue;
+      const partner = await this.#acceptPartner();
+      if (partner === undefined) continue;
       const attempt = new AbortController();
-      await this.#makeRoom(attempt, conn.remoteAddr.hostname);
-      const ended = this.#attempt(conn, attempt).finally(() => this.#attempts.delete(ended));
+      await this.#makeRoom(attempt, partner.hostname);
+      const ended = this.#attempt(partner, attempt).finally(() => this.#attempts.delete(ended));
       this.#attempts.add(ended);
     }
   }
@@ -174,9 +192,9 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
   }
 
   /** A partner that is gone before it is accepted is no reason to stop. */
-  async #acceptTcp(): Promise<Deno.TcpConn | undefined> {
+  async #acceptPartner(): Promise<Partner | undefined> {
     try {
-      return await this.#listener.accept();
+      return await this.#door.accept();
     } catch (error) {
       if (this.#closing.signal.aborted || error instanceof Deno.errors.BadResource) throw error;
       this.#fail(error);
@@ -186,45 +204,30 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
     }
   }
 
-  async #attempt(tcp: Deno.TcpConn, attempt: Attempt): Promise<void> {
+  async #attempt(partner: Partner, attempt: Attempt): Promise<void> {
     using deadline = handshakeDeadline(this.#settings, [this.#closing.signal, attempt.signal]);
     const { signal } = deadline;
-    using _closing = tcp;
-    closeOnAbort(tcp, signal);
+    using _closing = partner;
+    closeOnAbort(partner, signal);
     try {
-      this.#add(await abortable(signal, () => this.#connect(tcp, attempt, signal)), attempt);
+      this.#add(await abortable(signal, () => this.#connect(partner, attempt, signal)), attempt);
     } catch (error) {
       this.#limits.delete(attempt);
       if (!attempt.signal.aborted) this.#fail(error);
     }
   }
 
-  async #connect(tcp: Deno.TcpConn, attempt: Attempt, signal: AbortSignal): Promise<RcConn> {
-    const peer = readRcAddress(await readLine(tcp, signal));
-    const ends = endsOf(tcp);
-    checkUnicast(peer);
-    const mustBeOwn = this.#settings.peerGid === "tcp" && checkSpeaker(peer, ends);
+  async #connect(partner: Partner, attempt: Attempt, signal: AbortSignal): Promise<RcConn> {
+    await partner.read(signal);
     if (!this.#limits.advance(attempt)) this.#refuse(attempt);
     signal.throwIfAborted();
     const making = this.#making.then(nextTurn).then(() => {
       signal.throwIfAborted();
-      return this.#makeEnd(ends, mustBeOwn ? peer : undefined);
+      return partner.makeEnd();
     });
     this.#making = making.catch(() => {});
     await using end = await making;
-    const answer = (): Promise<void> => writeAddress(tcp, end.address, signal);
-    return new RcConn(await end.connect(peer, signal, answer));
-  }
-
-  /** The first step opens the device, and the last one makes queues: the event loop runs between them. */
-  async #makeEnd(ends: TcpEnds, mustBeOwn: RcAddress | undefined): Promise<RcEnd> {
-    const settings = this.#settings;
-    using stack = new DisposableStack();
-    const device = stack.use(this.#device.use());
-    if (mustBeOwn !== undefined) checkOwn(mustBeOwn, ends, device.context.gidTable(settings.port));
-    await nextTurn();
-    stack.move();
-    return await RcEnd.make(device, settings, ends);
+    return new RcConn(await partner.connect(end, signal));
   }
 
   #add(conn: RcConn, attempt: Attempt): void {
@@ -239,16 +242,18 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
     else this.#waiters.resolve(waiter, conn);
   }
 
-  #end(error: unknown): void {
-    this.#closing.abort(error);
-    this.#waiters.rejectAll(error);
-  }
-
   /** Stops listening. Connections that were accepted stay open; the others are closed. Closing again does nothing. */
   close(): void {
+    this.#close(new Deno.errors.BadResource("Cannot accept: the listener is closed"));
+  }
+
+  #close(reason: unknown): void {
     if (this.#closing.signal.aborted) return;
-    this.#end(new Deno.errors.BadResource("Cannot accept: the listener is closed"));
-    this.#listener.close();
+    this.#closing.abort(reason);
+    this.#waiters.rejectAll(reason);
+    // What waits for the end of accepting gets it.
+    this.#door.ref();
+    this.#door.close();
     for (const conn of this.#ready.keys()) conn[Symbol.dispose]();
     this.#ready.clear();
   }
@@ -267,7 +272,8 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
 }
 
 /**
- * Listens for connections. Addresses are exchanged over TCP, one line of JSON each way; all else goes over RDMA.
+ * Listens for connections. With `port` peers find this host by name, and addresses are exchanged by the RDMA communication
+ * manager; without it over TCP, one line of JSON each way. All else goes over RDMA.
  *
  * @example An echo server
  * ```ts
@@ -279,29 +285,39 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
  * }
  *
  * async function serve(): Promise<void> {
- *   using listener = await listenRc({ hostname: "0.0.0.0", tcpPort: 18515 });
+ *   using listener = await listenRc({ port: 7471 });
  *   for await (const conn of listener) echo(conn).catch(console.error);
  * }
  * ```
  *
- * @throws {TypeError} If an option has the wrong type or is unknown.
+ * @throws {TypeError} If an option has the wrong type, is unknown, or does not go with another one.
  * @throws {RangeError} If a number is out of range.
  * @throws {Deno.errors.AddrInUse} If another program uses the TCP port.
+ * @throws {VerbsError} If another program uses `port` (EADDRINUSE), or there is no RDMA device that has the address.
+ * @throws {CmError} If the host name has no address.
  * @throws The reason of the signal, if it has aborted.
  * @category Connections
  */
-// deno-lint-ignore require-await -- it rejects, it does not throw
 export async function listenRc(options: RcListenOptions = {}): Promise<RcListener> {
-  const settings = readOptions(options, RULES);
-  settings.signal?.throwIfAborted();
-  const tcp = Deno.listen({ hostname: settings.hostname, port: settings.tcpPort });
-  return new RcListener(tcp, settings, settings);
+  const given = snapshot<RcListenOptions>(options, "options", Object.keys(RULES) as never);
+  const { port } = given;
+  const settings = readOptions(given, port === undefined ? RULES : { ...RULES, ...BY_NAME });
+  const { hostname, tcpPort = 0, signal } = settings;
+  if (port !== undefined && settings.tcpPort !== undefined) {
+    throw new TypeError("Cannot listen: only one of port and tcpPort is possible");
+  }
+  signal?.throwIfAborted();
+  const door = port === undefined
+    ? new TcpDoor({ hostname: hostname ?? "127.0.0.1", port: tcpPort }, settings)
+    : await CmDoor.open(hostname, port, settings);
+  return new RcListener(door, settings, settings);
 }
 
 const RULES = {
   ...RC_RULES,
-  hostname: option(text, "127.0.0.1"),
-  tcpPort: option(within(0, 65535), 0),
+  hostname: option(text, undefined),
+  port: option(within(0, 65535), undefined),
+  tcpPort: option(within(0, 65535), undefined),
   maxPending: option(within(1, 2 ** 20), 64),
   maxHandshakes: option(within(1, 2 ** 20), 256),
   maxPerPeer: option(within(1, 2 ** 20), 32),

@@ -10,7 +10,7 @@ import { oneOf, readOptions, type Rules, within } from "../../internal/options.t
  */
 export interface RcAddress {
   /** The transport: reliable connection. */
-  readonly transport: "rc";
+  readonly transport: "RC";
   /** The GID of the port as text, such as `"::ffff:10.0.0.1"`. `"::"` means none. */
   readonly gid: string;
   /** The LID of the port; 0 on RoCE. */
@@ -34,7 +34,7 @@ export const MAX_CREDITS = 2 ** 15;
 export const MAX_MESSAGE = 2 ** 24;
 
 const RULES: Rules<RcAddress> = {
-  transport: oneOf("rc"),
+  transport: oneOf("RC"),
   gid: (value: string, what: string) => Gid.parse(text(value, what)).toString(),
   lid: uint16,
   qpn: uint24,
@@ -45,14 +45,28 @@ const RULES: Rules<RcAddress> = {
   maxMessage: within(1, MAX_MESSAGE),
 };
 
+/** The part of an address that the connection manager does not know. */
+export type RcOffer = Pick<RcAddress, "credits" | "maxMessage">;
+
+const { credits, maxMessage } = RULES;
+
 /**
  * Reads the address of a peer, which nobody has checked. Whether packets may be sent there is another check.
  *
  * @throws {Deno.errors.InvalidData} If it is not an address.
  */
 export function readRcAddress(value: unknown): RcAddress {
+  return read(value, RULES);
+}
+
+/** Reads the part of an address that a peer sends by the connection manager. */
+export function readRcOffer(value: unknown): RcOffer {
+  return read(value, { credits, maxMessage });
+}
+
+function read<T extends object>(value: unknown, rules: Rules<T>): T {
   try {
-    return readOptions(value as object, RULES, "address");
+    return readOptions(value as T, rules, "address");
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new Deno.errors.InvalidData(

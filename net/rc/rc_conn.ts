@@ -1,6 +1,6 @@
 import { type AbortOptions, signalOf } from "../../internal/abort.ts";
 import { byteArray, integer, uint64 } from "../../internal/checks.ts";
-import { type SendRequest, WrOpcode } from "../../mod.ts";
+import { type RemoteMemory, type SendRequest, WrOpcode } from "../../mod.ts";
 import type { RcAddress } from "./rc_address.ts";
 import { closedError, type RcEnd } from "./rc_end.ts";
 import {
@@ -8,7 +8,6 @@ import {
   atomicPartOf,
   type ExposedMemory,
   partOf,
-  type RemoteMemory,
   type RemotePart,
 } from "./remote_memory.ts";
 
@@ -19,6 +18,9 @@ import {
  * **Messages.** {@linkcode RcConn.prototype.send | RcConn.send} waits while the peer has no receive for the message, so
  * a slow peer slows the sender down. Messages arrive in order, each once. A message that
  * {@linkcode RcConn.prototype.flush | RcConn.flush} has waited for is in the memory of the peer.
+ *
+ * **The end of the program.** A connection keeps the program alive only while a call waits, or the peer has not yet
+ * acknowledged what was sent, as Deno's sockets do. A program that ends without closing it tells the peer nothing.
  *
  * **Errors.** If the peer is gone, or breaks the protocol, the connection is broken: messages that were received can
  * still be read, and everything else rejects. Each call rejects with a TypeError if an argument has the wrong type, with
@@ -242,7 +244,8 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
   ): Promise<bigint> {
     const compareAdd = uint64(add, "add");
     const opcode = WrOpcode.ATOMIC_FETCH_AND_ADD;
-    return await this.#atomic({ opcode, compareAdd }, memory, offset, options);
+    const part = atomicPartOf(memory, offset);
+    return await this.#atomic({ opcode, compareAdd, ...part }, options);
   }
 
   /**
@@ -264,25 +267,19 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
   ): Promise<bigint> {
     const operands = { compareAdd: uint64(compare, "compare"), swap: uint64(swap, "swap") };
     const opcode = WrOpcode.ATOMIC_CMP_AND_SWP;
-    return await this.#atomic({ opcode, ...operands }, memory, offset, options);
+    const part = atomicPartOf(memory, offset);
+    return await this.#atomic({ opcode, ...operands, ...part }, options);
   }
 
-  async #atomic(
-    operation: SendRequest,
-    memory: RemoteMemory,
-    offset: number,
-    options: AbortOptions | undefined,
-  ): Promise<bigint> {
+  async #atomic(request: SendRequest, options: AbortOptions | undefined): Promise<bigint> {
     const signal = signalOf(options);
-    const part = atomicPartOf(memory, offset);
     this.#assertOpen();
-    const request = { ...operation, ...part };
     return await this.#end.link.operate(request, ATOMIC_SIZE, undefined, numberOf, signal);
   }
 
   /** Writes bytes to a part that has as many, or reads them from there, in pieces that fit slots. */
   async #move(
-    opcode: WrOpcode,
+    opcode: typeof WrOpcode["RDMA_WRITE" | "RDMA_READ"],
     { remoteAddr, rkey }: RemotePart,
     bytes: Uint8Array,
     signal: AbortSignal | undefined,

@@ -9,10 +9,10 @@ export interface RcDevice extends Disposable {
 
 /** A device that is open while somebody uses it. All who use it at the same time use the same one, as long as it works. */
 export class SharedDevice {
-  readonly #settings: Pick<RcSettings, "device" | "port">;
+  readonly #settings: Pick<RcSettings, "device" | "portNum">;
   #current: { readonly context: Context; readonly pd: ProtectionDomain; users: number } | undefined;
 
-  constructor(settings: Pick<RcSettings, "device" | "port">) {
+  constructor(settings: Pick<RcSettings, "device" | "portNum">) {
     this.#settings = settings;
   }
 
@@ -34,7 +34,7 @@ export class SharedDevice {
 
   #isAlive(): boolean {
     try {
-      this.#current?.context.queryPort(this.#settings.port);
+      this.#current?.context.queryPort(this.#settings.portNum);
       return true;
     } catch {
       // It is closed, or the device is gone. Another one can have its name now.

@@ -12,7 +12,7 @@ export interface RcOptions {
   /** The name of the device. The default is the first device with an active port. */
   readonly device?: string;
   /** The port of the device, counted from 1. The default is 1. */
-  readonly port?: number;
+  readonly portNum?: number;
   /**
    * The index of the GID to use, 0 to 255. The default is the GID of the address that this end has in the TCP connection;
    * if the port does not have it, the recommended one of the port.
@@ -54,7 +54,7 @@ export interface RcOptions {
   /** The number of empty polls before a call waits for an event. The default is 0. */
   readonly spin?: number;
   /**
-   * The time in milliseconds that connecting may take, from the first byte of TCP on. The default is 5000. A listener
+   * The time in milliseconds that connecting may take, from the first byte of TCP on. The default is 15000. A listener
    * gives a silent partner up after it.
    */
   readonly connectTimeout?: number;
@@ -65,12 +65,13 @@ export interface RcOptions {
 /** Options with all defaults. */
 export type RcSettings = Settings<RcOptions, "device" | "gidIndex" | "signal">;
 
-const MAX_MS = 0x7fff_ffff;
+/** The longest time of a timer. */
+export const MAX_MS = 0x7fff_ffff;
 
 /** How {@linkcode RcOptions} are checked, and their defaults. */
 export const RC_RULES: Rules<RcSettings> = {
   device: option(text, undefined),
-  port: option(within(1, 255), 1),
+  portNum: option(within(1, 255), 1),
   gidIndex: option(within(0, 255), undefined),
   peerGid: option(oneOf("tcp", "any"), "tcp"),
   credits: option(within(1, MAX_CREDITS), 32),
@@ -80,6 +81,6 @@ export const RC_RULES: Rules<RcSettings> = {
   retryCnt: option(within(0, 7), 6),
   keepAlive: option(within(0, MAX_MS), 1000),
   spin: option(within(0, Number.MAX_SAFE_INTEGER), 0),
-  connectTimeout: option(within(1, MAX_MS), 5000),
+  connectTimeout: option(within(1, MAX_MS), 15_000),
   signal: option(checkSignal, undefined),
 };

@@ -1,23 +1,5 @@
-import type { MemoryRegion } from "../../mod.ts";
+import type { MemoryRegion, RemoteMemory } from "../../mod.ts";
 import { integer, snapshot, uint32 } from "../../internal/checks.ts";
-
-/**
- * Memory of the peer: what {@linkcode RcConn.write}, {@linkcode RcConn.read} and the atomics need. It is plain data, so
- * it can be sent to the peer as JSON. Who has it can use the memory through this connection, and through other connections
- * of the same listener.
- *
- * @category Memory of the peer
- */
-export interface RemoteMemory {
-  /**
-   * The address of the first byte in hexadecimal, such as `"0x7f0012340000"`. It is text because it may exceed 2^53.
-   */
-  readonly addr: string;
-  /** The length in bytes. */
-  readonly length: number;
-  /** The key of the memory region, 32 bits. */
-  readonly rkey: number;
-}
 
 export interface RemotePart {
   readonly remoteAddr: bigint;
@@ -38,10 +20,9 @@ export class ExposedMemory implements Disposable {
 
   /** @ignore Made by {@linkcode RcConn.expose}. */
   constructor(mr: MemoryRegion, closed: () => void) {
-    const { addr, length, rkey } = mr;
     this.#mr = mr;
     this.#closed = closed;
-    this.remote = { addr: `0x${addr.toString(16)}`, length, rkey };
+    this.remote = mr.remote;
   }
 
   /**

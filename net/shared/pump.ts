@@ -21,11 +21,21 @@ export interface Pumping {
   readonly signal: AbortSignal;
 }
 
+/** The program stays alive for the events of a queue only while somebody waits for its completions. */
+export function hold(
+  { cq, isOpen, isAwaited }: Pick<Pumping, "cq" | "isOpen" | "isAwaited">,
+): void {
+  if (!isOpen()) return;
+  if (isAwaited()) cq.channel!.ref();
+  else cq.channel!.unref();
+}
+
 export async function pump(pumping: Pumping): Promise<void> {
   const { cq, drain, isOpen, rest, signal } = pumping;
   while (isOpen()) {
     if (drain() === 0 && !await poll(pumping)) {
       if (!isOpen()) return;
+      hold(pumping);
       cq.reqNotify();
       // A completion before the arming makes no event.
       if (drain() === 0) await cq.channel!.getCqEvent({ signal });

@@ -37,7 +37,7 @@ export class Peers {
   readonly #qkey: number;
   readonly #max: number;
   readonly #senders: Map<number, Sender> = new Map();
-  /** By the addresses of senders, while the caller has them. */
+  /** By the addresses of senders, and those that the caller named, while the caller has them. */
   readonly #targets: WeakMap<UdAddress, Target> = new WeakMap();
   /** By the text of addresses that the caller named. */
   readonly #named: Map<string, Target> = new Map();
@@ -52,10 +52,14 @@ export class Peers {
 
   /** Reads and checks an address that a caller gives. */
   target(address: UdAddress): Target {
-    return this.#targets.get(address) ?? this.#target(readUdAddress(address));
+    const known = this.#targets.get(address);
+    if (known !== undefined && (known.packet !== undefined || isSame(known, address))) return known;
+    const target = this.#findNamed(readUdAddress(address));
+    this.#targets.set(address, target);
+    return target;
   }
 
-  #target(address: UdAddress): Target {
+  #findNamed(address: UdAddress): Target {
     const { gid, lid, qpn, qkey } = address;
     const key = `${gid} ${lid} ${qpn} ${qkey}`;
     const known = this.#named.get(key);
@@ -87,7 +91,7 @@ export class Peers {
   #addressOf(wc: WorkCompletion, grh: Grh): UdAddress {
     const gid = (wc.wcFlags & WcFlags.GRH) === 0 ? "::" : grh.sgid.toString();
     const { slid: lid, srcQp: qpn } = wc;
-    const address = Object.freeze({ transport: "ud" as const, gid, lid, qpn, qkey: this.#qkey });
+    const address = Object.freeze({ transport: "UD" as const, gid, lid, qpn, qkey: this.#qkey });
     this.#targets.set(address, { ...address, packet: { wc, grh }, ah: undefined });
     return address;
   }
@@ -120,4 +124,10 @@ export class Peers {
 function addTo<K, V>(map: Map<K, V>, key: K, value: V, max: number): void {
   if (map.size >= max) map.delete(map.keys().next().value!);
   map.set(key, value);
+}
+
+/** Whether the caller has not changed an address since it was read. */
+function isSame(known: Target, { transport, gid, lid, qpn, qkey }: UdAddress): boolean {
+  return transport === known.transport && gid === known.gid && lid === known.lid &&
+    qpn === known.qpn && qkey === known.qkey;
 }

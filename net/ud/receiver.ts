@@ -10,7 +10,7 @@ import {
   WorkCompletionError,
   WorkCompletions,
 } from "../../mod.ts";
-import { pump } from "../shared/pump.ts";
+import { hold, pump, type Pumping } from "../shared/pump.ts";
 import type { Peers } from "./peers.ts";
 import type { UdAddress } from "./ud_address.ts";
 
@@ -76,7 +76,8 @@ export class Receiver {
   #queue: Arrived[] = [];
   /** Whether the queue pair is being reset. No receive is posted meanwhile. */
   #isStopped = false;
-  readonly #waiters: Waiters<Target, Datagram> = new Waiters();
+  readonly #waiters: Waiters<Target, Datagram> = new Waiters(() => hold(this.#pumping));
+  readonly #pumping: Pumping;
   readonly #turns: Turns = new Turns(64);
   readonly #rests: Turns = new Turns(8);
   readonly #abort: AbortController = new AbortController();
@@ -95,7 +96,7 @@ export class Receiver {
       this.#requests.set(i, { wrId: i, sge: mr.slice(i * slotSize, slotSize) });
     }
     this.#post(this.#slots - maxQueued);
-    this.ended = pump({
+    this.#pumping = {
       cq: parts.cq,
       drain: () => this.#drain(),
       isOpen: () => this.#failure === undefined,
@@ -103,7 +104,8 @@ export class Receiver {
       spin: parts.spin,
       rest: () => this.#rest(),
       signal: this.#abort.signal,
-    }).catch((error) => this.fail(error));
+    };
+    this.ended = pump(this.#pumping).catch((error) => this.fail(error));
   }
 
   /** A datagram that is there, if nobody else waits and no turn of the event loop is due. */
@@ -115,12 +117,26 @@ export class Receiver {
     return mayTake ? this.#consume(oldest, buffer) : undefined;
   }
 
+  /** A datagram that was written to the start of a buffer, and those that are there and fit behind it. */
+  takeMore(first: Datagram, buffer: Uint8Array<ArrayBuffer>): Datagram[] {
+    const taken = [first];
+    let end = first[0].length;
+    for (let next = this.#queue[0]; next !== undefined; next = this.#queue[0]) {
+      const room = buffer.length - end;
+      if (next.length > room) break;
+      taken.push(this.#consume(next, buffer.subarray(end, end + next.length)));
+      end += next.length;
+    }
+    return taken;
+  }
+
   /** Waits for a datagram. It comes after those that others wait for. */
   wait(
     buffer: Uint8Array<ArrayBuffer> | undefined,
     signal: AbortSignal | undefined,
   ): Promise<Datagram> {
     const received = this.#waiters.wait({ buffer }, signal);
+    hold(this.#pumping);
     this.#parts.onWait();
     this.#endPause();
     if (this.#queue.length > 0) nextTurn().then(() => this.#serve());
@@ -188,6 +204,7 @@ export class Receiver {
       this.#timer = undefined;
       this.#endPause();
     }, PAUSE_MS);
+    Deno.unrefTimer(this.#timer);
     return promise;
   }
 

@@ -30,7 +30,7 @@ export class Routes {
     closed: AbortSignal,
     onClosing: () => void,
   ) {
-    const { port, gidIndex } = settings;
+    const { portNum: port, gidIndex } = settings;
     this.#onClosing = onClosing;
     this.#pd = pd;
     this.#settings = settings;
@@ -41,7 +41,7 @@ export class Routes {
   }
 
   #makePath(): ReplyPath {
-    const { port, maxPeers } = this.#settings;
+    const { portNum: port, maxPeers } = this.#settings;
     return new ReplyPath(this.#pd, { port, maxPeers });
   }
 
@@ -86,7 +86,7 @@ export class Routes {
     try {
       for await (const { type, portNum } of this.#pd.context.events({ signal })) {
         // After any other event of the port, addresses may have another meaning.
-        const isOfPort = portNum === this.#settings.port && type !== EventType.PKEY_CHANGE;
+        const isOfPort = portNum === this.#settings.portNum && type !== EventType.PKEY_CHANGE;
         if (isOfPort || type === EventType.DEVICE_FATAL) this.refresh();
       }
     } catch {
@@ -104,7 +104,7 @@ export class Routes {
     this.#path = this.#makePath();
     try {
       const { context } = this.#pd;
-      const { port } = this.#settings;
+      const { portNum: port } = this.#settings;
       const chosen = this.#chosen;
       if (chosen !== undefined) this.#chosen = slotOf(context.gidTable(port), chosen) ?? chosen;
       this.local = localPort(context, port, this.#chosen);

@@ -18,7 +18,7 @@ import {
  */
 export interface UdAddress {
   /** The transport: unreliable datagram. */
-  readonly transport: "ud";
+  readonly transport: "UD";
   /** The GID of the peer as text, such as `"::ffff:10.0.0.1"`. `"::"` means none. */
   readonly gid: string;
   /** The LID of the peer; 0 on RoCE. */
@@ -71,7 +71,7 @@ export function readUdAddress(address: UdAddress): UdAddress {
     throw new TypeError("Cannot use address: it is not an object");
   }
   const { transport, gid, lid, qpn, qkey } = address;
-  if (transport !== "ud") throw new TypeError('Cannot use address: its transport is not "ud"');
+  if (transport !== "UD") throw new TypeError('Cannot use address: its transport is not "UD"');
   if (typeof gid !== "string") throw new TypeError("Cannot use address: its gid is not a string");
   integer(lid, "lid of address", 0, 0xffff);
   integer(qpn, "qpn of address", 0, 0xff_ffff);

@@ -1,5 +1,5 @@
 import { type AbortOptions, closeOnAbort, signalOf } from "../../internal/abort.ts";
-import { byteArray, integer } from "../../internal/checks.ts";
+import { byteArray, integer, listOf } from "../../internal/checks.ts";
 import {
   AccessFlags,
   type AddressHandle,
@@ -42,6 +42,12 @@ export interface UdStats {
   readonly resets: number;
 }
 
+/** A datagram of the caller's that can be sent. */
+interface Checked {
+  readonly message: Uint8Array;
+  readonly target: Target;
+}
+
 /** The queue pair number of multicast. */
 const MULTICAST_QPN = 0xff_ffff;
 
@@ -50,6 +56,9 @@ const MULTICAST_QPN = 0xff_ffff;
  *
  * Receives are always posted. Datagrams that nobody asks for wait in a bounded queue. A send waits while `sendDepth`
  * sends are in progress. After a change of the port's GIDs, address handles are made again.
+ *
+ * **The end of the program.** A connection keeps the program alive only while a call waits, such as
+ * {@linkcode UdConn.receive}, as Deno's sockets do. A program that has nothing else to do ends, and need not close it.
  *
  * **Outages.** A send fails when the address of this host is gone, and stops the queue pair. The connection then resets
  * the queue pair: the number, the qkey and the groups stay the same, and calls that wait go on. Datagrams in progress are
@@ -74,9 +83,11 @@ export class UdConn
 
   /** @ignore */
   private constructor(context: Context, settings: UdSettings) {
-    const { port, qkey, recvDepth, sendDepth, maxQueued, maxPeers, spin, onOutage } = settings;
+    const { portNum: port, qkey, recvDepth, sendDepth, maxQueued, maxPeers, spin, onOutage } =
+      settings;
     this.#settings = settings;
     this.#context = context;
+    context.unref();
     const pd = new ProtectionDomain(context);
     const queue = (cqe: number): CompletionQueue =>
       new CompletionQueue(context, { cqe, channel: new CompletionChannel(context) });
@@ -138,7 +149,7 @@ export class UdConn
   get addr(): UdAddress {
     const { gid, lid } = this.#routes.local;
     const { qkey } = this.#settings;
-    return { transport: "ud", gid: gid.toString(), lid, qpn: this.#qp.qpNum, qkey };
+    return { transport: "UD", gid: gid.toString(), lid, qpn: this.#qp.qpNum, qkey };
   }
 
   /** The index of the GID that datagrams are sent from. */
@@ -183,6 +194,67 @@ export class UdConn
   }
 
   /**
+   * Waits for the next datagram, and takes those that have come after it too. It makes no buffers and waits once for all
+   * of them, so it costs much less than as many calls of {@linkcode UdConn.receive}.
+   *
+   * @example Answer what has come
+   * ```ts
+   * import type { UdConn } from "@rdma/ibverbs/net";
+   *
+   * async function serve(conn: UdConn): Promise<void> {
+   *   const room = new Uint8Array(64 * conn.maxMessage);
+   *   while (true) await conn.sendMany(await conn.receiveMany(room));
+   * }
+   * ```
+   *
+   * @param p The buffer that the messages are written to, one after another. What does not fit is for the next call.
+   * @param options The signal that ends the wait.
+   * @returns The messages, which are parts of `p`, and the addresses of their senders: at least one.
+   * @throws As {@linkcode UdConn.receive}; {RangeError} if the first message is longer than `p`.
+   */
+  async receiveMany(
+    p: Uint8Array<ArrayBuffer>,
+    options?: AbortOptions,
+  ): Promise<[Uint8Array<ArrayBuffer>, UdAddress][]> {
+    const first = await this.receive(byteArray(p, "p"), options);
+    return this.#receiver.takeMore(first, p);
+  }
+
+  /**
+   * Sends datagrams in their order, together. It waits as {@linkcode UdConn.send} does, and the messages must not change
+   * before the promise resolves.
+   *
+   * @param datagrams The messages and the peers, as {@linkcode UdConn.receiveMany} returns them.
+   * @param options The signal that ends the wait. Datagrams before the wait are sent.
+   * @returns The number of datagrams.
+   * @throws As {@linkcode UdConn.send}. If a message or an address is refused, none is sent.
+   */
+  async sendMany(
+    datagrams: readonly (readonly [Uint8Array, UdAddress])[],
+    options?: AbortOptions,
+  ): Promise<number> {
+    const signal = signalOf(options);
+    signal?.throwIfAborted();
+    this.#assertOpen("send");
+    const checked = listOf(datagrams, "datagrams").map((datagram) => this.#check(datagram));
+    for (const { message, target } of checked) {
+      const waiting = this.#sendNow(message, target, signal);
+      if (waiting !== undefined) await waiting;
+    }
+    this.#sender.flush();
+    return checked.length;
+  }
+
+  #check(datagram: readonly [Uint8Array, UdAddress]): Checked {
+    if (!Array.isArray(datagram)) {
+      throw new TypeError("Cannot send: a datagram is not an array of a message and an address");
+    }
+    const [message, address] = datagram;
+    checkLength(byteArray(message, "message").length, this.maxMessage);
+    return { message, target: this.#peers.target(address) };
+  }
+
+  /**
    * Sends a datagram. It waits while `sendDepth` sends are in progress, and while the kernel resolves the link address
    * of a new peer. The message must not change before the promise resolves. Whether it arrives is not known.
    *
@@ -205,13 +277,22 @@ export class UdConn
     signal?.throwIfAborted();
     const { length } = byteArray(p, "message");
     checkLength(length, this.maxMessage);
-    const target = this.#peers.target(addr);
+    const waiting = this.#sendNow(p, this.#peers.target(addr), signal);
+    if (waiting !== undefined) await waiting;
+    return length;
+  }
+
+  /** Sends at once, or returns what to wait for. */
+  #sendNow(
+    message: Uint8Array,
+    target: Target,
+    signal: AbortSignal | undefined,
+  ): Promise<void> | undefined {
     // The look for room can find an error, after which there are no handles.
     const hasRoom = this.#sender.hasRoom();
     const ah = this.#routes.known(target);
-    if (ah === undefined || !hasRoom) await this.#sendLater(p, target, signal);
-    else this.#sender.send(p, ah, target);
-    return length;
+    if (ah === undefined || !hasRoom) return this.#sendLater(message, target, signal);
+    this.#sender.send(message, ah, target);
   }
 
   /** Nobody else waits behind a peer that does not answer: the handle comes first, and then the slot. */
@@ -262,7 +343,7 @@ export class UdConn
     const group = this.#checkGroup(gid, lid, "join multicast group");
     this.#qp.attachMcast(group, lid);
     const { qkey } = this.#settings;
-    return { transport: "ud", gid: group.toString(), lid, qpn: MULTICAST_QPN, qkey };
+    return { transport: "UD", gid: group.toString(), lid, qpn: MULTICAST_QPN, qkey };
   }
 
   /**

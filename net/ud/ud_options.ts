@@ -10,8 +10,8 @@ import { option, readOptions, type Rules, type Settings, within } from "../../in
 export interface UdOptions {
   /** The name of the device. The default is the first device with an active port. */
   readonly device?: string;
-  /** The port, counted from 1. The default is 1. */
-  readonly port?: number;
+  /** The port of the device, counted from 1. The default is 1. */
+  readonly portNum?: number;
   /** The qkey, 32 bits. The device drops datagrams with another qkey. */
   readonly qkey: number;
   /** The index of the GID to send from, 0 to 255. The default is the recommended one: see {@linkcode UdConn.gidReason}. */
@@ -48,7 +48,7 @@ const depth = within(1, 2 ** 20);
 
 const RULES: Rules<UdSettings> = {
   device: option(text, undefined),
-  port: option(within(1, 255), 1),
+  portNum: option(within(1, 255), 1),
   qkey: within(0, 0xffff_ffff),
   gidIndex: option(within(0, 255), undefined),
   recvDepth: option(depth, 512),

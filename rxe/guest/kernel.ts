@@ -47,6 +47,7 @@ const WANTED = [
   "fs/overlayfs/",
   "net/9p/",
   "net/sched/sch_netem",
+  "net/sched/sch_tbf",
 ];
 
 const UNREAD = ["--exclude=./usr/share"];

@@ -1,4 +1,4 @@
-/** The kernel module that stands in for an RDMA adapter in the guest, built from rxe/stub_hca. */
+/** Kernel modules for the guest, and the one that stands in for an RDMA adapter, built from rxe/stub_hca. */
 
 import { dirname } from "node:path";
 import { asset } from "../asset.ts";
@@ -10,8 +10,6 @@ import { demand } from "../host/shell.ts";
 import { type KernelName, KERNELS } from "../host/systems.ts";
 import { ensureUserland, within } from "../host/userland.ts";
 
-const MODULE = "stub_hca.ko";
-
 /** The packages of a kernel's headers. */
 const HEADERS = /^linux-(headers|kbuild)-\d/;
 
@@ -21,42 +19,55 @@ const UNUSED = ["usr/share", "usr/src/*/arch/[!x]*/*", "usr/src/*/include/dt-bin
 
 /** What the module is built from. A registry cannot list a folder. */
 export const STUB_SOURCES: readonly string[] = [
-  ...["Makefile", "stub.h"],
+  ...["Kbuild", "Makefile", "efa.h", "stub.h"],
   ...[
-    ...["clock", "context", "cq", "debugfs", "device", "event", "fail", "flow", "main", "mr", "mw"],
-    ...["port", "qp", "qp_modify", "queue", "receive", "record", "rss", "send", "srq", "tick"],
-    ...["traffic", "wq"],
+    ...["clock", "context", "cq", "debugfs", "device", "efa", "efa_area", "efa_cq", "efa_qp"],
+    ...["efa_send", "event", "fail", "flow", "main", "mr", "mw", "port", "qp", "qp_modify"],
+    ...["queue", "receive", "record", "rss", "send", "srq", "tick", "traffic", "wq"],
   ].map((name) => `${name}.c`),
 ];
 
-type Source = readonly [name: string, contents: Uint8Array<ArrayBuffer>];
+/** A file that modules are built from. */
+export type Source = readonly [name: string, contents: Uint8Array<ArrayBuffer>];
 
-/** The module's file, built first when its sources or the kernel have changed. */
+/** The file of the stub HCA's module, built first when its sources or the kernel have changed. */
 export async function ensureStub(kernel?: KernelName): Promise<string> {
   const sources = await Promise.all(
     STUB_SOURCES.map(async (name): Promise<Source> => [name, await asset(`stub_hca/${name}`)]),
   );
+  return `${await ensureModules("stub_hca", sources, kernel)}/stub_hca.ko`;
+}
+
+/**
+ * The folder of the modules that are built from sources, which have a Kbuild and the Makefile of the stub HCA among them.
+ * They are built first when their sources or the kernel have changed.
+ */
+export async function ensureModules(
+  name: string,
+  sources: readonly Source[],
+  kernel?: KernelName,
+): Promise<string> {
   const { version } = await ensureKernel(kernel);
-  const folder = await cached(
-    `stub_hca/${await digest([version, ...sources.flat()])}`,
+  return await cached(
+    `${name}/${await digest([version, ...sources.flat()])}`,
     async (partial) => {
       const headers = await kernelHeaders(version, kernel);
       // Programs among the headers need the C library of the kernel's own release.
       const userland = kernel && await ensureUserland(KERNELS[kernel].userland);
-      say("set-up: building the stub HCA's kernel module");
-      await buildModule(sources, headers, `${partial}/${MODULE}`, userland);
+      say(`set-up: building the kernel module ${name}`);
+      await buildModules(sources, headers, partial, userland);
     },
   );
-  return `${folder}/${MODULE}`;
 }
 
 /**
- * Builds the module in a temporary folder.
+ * Builds modules in a temporary folder.
  *
  * @param headers the folder of linux-headers-VERSION, with the others beside it.
+ * @param target the folder that gets the modules.
  * @param userland whose compiler builds it; this host's by default.
  */
-export async function buildModule(
+export async function buildModules(
   sources: readonly Source[],
   headers: string,
   target: string,
@@ -75,7 +86,11 @@ export async function buildModule(
       ? ["make", ...make] as const
       : within(userland, ["make", ...make]);
     await demand(program, ...args);
-    await Deno.copyFile(`${folder}/module/${MODULE}`, target);
+    for (const { name } of Deno.readDirSync(`${folder}/module`)) {
+      if (name.endsWith(".ko")) {
+        await Deno.copyFile(`${folder}/module/${name}`, `${target}/${name}`);
+      }
+    }
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
@@ -96,7 +111,7 @@ async function withoutSpaces(headers: string, copy: string): Promise<string> {
  * @returns the folder of linux-headers-VERSION, beside the others as they are when installed.
  */
 async function kernelHeaders(version: string, kernel: KernelName | undefined): Promise<string> {
-  const reason = "builds the stub HCA";
+  const reason = "builds kernel modules";
   if (kernel === undefined) {
     await ensurePackages([
       { package: "gcc", file: "/usr/bin/gcc", reason },

@@ -50,7 +50,8 @@ void stub_dealloc_ucontext(struct ib_ucontext *ib)
 	struct stub_context *context = to_stub(ib, context);
 
 	stub_record("dealloc_ucontext", 0, "'ctx':%u", context->number);
-	__free_page(context->doorbells);
+	if (context->doorbells)
+		__free_page(context->doorbells);
 	stub_ident_free(STUB_CONTEXT, context->number);
 }
 

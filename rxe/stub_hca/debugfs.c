@@ -5,7 +5,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
-#include "stub.h"
+#include "efa.h"
 
 #define MAX_WRITE (4 << 20)
 
@@ -50,6 +50,7 @@ static const struct stub_file files[] = {
 	{ "packet", NULL, stub_packet_line },
 	{ "datagram", NULL, stub_datagram_line },
 	{ "xrc", NULL, stub_xrc_line },
+	{ "efa", efa_show, efa_line },
 };
 
 static int show(struct seq_file *out, void *unused)

@@ -6,7 +6,8 @@
 #define FIRMWARE ((2ULL << 32) | (42 << 16) | 5000)
 
 const char *const stub_kind_names[STUB_KINDS] = {
-	[STUB_CONTEXT] = "contexts", [STUB_PD] = "pds",   [STUB_MR] = "mrs",
+	[STUB_CONTEXT] = "contexts", [STUB_PD] = "pds",   [STUB_AH] = "ahs",
+	[STUB_MR] = "mrs",
 	[STUB_MW] = "mws",           [STUB_CQ] = "cqs",   [STUB_SRQ] = "srqs",
 	[STUB_XRCD] = "xrcds", [STUB_QP] = "qps",           [STUB_WQ] = "wqs",   [STUB_TABLE] = "tables",
 	[STUB_FLOW] = "flows",       [STUB_MCAST] = "mcasts",
@@ -16,6 +17,12 @@ const char *const stub_kind_names[STUB_KINDS] = {
 void stub_count(enum stub_kind kind, int by)
 {
 	atomic_add(by, &stub_hca->alive[kind]);
+}
+
+void stub_numbers_init(struct stub_numbers *numbers)
+{
+	xa_init_flags(&numbers->objects, XA_FLAGS_ALLOC);
+	numbers->cursor = 0;
 }
 
 /* The first number is a multiple of "align". */

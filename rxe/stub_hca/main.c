@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Dual MIT/GPL
 // Registers the stub HCA with ib_core when the module is loaded, and removes it at unload.
 #include <linux/module.h>
-#include "stub.h"
+#include "efa.h"
 
 struct stub_device *stub_hca;
 
@@ -79,22 +79,16 @@ static const struct ib_device_ops operations = {
 	INIT_RDMA_OBJ_SIZE(ib_rwq_ind_table, stub_table, ib),
 };
 
-static void numbers_init(struct stub_numbers *numbers)
-{
-	xa_init_flags(&numbers->objects, XA_FLAGS_ALLOC);
-	numbers->cursor = 0;
-}
-
 static void device_init(void)
 {
 	struct ib_device *ib = &stub_hca->ib;
 
 	mutex_init(&stub_hca->lock);
-	numbers_init(&stub_hca->queues);
-	numbers_init(&stub_hca->cqs);
-	numbers_init(&stub_hca->srqs);
-	numbers_init(&stub_hca->mrs);
-	numbers_init(&stub_hca->mws);
+	stub_numbers_init(&stub_hca->queues);
+	stub_numbers_init(&stub_hca->cqs);
+	stub_numbers_init(&stub_hca->srqs);
+	stub_numbers_init(&stub_hca->mrs);
+	stub_numbers_init(&stub_hca->mws);
 	ida_init(&stub_hca->idents);
 	INIT_DELAYED_WORK(&stub_hca->tick, stub_tick);
 
@@ -155,6 +149,7 @@ no_device:
 static void __exit stub_stop(void)
 {
 	stub_debugfs_stop();
+	efa_stop();
 	ib_unregister_device(&stub_hca->ib);
 	cancel_delayed_work_sync(&stub_hca->tick);
 	device_free();

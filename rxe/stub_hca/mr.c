@@ -83,9 +83,12 @@ void stub_ring_unpin(struct stub_ring *ring)
 	stub_unpin(ring->memory);
 }
 
-/* libmlx4 marks the end of a scatter list by key 0x100. No region may have that key. */
+/*
+ * libmlx4 marks the end of a scatter list by key 0x100: no region may have that key. Keys of EFA
+ * have 24 bits.
+ */
 #define FIRST_MR 2
-#define LAST_MR 0xffffff
+#define LAST_MR 0xffff
 
 static int mr_open(struct stub_mr *mr, u64 start, u64 length, u64 iova)
 {

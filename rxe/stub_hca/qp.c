@@ -142,22 +142,29 @@ int stub_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *attr, struct ib_uda
 	return err;
 }
 
+int stub_tell_qp(struct ib_qp *qp, const struct ib_qp_attr *now, const struct ib_qp_init_attr *init,
+		 struct ib_qp_attr *attr, int mask, struct ib_qp_init_attr *init_attr)
+{
+	int err = stub_fail("query_qp") ?: (qp->rwq_ind_tbl ? -EOPNOTSUPP : 0);
+
+	stub_record("query_qp", err, "'qp':%u,'attr_mask':%d", qp->qp_num, mask);
+	if (err)
+		return err;
+	*attr = *now;
+	attr->cur_qp_state = attr->qp_state;
+	attr->cap = init->cap;
+	init_attr->cap = attr->cap;
+	init_attr->sq_sig_type = init->sq_sig_type;
+	init_attr->create_flags = 0;
+	return 0;
+}
+
 int stub_query_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 		  struct ib_qp_init_attr *init_attr)
 {
 	struct stub_qp *qp = to_stub(ib, qp);
-	int err = stub_fail("query_qp") ?: (qp->rss.table ? -EOPNOTSUPP : 0);
 
-	stub_record("query_qp", err, "'qp':%u,'attr_mask':%d", ib->qp_num, mask);
-	if (err)
-		return err;
-	*attr = qp->attr;
-	attr->cur_qp_state = attr->qp_state;
-	attr->cap = qp->init_attr.cap;
-	init_attr->cap = attr->cap;
-	init_attr->sq_sig_type = qp->init_attr.sq_sig_type;
-	init_attr->create_flags = 0;
-	return 0;
+	return stub_tell_qp(ib, &qp->attr, &qp->init_attr, attr, mask, init_attr);
 }
 
 int stub_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)

@@ -50,7 +50,7 @@ static int modify_check(const struct stub_qp *qp, const struct ib_qp_attr *attr,
 			to->field = from->field; \
 	} while (0)
 
-static void take_attributes(struct ib_qp_attr *to, const struct ib_qp_attr *from, int mask)
+void stub_take_attributes(struct ib_qp_attr *to, const struct ib_qp_attr *from, int mask)
 {
 	TAKE(IB_QP_STATE, qp_state);
 	TAKE(IB_QP_ACCESS_FLAGS, qp_access_flags);
@@ -109,7 +109,7 @@ static int qp_modify(struct stub_qp *qp, const struct ib_qp_attr *attr, int mask
 		stub_qp_fail(qp);
 		return 0;
 	}
-	take_attributes(&qp->attr, attr, mask);
+	stub_take_attributes(&qp->attr, attr, mask);
 	if (!(mask & IB_QP_STATE))
 		return 0;
 	/* no send is in progress, so the send queue is drained */
@@ -135,8 +135,7 @@ static int qp_modify(struct stub_qp *qp, const struct ib_qp_attr *attr, int mask
 	!!((ah)->ah_flags & IB_AH_GRH), &(ah)->grh.dgid, (ah)->grh.sgid_index, \
 	(ah)->grh.flow_label, (ah)->grh.hop_limit, (ah)->grh.traffic_class
 
-static void record_modify(const struct stub_qp *qp, int err, const struct ib_qp_attr *attr,
-			  int mask)
+void stub_record_modify(const struct ib_qp *qp, int err, const struct ib_qp_attr *attr, int mask)
 {
 	const struct rdma_ah_attr *ah = &attr->ah_attr;
 	const struct rdma_ah_attr *alt = &attr->alt_ah_attr;
@@ -149,7 +148,7 @@ static void record_modify(const struct stub_qp *qp, int err, const struct ib_qp_
 		    "'path_mig_state':%d,'en_sqd_async_notify':%u," PATH_FORMAT ","
 		    "'alt_port_num':%u,'alt_pkey_index':%u,'alt_timeout':%u,'alt':{" PATH_FORMAT
 		    "}",
-		    qp->ib.qp_num, mask, attr->qp_state, attr->cur_qp_state, attr->port_num,
+		    qp->qp_num, mask, attr->qp_state, attr->cur_qp_state, attr->port_num,
 		    attr->pkey_index, attr->qkey, attr->qp_access_flags, attr->path_mtu,
 		    attr->rq_psn, attr->sq_psn, attr->dest_qp_num, attr->timeout,
 		    attr->retry_cnt, attr->rnr_retry, attr->min_rnr_timer, attr->max_rd_atomic,
@@ -166,6 +165,6 @@ int stub_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask, struct i
 	mutex_lock(&stub_hca->lock);
 	err = stub_fail("modify_qp") ?: qp_modify(qp, attr, mask);
 	mutex_unlock(&stub_hca->lock);
-	record_modify(qp, err, attr, mask);
+	stub_record_modify(ib, err, attr, mask);
 	return err;
 }

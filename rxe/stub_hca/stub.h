@@ -30,7 +30,9 @@
 
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
 #define stub_vm_flags_clear vm_flags_clear
+#define stub_vm_flags_set vm_flags_set
 #else
+#define stub_vm_flags_set(vma, flags) ((vma)->vm_flags |= (flags))
 #define stub_vm_flags_clear(vma, flags) ((vma)->vm_flags &= ~(flags))
 #endif
 
@@ -46,8 +48,10 @@ typedef struct ib_udata stub_cq_data;
 /* A region's DMA handle, which only adapters have. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
 #define STUB_DMAH struct ib_dmah *dmah,
+#define STUB_DMAH_PASSED dmah,
 #else
 #define STUB_DMAH
+#define STUB_DMAH_PASSED
 #endif
 
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 2, 0)
@@ -87,6 +91,7 @@ typedef int stub_cqe_count;
 enum stub_kind {
 	STUB_CONTEXT,
 	STUB_PD,
+	STUB_AH,
 	STUB_MR,
 	STUB_MW,
 	STUB_CQ,
@@ -283,6 +288,7 @@ extern bool stub_mlx4_rules;
 /* device.c */
 extern const char *const stub_kind_names[STUB_KINDS];
 void stub_count(enum stub_kind kind, int by);
+void stub_numbers_init(struct stub_numbers *numbers);
 int stub_number_new(struct stub_numbers *numbers, u32 align, struct xa_limit limit, void *object,
 		    u32 *number);
 int stub_number_told(struct stub_numbers *numbers, u32 max, void *object, u32 *number,
@@ -377,8 +383,12 @@ int stub_modify_qp(struct ib_qp *qp, struct ib_qp_attr *attr, int mask, struct i
 int stub_query_qp(struct ib_qp *qp, struct ib_qp_attr *attr, int mask,
 		  struct ib_qp_init_attr *init_attr);
 int stub_destroy_qp(struct ib_qp *qp, struct ib_udata *udata);
+int stub_tell_qp(struct ib_qp *qp, const struct ib_qp_attr *now, const struct ib_qp_init_attr *init,
+		 struct ib_qp_attr *attr, int mask, struct ib_qp_init_attr *init_attr);
 
 /* qp_modify.c */
+void stub_take_attributes(struct ib_qp_attr *to, const struct ib_qp_attr *from, int mask);
+void stub_record_modify(const struct ib_qp *qp, int err, const struct ib_qp_attr *attr, int mask);
 void stub_qp_fail(struct stub_qp *qp);
 void stub_qp_fail_receive(struct stub_qp *qp);
 

@@ -2,6 +2,7 @@
 //
 //   thunk_driver addresses      prints "name address" of every function that thunks may lead to (build with -no-pie)
 //   thunk_driver check IMAGE    opens the image and prints each failure; the exit status is 0 if there were none
+//   thunk_driver steps IMAGE    the same for an image with native_steps()
 //
 // Thunks: jump_address_N and errno_address_N lead to mixN; jump_path_P_N and errno_path_P_N find it along path P below.
 #include <dlfcn.h>
@@ -187,6 +188,35 @@ static void check_image(void *image)
     expect(misaligned_calls() == 0, "image", "misaligns the stack");
 }
 
+// The steps of ffi/library/native_steps.ts: two return what is wanted, the third does not, and the last one is never called.
+static void check_steps(void *image)
+{
+    struct {
+        void *function;
+        uint64_t arguments[3];
+        int wanted, result;
+    } steps[5] = {{0}};
+    uint64_t arguments[8] = {(uintptr_t)steps}, done;
+    int kept;
+    for (int i = 0; i < 4; i++) {
+        uint64_t values[8] = {i + 1, 0xf0e1d2c3b4a59687 * (i + 1), i};
+        memcpy(steps[i].arguments, values, sizeof steps[i].arguments);
+        steps[i].function = targets[3];
+        steps[i].wanted = direct(3, values, &kept) + (i == 2);
+        steps[i].result = 0x5555;
+    }
+    for (int last = 2; last >= 0; last--) {
+        void *run = dlsym(image, "native_steps");
+        if (!run) return expect(0, "native_steps", "not found");
+        expect(call_checked(run, arguments, &done) == 0, "native_steps", "changes registers that it must keep");
+        expect((int)done == last, "native_steps", "stops elsewhere");
+        for (int i = 0; i < last; i++) expect(steps[i].result == steps[i].wanted, "native_steps", "keeps another result");
+        expect(steps[3].result == 0x5555, "native_steps", "goes on after an unwanted result");
+        if (last > 0) steps[last - 1].function = NULL; // the end of the list
+    }
+    expect(misaligned_calls() == 0, "image", "misaligns the stack");
+}
+
 int main(int count, char **words)
 {
     if (count == 2 && strcmp(words[1], "addresses") == 0) {
@@ -194,13 +224,14 @@ int main(int count, char **words)
         printf("errno_location %" PRIuPTR "\n", (uintptr_t)errno_location);
         return 0;
     }
-    if (count != 3 || strcmp(words[1], "check") != 0) return 2;
+    if (count != 3) return 2;
     void *image = dlopen(words[2], RTLD_NOW);
     if (!image) {
         printf("%s\n", dlerror());
         return 1;
     }
-    check_image(image);
+    if (strcmp(words[1], "steps") == 0) check_steps(image);
+    else check_image(image);
     printf("%d failures\n", failures);
     return failures != 0;
 }

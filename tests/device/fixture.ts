@@ -49,7 +49,7 @@ export class Fixture implements Disposable {
 
   /** A queue pair in state RESET. */
   newQp(type: QpType = QpType.UD, init: Partial<QpInitAttr> = {}): QueuePair {
-    return new QueuePair(this.pd, { ...this.qpInit(type), ...init });
+    return new QueuePair(this.pd, { ...this.qpInit(type), ...init } as QpInitAttr);
   }
 
   [Symbol.dispose](): void {
@@ -71,6 +71,6 @@ export interface End {
 export function makeEnd(pd: ProtectionDomain, type: QpType, init: Partial<QpInitAttr> = {}): End {
   const cq = init.sendCq ?? new CompletionQueue(pd.context, { cqe: 256 });
   const cap = { maxSendWr: 64, maxRecvWr: 64, maxSendSge: 4, maxRecvSge: 4, maxInlineData: 64 };
-  const qp = new QueuePair(pd, { type, sendCq: cq, recvCq: cq, cap, ...init });
+  const qp = new QueuePair(pd, { type, sendCq: cq, recvCq: cq, cap, ...init } as QpInitAttr);
   return { qp, cq, mr: new MemoryRegion(pd, 65536, LOCAL_WRITE | REMOTE_ACCESS | MW_BIND) };
 }

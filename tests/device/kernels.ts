@@ -27,6 +27,12 @@ export const DIFFERENCES = {
     reason:
       "a port answers until its network device is gone; 6.1 refuses the query of the port with ENODEV before",
   },
+  sendsLater: {
+    since: "6.12",
+    what: "soft-RoCE loses sends whose queue pair is destroyed before they have completed",
+    reason:
+      "it sends in a work queue, which ends with the queue pair; 6.1 sends during the call that posts",
+  },
   disassociates: {
     since: "7.3",
     what: "a soft-RoCE device that is deleted ends at once: DEVICE_FATAL, then EIO",

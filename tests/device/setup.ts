@@ -5,6 +5,7 @@
 
 import { assertEquals } from "@std/assert";
 import { bindAll } from "../../ffi/library.ts";
+import { openSteps } from "../../ffi/library/native_steps.ts";
 import {
   AddressHandle,
   type AhAttrInit,
@@ -42,6 +43,7 @@ export {
 export { type ResourceCounts, resourceCounts } from "./resource_counts.ts";
 
 bindAll();
+openSteps();
 
 if (bed.device === undefined) resourceCounts();
 

@@ -105,6 +105,7 @@ export function failNext(verb: string, errno: string, count = 1, after = 0): voi
 const KINDS = [
   "contexts",
   "pds",
+  "ahs",
   "mrs",
   "mws",
   "cqs",

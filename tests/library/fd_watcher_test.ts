@@ -289,3 +289,32 @@ Deno.test("The watcher's own descriptor goes to no program that is started", asy
   await wait.cancel();
   libc().close(Number(own));
 });
+
+Deno.test("a wait that is not held resolves while others keep the process alive, and can be held later", async () => {
+  const [fd, other] = [eventfd(), eventfd()];
+  const wait = waitReadable(fd, false);
+  assertEquals(await stateOf(wait.ready), "pending");
+  wait.hold(true);
+  signal(fd);
+  await wait.ready;
+  const glanced = waitReadable(other, false);
+  signal(other);
+  // The timer keeps the process alive.
+  const timer = setTimeout(() => {}, 60_000);
+  await glanced.ready;
+  clearTimeout(timer);
+  const cancelled = waitReadable(eventfd(), false);
+  await cancelled.cancel();
+  for (const one of [fd, other]) libc().close(one);
+});
+
+Deno.test("a process ends with waits that are not held, at once when the last held one is let go", async () => {
+  const script = `import { waitReadable } from FFI/fd_watcher;
+    import { libc } from FFI/libc;
+    const eventfd = () => libc().eventfd(0, 0o4000);
+    waitReadable(eventfd(), false);
+    const wait = waitReadable(eventfd());
+    setTimeout(() => wait.hold(false), 20);
+    globalThis.addEventListener("unload", () => console.log("end"));`;
+  assertEquals(await outputOf(script), "end");
+});

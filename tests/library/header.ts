@@ -57,7 +57,7 @@ export function ffiTypes(type: string): unknown[] {
   if (/[*[]/.test(type)) return ["pointer", "buffer", "u64"];
   const words = type.replace(/\bconst\b/, "").trim();
   const known: [RegExp, unknown[]][] = [
-    [/^(uint8_t)\b/, ["u8"]],
+    [/^(uint8_t|_?[Bb]ool)\b/, ["u8"]],
     [/^(uint16_t|__be16)\b/, ["u16"]],
     [/^(uint32_t|__be32|unsigned int)\b/, ["u32"]],
     [/^(uint64_t|__be64)\b/, ["u64"]],

@@ -99,6 +99,8 @@ Deno.test("The remedy is the command of the distribution, or of all that are kno
   ) {
     assertEquals(installCommands(text, "librdmacm"), `"${command}"`);
   }
+  assertEquals(installCommands("ID=debian\n", "libefa"), '"apt-get install ibverbs-providers"');
+  assertEquals(installCommands("ID=sles\n", "libefa"), '"zypper install libefa1"');
   const all = installCommands("ID=archipelago\nVERSION=debian\n");
   assertEquals(all.match(/install|pacman/g)?.length, 4);
   assertEquals(osRelease(), Deno.readTextFileSync("/etc/os-release"));

@@ -1,5 +1,6 @@
 // The machine code of thunks, executed and checked by a C driver: natively, and under qemu for the other architecture.
 import { assertEquals, assertNotEquals } from "@std/assert";
+import { stepsImage } from "../../ffi/library/native_steps.ts";
 import { buildImage } from "../../ffi/thunks/image.ts";
 import type { Arch, Thunk } from "../../ffi/thunks/thunk.ts";
 import { compileC } from "../c/compile.ts";
@@ -24,6 +25,14 @@ Deno.test("the driver notices a thunk that leads elsewhere", async () => {
   assertNotEquals(await check(Deno.build.arch, [], { mix3: "mix4" }), "0 failures\n");
 });
 
+for (const arch of ["x86_64", "aarch64"] as const) {
+  Deno.test(`native_steps() of ${arch} stops after the first result that is not wanted`, async () => {
+    const runner = arch === Deno.build.arch ? [] : await findQemu(arch);
+    const { bytes } = stepsImage(arch);
+    assertEquals(await runOn(bytes, runner, await compileDriver(arch), "steps"), "0 failures\n");
+  });
+}
+
 /** What the driver says of an image, some of whose thunks may lead elsewhere. */
 async function check(
   arch: Arch,
@@ -33,10 +42,18 @@ async function check(
   const driver = await compileDriver(arch);
   const addresses = parseAddresses(await run(runner, driver, "addresses"));
   for (const [name, other] of Object.entries(elsewhere)) addresses.set(name, addresses.get(other)!);
+  return await runOn(buildDriverImage(arch, addresses), runner, driver, "check");
+}
+
+async function runOn(
+  image: Uint8Array<ArrayBuffer>,
+  runner: Runner,
+  ...words: string[]
+): Promise<string> {
   const file = await Deno.makeTempFile({ suffix: ".so" });
   try {
-    await Deno.writeFile(file, buildDriverImage(arch, addresses));
-    return await run(runner, driver, "check", file);
+    await Deno.writeFile(file, image);
+    return await run(runner, ...words, file);
   } finally {
     await Deno.remove(file);
   }

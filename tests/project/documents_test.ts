@@ -67,7 +67,12 @@ async function run(
   const { code, stdout, stderr } = await new Deno.Command("sh", {
     args: ["-c", env.JSR_URL === undefined ? command : command.replaceAll(JSR, env.JSR_URL)],
     cwd,
-    env: { NO_COLOR: "1", PATH: `${deno}:${Deno.env.get("PATH")}`, ...env },
+    env: {
+      NO_COLOR: "1",
+      DENO_INSTALL_ROOT: cwd,
+      PATH: `${deno}:${cwd}/bin:${Deno.env.get("PATH")}`,
+      ...env,
+    },
     stdin: "null",
     signal: AbortSignal.timeout(PATIENCE_MS),
   }).output();
@@ -168,6 +173,7 @@ Deno.test("commands of the documents run in a folder with the package from a reg
   await run("deno cache jsr:@rdma/ibverbs/cli", own.path, env);
   // Host and guest have what they need in the cache.
   await registry[Symbol.asyncDispose]();
+  assertStringIncludes(await run("ibverbs help", own.path, env), "doctor");
   const mark = "== next command";
   const line = inGuest.map((command) => `${command.replace(guest, "")} && echo "${mark}"`)
     .join(" && ");

@@ -5,6 +5,7 @@
 
 import { constants } from "node:os";
 import { bindAll, library } from "../../ffi/library.ts";
+import { openSteps } from "../../ffi/library/native_steps.ts";
 import { type Field, type Place, type Struct, structs, writeField } from "../../ffi/mod.ts";
 import { recorderPath } from "./compile.ts";
 import { type Call, type Label, parseCalls } from "./records.ts";
@@ -111,6 +112,7 @@ function takePlaceOfLibibverbs(): void {
     if (library().path !== path) throw new Error("Cannot record verbs: libibverbs is open already");
     // Binding a verb opens a library, which must not happen within a test.
     bindAll();
+    openSteps();
   } finally {
     // Other test files share the environment.
     if (before === undefined) Deno.env.delete("IBVERBS_LIBRARY");
@@ -122,10 +124,13 @@ function cString(text: string): Uint8Array<ArrayBuffer> {
   return new TextEncoder().encode(`${text}\0`);
 }
 
-function drained(take: (buffer: Uint8Array<ArrayBuffer> | null, size: bigint) => bigint): string {
-  const buffer = new Uint8Array(Number(take(null, 0n)));
-  take(buffer, BigInt(buffer.length));
-  return new TextDecoder().decode(buffer);
+function drained(take: (buffer: Uint8Array<ArrayBuffer>, size: bigint) => bigint): string {
+  for (let buffer = new Uint8Array(0);;) {
+    // Other threads append to it, and take from it, in between.
+    const length = Number(take(buffer, BigInt(buffer.length)));
+    if (length <= buffer.length) return new TextDecoder().decode(buffer.subarray(0, length));
+    buffer = new Uint8Array(length);
+  }
 }
 
 /** Bytes of the one kind of memory that Deno passes as a buffer. */

@@ -1,6 +1,7 @@
 // Machine code against what assemblers make of the same source. That it works is for the library tests.
 import { assertEquals } from "@std/assert";
 import { allocatorImage } from "../../ffi/library/domain_allocators.ts";
+import { stepsImage } from "../../ffi/library/native_steps.ts";
 import { buildImage } from "../../ffi/thunks/image.ts";
 import type { Arch, Thunk } from "../../ffi/thunks/thunk.ts";
 import { readElf } from "./thunks_elf.ts";
@@ -133,6 +134,55 @@ domain_free of aarch64
   f2c66890  movk x16, #0x3344, lsl #32
   f2e22450  movk x16, #0x1122, lsl #48
   d61f0200  br x16
+native_steps of x86_64
+  f30f1efa  endbr64
+  53        push %rbx
+  55        push %rbp
+  4883ec08  sub $8, %rsp
+  4889fb    mov %rdi, %rbx
+  31ed      xor %ebp, %ebp
+  4c8b1b    1: mov (%rbx), %r11
+  4d85db    test %r11, %r11
+  7421      je 2f
+  488b7b08  mov 8(%rbx), %rdi
+  488b7310  mov 16(%rbx), %rsi
+  488b5318  mov 24(%rbx), %rdx
+  31c0      xor %eax, %eax
+  41ffd3    call *%r11
+  894324    mov %eax, 36(%rbx)
+  3b4320    cmp 32(%rbx), %eax
+  7508      jne 2f
+  4883c328  add $40, %rbx
+  ffc5      inc %ebp
+  ebd7      jmp 1b
+  89e8      2: mov %ebp, %eax
+  4883c408  add $8, %rsp
+  5d        pop %rbp
+  5b        pop %rbx
+  c3        ret
+native_steps of aarch64
+  d503245f  bti c
+  a9be7bfd  stp x29, x30, [sp, #-32]!
+  910003fd  mov x29, sp
+  a90153f3  stp x19, x20, [sp, #16]
+  aa0003f3  mov x19, x0
+  52800014  mov w20, #0
+  f9400270  1: ldr x16, [x19]
+  b4000170  cbz x16, 2f
+  a9408660  ldp x0, x1, [x19, #8]
+  f9400e62  ldr x2, [x19, #24]
+  d63f0200  blr x16
+  b9002660  str w0, [x19, #36]
+  b9402261  ldr w1, [x19, #32]
+  6b01001f  cmp w0, w1
+  54000081  b.ne 2f
+  9100a273  add x19, x19, #40
+  11000694  add w20, w20, #1
+  17fffff5  b 1b
+  2a1403e0  2: mov w0, w20
+  a94153f3  ldp x19, x20, [sp, #16]
+  a8c27bfd  ldp x29, x30, [sp], #32
+  d65f03c0  ret
 `;
 
 const THUNKS: Readonly<Record<string, readonly [Arch, Omit<Thunk, "name">]>> = {
@@ -175,6 +225,13 @@ for (const arch of ["x86_64", "aarch64"] as const) {
     for (const name of ["domain_alloc", "domain_free"]) {
       assertEquals(lookUp(name)!.toHex(), bytesOf(`${name} of ${arch}`, arch));
     }
+  });
+}
+
+for (const arch of ["x86_64", "aarch64"] as const) {
+  Deno.test(`native_steps() of ${arch} is a loop over calls`, () => {
+    const { lookUp } = readElf(stepsImage(arch).bytes);
+    assertEquals(lookUp("native_steps")!.toHex(), bytesOf(`native_steps of ${arch}`, arch));
   });
 }
 

@@ -1,12 +1,14 @@
-# Gives a newer pyverbs the module pyverbs.enums of older ones: a newer one has each name in the class of its enum.
+# Gives a newer pyverbs the modules of enums that older ones have: a newer one has each name in the class of its enum, but
+# for some flags.
+import importlib
 import sys
 from types import ModuleType
 
-try:
-    import pyverbs.enums
-except ImportError:
-    import pyverbs.libibverbs_enums as classes
-    enums = ModuleType("pyverbs.enums")
-    for kind in vars(classes).values():
-        vars(enums).update(getattr(kind, "__members__", {}))
-    sys.modules["pyverbs.enums"] = enums
+for older, newer in (("enums", "libibverbs_enums"), ("cm_enums", "librdmacm_enums")):
+    try:
+        importlib.import_module(f"pyverbs.{older}")
+    except ImportError:
+        enums = ModuleType(f"pyverbs.{older}")
+        for name, kind in vars(importlib.import_module(f"pyverbs.{newer}")).items():
+            vars(enums).update(getattr(kind, "__members__", {name: kind}))
+        sys.modules[f"pyverbs.{older}"] = enums

@@ -8,6 +8,9 @@ const APT = "it installs packages on the system of the reader";
 const MODULES = "it loads a kernel module; the guest does this before each device test";
 const NPX = "npx downloads Deno: .ci/run, the start of CI, does this; the same without npx is run";
 
+const PEER = "it needs a peer on another host; tests/device/cm runs it with that of C";
+const PAIR =
+  "it needs two hosts; tests/device/cli/doctor_pair_test.ts runs it at both ends of a cable";
 const CLONE = "it starts guests of its own; deno task vm runs the same code with these options";
 
 /** Commands that no test runs, and why. */
@@ -15,6 +18,12 @@ export const NOT_RUN: Readonly<Record<string, string>> = {
   ".ci/run": TESTS,
   "deno run --allow-ffi examples/devices.ts":
     "it needs a device on the host; the same is run in the guest",
+  "deno run --allow-ffi jsr:@rdma/ibverbs/cli rping": PEER,
+  "deno run --allow-ffi jsr:@rdma/ibverbs/cli rping -C 10 HOST": PEER,
+  "deno run --allow-ffi jsr:@rdma/ibverbs/cli udaddy": PEER,
+  "deno run --allow-ffi jsr:@rdma/ibverbs/cli udaddy HOST": PEER,
+  "deno run -A jsr:@rdma/ibverbs/cli doctor --listen": PAIR,
+  "deno run -A jsr:@rdma/ibverbs/cli doctor --peer HOST": PAIR,
   "deno run -A jsr:@rdma/ibverbs/rxe -- --stub ibv_devinfo": CLONE,
   "deno task check": "CI runs it as its first step",
   "deno task generate layout --root FOLDER --version 65.0-1.1":
@@ -43,5 +52,5 @@ export const NOT_RUN: Readonly<Record<string, string>> = {
 export function placeOf(command: string): Place {
   if (command in NOT_RUN) return "nowhere";
   if (command.startsWith("deno task ")) return "project";
-  return /\/cli (devices|devinfo|gids)\b/.test(command) ? "guest" : "own folder";
+  return /\/cli (devices|devinfo|gids|doctor)\b/.test(command) ? "guest" : "own folder";
 }

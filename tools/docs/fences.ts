@@ -87,7 +87,7 @@ function kindOf(language: string, text: string, place: string): Kind {
 }
 
 const OPENS_LIBRARY =
-  /^\S.*(Context\.open|listDevices|rateToMbps|verbs|(listen|connect)(Ud|Rc)|runCli)\(/m;
+  /^\S.*(Context\.open|listDevices|rateToMbps|verbs|getAddrInfo|(listen|connect)(Ud|Rc)|runCli)\(/m;
 
 /** A line that does something; declarations alone do nothing. */
 const STATEMENT =
@@ -119,7 +119,13 @@ function marksBefore(lines: readonly string[], index: number): Record<string, st
 /** The fences in the comments of the library, the examples of its pages. */
 export function exampleFences(): Fence[] {
   const folders = ["cli", "ffi", "internal", "net", "rxe", "types"];
-  const files = ["mod.ts", "rss.ts", ...folders.flatMap((name) => sourcesIn(name))];
+  const files = [
+    "mod.ts",
+    "rss.ts",
+    "cm.ts",
+    "efa.ts",
+    ...folders.flatMap((name) => sourcesIn(name)),
+  ];
   return files.flatMap((file) => {
     const lines = readDocument(file).split("\n");
     const comments = lines.map((line) => /^ *\* ?(.*)$/.exec(line)?.[1] ?? "");

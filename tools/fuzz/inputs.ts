@@ -88,7 +88,7 @@ export const endpoint = fc.record({
 /** What an end of a connection tells of itself. */
 export function rcAddress(gid: fc.Arbitrary<string>): fc.Arbitrary<Record<string, unknown>> {
   return fc.record({
-    transport: fc.constant("rc"),
+    transport: fc.constant("RC"),
     gid,
     lid: fc.nat(0xffff),
     qpn: fc.nat(0xff_ffff),

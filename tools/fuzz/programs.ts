@@ -38,8 +38,8 @@ async function ended(name: string, child: Deno.ChildProcess): Promise<void> {
 /** A good address, of one of the forms that the examples have. */
 const good: fc.Arbitrary<Record<string, unknown>> = fc.tuple(
   fc.record({ gid: fc.ipV4(), lid: fc.nat(0xffff), qpn: fc.nat(0xff_ffff) }),
-  fc.constantFrom<object>({}, { transport: "ud", qkey: 1 }, {
-    ...{ transport: "rc", psn: 1, mtu: 1024, rdAtomic: 1, credits: 4, maxMessage: 64 },
+  fc.constantFrom<object>({}, { transport: "UD", qkey: 1 }, {
+    ...{ transport: "RC", psn: 1, mtu: 1024, rdAtomic: 1, credits: 4, maxMessage: 64 },
   }),
   fc.boolean(),
 ).map(([address, more, nested]) => {

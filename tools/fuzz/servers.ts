@@ -125,7 +125,7 @@ const gid = fc.oneof(fc.ipV6(), fc.constantFrom("::ffff:10.0.0.9", "fe80::9", "\
 const rcLine = spoiled(rcAddress(gid)).map(jsonLine);
 
 const GOOD = jsonLine({
-  ...{ transport: "rc", gid: "::ffff:10.0.0.9", lid: 0, qpn: 5, psn: 6 },
+  ...{ transport: "RC", gid: "::ffff:10.0.0.9", lid: 0, qpn: 5, psn: 6 },
   ...{ mtu: 1024, rdAtomic: 1, credits: 4, maxMessage: 4096 },
 });
 const SILENT: Peer = { pieces: [{ bytes: GOOD, after: 0 }], ending: "silence" };
@@ -151,7 +151,7 @@ async function attackListener(peers: readonly Peer[]): Promise<void> {
   const answer = new TextDecoder().decode(
     await within(LIMIT_MS, "the next peer", call(SILENT, port, () => false)),
   );
-  same(/^\{"transport":"rc",[^\n]*\}\n$/.test(answer), true, `the next peer's answer ${answer}`);
+  same(/^\{"transport":"RC",[^\n]*\}\n$/.test(answer), true, `the next peer's answer ${answer}`);
   const { connected, refused, lastError } = listener.stats;
   // A connection needs a greeting over RDMA, and nobody sends one.
   same([connected, refused], [0, 0], "connected and refused");

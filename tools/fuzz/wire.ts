@@ -24,7 +24,7 @@ function checkPingPong(bytes: Uint8Array<ArrayBuffer>): void {
 }
 
 const udAddress = fc.record({
-  transport: fc.constant("ud"),
+  transport: fc.constant("UD"),
   gid: addressText,
   lid: fc.nat(0xffff),
   qpn: fc.nat(0xff_ffff),

@@ -60,24 +60,34 @@ const EXTENSIONS: Readonly<Record<number, number>> = {
 
 /** Decodes a pcap file. Other packets than those of RoCE v2 are left out. */
 export async function decode(file: string): Promise<Packet[]> {
-  const fields = FIELDS.flatMap((field) => ["-e", field]);
+  const rows = await rowsOf(file, FIELDS, ["-Y", "infiniband.bth"]);
+  return rows.map((row) => packetOf(row));
+}
+
+/** What tshark shows of each frame: a text for each field, which is empty if the frame has none. */
+export async function rowsOf(
+  file: string,
+  fields: readonly string[],
+  options: readonly string[] = [],
+): Promise<string[][]> {
+  const named = fields.flatMap((field) => ["-e", field]);
   const child = new Deno.Command(TSHARK.file, {
-    args: ["-r", file, "-Y", "infiniband.bth", "-T", "fields", "-E", "occurrence=f", ...fields],
+    args: ["-r", file, ...options, "-T", "fields", "-E", "occurrence=f", ...named],
     stdin: "null",
     stdout: "piped",
     stderr: "piped",
   }).spawn();
   const complaint = new Response(child.stderr).text();
-  const packets: Packet[] = [];
-  for await (const line of lines(child.stdout)) packets.push(packetOf(line));
+  const rows: string[][] = [];
+  for await (const line of lines(child.stdout)) rows.push(line.split("\t"));
   const { success } = await child.status;
   if (!success) throw new SetupError(`tshark cannot decode ${file}: ${(await complaint).trim()}`);
-  return packets;
+  return rows;
 }
 
-export function packetOf(line: string): Packet {
+export function packetOf(row: readonly string[]): Packet {
   const [frame, sender, link, src4, dst4, field, ttl, src6, dst6, tclass, limit, flow, ...rest] =
-    line.split("\t") as [string, string, string, ...string[]];
+    row as [string, string, string, ...string[]];
   const [opcode, pkey, destQp, psn, padding, qkey, srcQp, bytes = ""] = rest;
   const number = (text = ""): number => text === "" ? NaN : Number(text);
   const code = number(opcode);

@@ -19,17 +19,17 @@ export interface Figure {
 
 /** The most that each figure may be now, and the most that is wanted. */
 const LIMITS: Readonly<Record<string, readonly [limit: number, goal: number]>> = {
-  "names of mod.ts": [193, 180],
+  "names of mod.ts": [196, 180],
   "files that a wrId passes to ibv_post_send": [5, 5],
   "files that an sgidIndex passes to ibv_create_ah": [6, 7],
   "assigned functions": [11, 15],
   "import * as": [0, 0],
   "struct writers beside the codec": [0, 0],
   "clones of six lines": [0, 0],
-  "lines of the library": [28_341, 27_000],
-  "lines of tests": [45_060, 43_000],
-  "lines of tools": [8_890, 8_450],
-  "lines of all files": [106_241, 103_000],
+  "lines of the library": [35_500, 27_000],
+  "lines of tests": [50_880, 43_000],
+  "lines of tools": [9_460, 8_450],
+  "lines of all files": [123_640, 103_000],
 };
 
 const LIBRARY = ["types", "ffi", "net", "cli", "internal"];

@@ -9,15 +9,15 @@ import ts from "npm:typescript@5.9.3";
  */
 export const FLOORS = [
   "internal",
-  ...["ffi", "ffi/table", "ffi/verbs", "ffi/verbs.ts", "ffi/rdmacm", "ffi/thunks"],
-  ...["ffi/library", "ffi/library.ts", "ffi/rdmacm.ts", "ffi/mod.ts"],
+  ...["ffi", "ffi/table", "ffi/verbs", "ffi/verbs.ts", "ffi/rdmacm", "ffi/efa", "ffi/thunks"],
+  ...["ffi/library", "ffi/library.ts", "ffi/rdmacm.ts", "ffi/efa.ts", "ffi/mod.ts"],
   ...["types/core", "types/address", "types/device", "types/memory", "types/completion"],
   ...["types/address_handle", "types/work", "types/reply", "types/rss", "types/srq"],
-  ...["types/queue_pair", "types/flow"],
-  ...["mod.ts", "rss.ts"],
+  ...["types/queue_pair", "types/flow", "types/cm", "types/efa"],
+  ...["mod.ts", "rss.ts", "cm.ts", "efa.ts"],
   ...["net/shared", "net/ud", "net/rc", "net"],
   ...["cli/shell", "cli/devinfo", "cli/explain", "cli/watch", "cli/peer", "cli/pingpong"],
-  ...["cli/perf", "cli"],
+  ...["cli/doctor", "cli/named", "cli/perf", "cli"],
   ...["rxe/host", "rxe/files.ts", "rxe/asset.ts", "rxe/guest/kernel.ts", "rxe/guest/parts.ts"],
   ...["rxe/stub", "rxe/guest", "rxe"],
   "examples",
@@ -83,7 +83,7 @@ function isWorkshop(file: string): boolean {
 }
 
 function isOffered(file: string): boolean {
-  return /^(((ffi|net|cli|rxe)\/)?mod|rss)\.ts$|^internal\//.test(file);
+  return /^(((ffi|net|cli|rxe)\/)?mod|rss|cm)\.ts$|^internal\//.test(file);
 }
 
 function crowdedFolders(graph: Graph): string[] {

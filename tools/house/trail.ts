@@ -5,6 +5,7 @@ import { stdArguments } from "../host/jsr.ts";
 import { inProject, sourcesIn } from "../host/paths.ts";
 import { Tree } from "../mutants/tree.ts";
 import { demand } from "../../rxe/host/shell.ts";
+import { ensureForLibraryTests } from "../tests/of_library.ts";
 
 /** Two marks: a byte of an address in memory is like one of them now and then, and hardly ever like both. */
 const MARKS = [0xc9, 0x9d];
@@ -18,6 +19,7 @@ export interface Trails {
 }
 
 export async function readTrails(): Promise<Trails> {
+  await ensureForLibraryTests();
   const files = ["types", "ffi", "internal"].flatMap((folder) => sourcesIn(folder));
   using tree = new Tree(files.map((name) => ({
     name,

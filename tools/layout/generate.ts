@@ -12,7 +12,8 @@ import { tableOf } from "./model.ts";
 import { readHeader } from "./read.ts";
 import { usableArchitectures } from "./toolchain.ts";
 
-const HELP = `Writes ffi/layout.ts from infiniband/verbs.h and rdma/rdma_cma.h.
+const HELP = `Writes ffi/layout.ts from infiniband/verbs.h, rdma/rdma_cma.h and
+infiniband/efadv.h.
 
   deno task generate layout [OPTIONS]
 

@@ -7,10 +7,10 @@ import type { Integer, Integers, Layout, Struct } from "./model.ts";
 import { type Architecture, gcc, HEADER } from "./toolchain.ts";
 import { isAggregate, membersOf, structOf } from "./types.ts";
 
-/** The headers of both libraries. */
-const FILES = /\/(infiniband\/(verbs|verbs_api|ib_user_ioctl_verbs)|rdma\/rdma_cma)\.h$/;
-/** The structs and enums of both, and the addresses of the system that connections have. */
-const OURS = /^(ibv|verbs|rdma)_(?!driver_id)|^sockaddr_in6?$/;
+/** The headers of the libraries. */
+const FILES = /\/(infiniband\/(verbs|verbs_api|efadv|ib_user_ioctl_verbs)|rdma\/rdma_cma)\.h$/;
+/** The structs and enums of all, and the addresses of the system that connections have. */
+const OURS = /^(ibv|verbs|rdma|efadv)_(?!driver_id)|^sockaddr_in6?$/;
 /** Types and constants of the kernel's interface: verbs have names of their own for those they use. */
 const KERNEL = /^(ib_uverbs_|IB_UVERBS_)/;
 /** Structs that only ever are parts of others, whose fields stand there, and those of addresses in subnets. */
@@ -18,6 +18,8 @@ const PARTS = /^(ibv_context_ops|ibv_flow_spec|rdma_(addr|ib_addr|route)|ibv_(sa
 /** Fields that are frozen, and those of a struct that begins or ends another one and is in the table itself. */
 const FIELDS = /^(_?ABI_placeholder\d|ops\._compat_\w+|context\..*|qp_base\..*)$/;
 /** Fields of structs of connections that are structs in the table, or of the system. */
+/** Places of structs of EFA that newer headers give a name to. */
+const RESERVED = /^efadv_\w+ (\w+\.)*reserved$/;
 const INNER = /^(rdma|sockaddr)_\w+ (route\.addr\.\w+|param|ah_attr|sin6?_addr)\./;
 /** What the name of an enumerator begins with that has the value of a macro. */
 const VALUE = "value_of_";
@@ -41,12 +43,14 @@ export async function readHeader(arch: Architecture): Promise<Layout> {
     else if (entry.tag === "enumeration_type" && name === "") {
       for (const [member, value] of Object.entries(membersOf(entry))) {
         if (member.startsWith(VALUE)) constants[member.slice(VALUE.length)] = value;
-        else if (/^(IBV|RDMA)_/.test(member)) constants[member] = value;
+        else if (/^(IBV|RDMA|EFADV)_/.test(member)) constants[member] = value;
       }
     } else if (isAggregate(entry) && isOurs) {
       const { size, fields } = structOf(entry);
       const left = Object.entries(fields)
-        .filter(([field]) => !FIELDS.test(field) && !INNER.test(`${name} ${field}`));
+        .filter(([field]) =>
+          !FIELDS.test(field) && ![INNER, RESERVED].some((left) => left.test(`${name} ${field}`))
+        );
       structs[name] = { size, fields: Object.fromEntries(left) };
     }
   }

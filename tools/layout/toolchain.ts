@@ -7,7 +7,8 @@ import { capture, type Finished } from "../../rxe/host/shell.ts";
 export type Architecture = typeof Deno.build.arch;
 
 /** What every program compiled here begins with. */
-export const HEADER = "#include <infiniband/verbs.h>\n#include <rdma/rdma_cma.h>\n";
+export const HEADER = "#include <infiniband/verbs.h>\n#include <rdma/rdma_cma.h>\n" +
+  "#include <infiniband/efadv.h>\n";
 
 /** What precedes `gcc` and `readelf` in the names of the tools for an architecture. */
 export function prefixOf(arch: Architecture): string {

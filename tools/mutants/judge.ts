@@ -109,6 +109,8 @@ function keyOf(test: string, source: string): string {
 class Round {
   readonly #verdicts = new Map<string, Verdict>();
   readonly #surveys = new Map<string, Survey>();
+  /** The texts of test files. */
+  readonly #texts = new Map<string, string>();
   /** Mutants that only a process judges in which they are active from the start, by test file. */
   readonly #whole = new Map<string, Set<string>>();
 
@@ -157,6 +159,7 @@ class Round {
       for (const one of ended.told) {
         if ("survey" in one) {
           this.#surveys.set(file, one.survey);
+          this.#texts.set(file, Deno.readTextFileSync(`${tree.path}/${file}`));
           say(`mutants: ${file} passed ${one.survey.tests.length} tests`);
         }
         if ("begin" in one) active = one.begin ?? active;
@@ -223,9 +226,11 @@ class Round {
     return await this.#judgeWholeBy(tree, id, file, survey, 2 * limit);
   }
 
-  /** How likely a test file notices a mutant of a source file, as a factor. */
+  /** How likely a test file notices a mutant of a source file, as a factor: most of all if it imports that file. */
   #promise(file: string, source: string): number {
-    return 100 ** likeness(file, source) * (1 + 10 * (this.#kills.get(keyOf(file, source)) ?? 0));
+    const imports = this.#texts.get(file)!.includes(`/${source}"`) ? 100 : 1;
+    const kills = this.#kills.get(keyOf(file, source)) ?? 0;
+    return imports * 100 ** likeness(file, source) * (1 + 10 * kills);
   }
 
   get #pace(): Pick<Job, "quick" | "until"> {

@@ -154,10 +154,10 @@ async function judge(id: string, judges: readonly Reach[], suspect: boolean): Pr
   return true;
 }
 
-/** Runs all tests with the mutant that was active when they were loaded. */
+/** Runs all tests, the quick ones first, with the mutant that was active when they were loaded. */
 async function runAll({ tests }: Survey): Promise<boolean> {
   const { active } = state;
-  for (const { test } of tests) {
+  for (const { test } of tests.toSorted((a, b) => a.seconds - b.seconds)) {
     if (!await passes(test, active)) return false;
   }
   return true;
@@ -174,7 +174,10 @@ if (import.meta.main) {
   }
   // As in `deno test`, the process lives on while a test waits for what nobody else holds.
   setInterval(() => {}, 1e9);
-  await import(`file://${Deno.cwd()}/${job.file}`);
+  await import(`file://${Deno.cwd()}/${job.file}`).catch((error) => {
+    console.error(error);
+    Deno.exit(1);
+  });
   const found = job.survey ?? await survey();
   if (job.survey === undefined) tell({ survey: found });
   if (job.mutants === undefined) tell({ passed: await runAll(found) });

@@ -5,6 +5,7 @@ import { dirname, join } from "node:path/posix";
 import denoJson from "../../deno.json" with { type: "json" };
 import { copyFiles, LOCK, projectFiles } from "../host/paths.ts";
 import { SetupError } from "../../rxe/host/report.ts";
+import { shrinkMap } from "./source_map.ts";
 import { capture, exists, type Finished, lastLines } from "../../rxe/host/shell.ts";
 
 /**
@@ -59,7 +60,7 @@ export function leadOut(text: string, file: string, files: readonly string[]): s
 
 /** Puts the files of the guest that are no modules into one that is. */
 async function pack(files: readonly string[], folder: string): Promise<void> {
-  const packed = files.filter((file) => /^rxe\/.*(\/Makefile|\.sh|\.[ch])$/.test(file));
+  const packed = files.filter((file) => /^rxe\/.*(\/Kbuild|\/Makefile|\.sh|\.[ch])$/.test(file));
   const texts = await Promise.all(packed.map(async (file) => {
     return [file.replace("rxe/", ""), await Deno.readTextFile(`${folder}/${file}`)] as const;
   }));
@@ -80,7 +81,7 @@ async function bundle(sources: readonly string[], folder: string): Promise<void>
   if (status !== 0) throw new SetupError(`Cannot bundle: ${lastLines(stderr, 8)}`);
   for (const name of await readdir(`${folder}/${BUNDLES}`, { recursive: true })) {
     const path = `${folder}/${BUNDLES}/${name}`;
-    if (name.endsWith(".js")) await edit(path, nameClasses);
+    if (name.endsWith(".js")) await edit(path, (text) => shrinkMap(nameClasses(text)));
   }
 }
 

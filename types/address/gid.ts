@@ -1,22 +1,22 @@
 import { copyOfBytes, instance } from "../../internal/checks.ts";
-import { structs } from "../../ffi/layout.ts";
-import { type Members, members } from "../../ffi/members.ts";
+import { type CEnum, structs } from "../../ffi/layout.ts";
+import { members } from "../../ffi/members.ts";
 import { readField } from "../../ffi/struct.ts";
 import { formatAddress, parseAddress } from "./ip_address.ts";
 
 /**
  * How a GID table entry addresses packets (`enum ibv_gid_type`).
  *
- * - `IB`: InfiniBand
- * - `ROCE_V1`: RoCE v1: Ethernet frames, which routers do not forward
- * - `ROCE_V2`: RoCE v2: UDP over IPv4 or IPv6
- *
  * @category GIDs and headers
  */
-export const GidType: Members<"ibv_gid_type", "IBV_GID_TYPE_"> = members(
-  "ibv_gid_type",
-  "IBV_GID_TYPE_",
-);
+export const GidType: {
+  /** InfiniBand. */
+  readonly IB: CEnum.ibv_gid_type.IBV_GID_TYPE_IB;
+  /** RoCE v1: Ethernet frames, which routers do not forward. */
+  readonly ROCE_V1: CEnum.ibv_gid_type.IBV_GID_TYPE_ROCE_V1;
+  /** RoCE v2: UDP over IPv4 or IPv6. */
+  readonly ROCE_V2: CEnum.ibv_gid_type.IBV_GID_TYPE_ROCE_V2;
+} = members("ibv_gid_type", "IBV_GID_TYPE_");
 /**
  * A value of {@linkcode GidType}.
  *

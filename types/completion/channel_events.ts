@@ -36,6 +36,10 @@ export class ChannelEvents<Q extends Resource> {
     this.#reject("completion channel", () => true);
   }
 
+  hold(isHeld: boolean): void {
+    this.#source.hold(isHeld);
+  }
+
   async waitFor(queue: Q, signal: AbortSignal | undefined): Promise<void> {
     await this.#source.wait(queue, signal);
   }
@@ -59,6 +63,21 @@ export class ChannelEvents<Q extends Resource> {
     return hasRead;
   }
 
+  /** Acknowledges an event that was read, and gives it to who waits for it. */
+  take(address: bigint): void {
+    // Destroying a queue waits until each event that was read is acknowledged.
+    verbs().ibv_ack_cq_events(handleAt<IbvCq>(address)!, 1);
+    const queue = elementAt(this.#channel, address) as Q | undefined;
+    if (queue !== undefined && isOpen(queue)) this.#deliver(queue);
+  }
+
+  /** Gives an event that a blocking wait for the queue has read to those who wait for it too. */
+  share(queue: Q): void {
+    if (!this.#source.isWaitedFor) return;
+    this.#deliver(queue);
+    this.#unclaimed.delete(queue);
+  }
+
   /** Wakes those who wait for one queue, without an event. */
   wake(queue: Q): void {
     this.#source.resolve(queue, (key) => key === queue);
@@ -78,10 +97,7 @@ export class ChannelEvents<Q extends Resource> {
   #read(): boolean {
     const handle = this.#channel.unsafeHandle;
     if (verbs().ibv_get_cq_event(handle, this.#cq, this.#cqContext) !== 0) return false;
-    // Destroying a queue waits until each event that was read is acknowledged.
-    verbs().ibv_ack_cq_events(handleAt<IbvCq>(this.#cq[0]!)!, 1);
-    const queue = elementAt(this.#channel, this.#cq[0]!) as Q | undefined;
-    if (queue !== undefined && isOpen(queue)) this.#deliver(queue);
+    this.take(this.#cq[0]!);
     return true;
   }
 

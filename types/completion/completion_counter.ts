@@ -1,5 +1,6 @@
 import type { IbvCompCntr } from "../../ffi/handles.ts";
-import { type Members, members } from "../../ffi/members.ts";
+import type { CEnum } from "../../ffi/layout.ts";
+import { members } from "../../ffi/members.ts";
 import { uint64 } from "../../internal/checks.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance } from "../core/checks.ts";
@@ -11,15 +12,14 @@ import { Context } from "../device/context.ts";
 /**
  * What a {@linkcode CompletionCounter} counts (`enum ibv_comp_cntr_type`).
  *
- * - `WRS`: completed work requests
- * - `BYTES`: completed bytes
- *
  * @category Completions
  */
-export const CompCntrType: Members<"ibv_comp_cntr_type", "IBV_COMP_CNTR_TYPE_"> = members(
-  "ibv_comp_cntr_type",
-  "IBV_COMP_CNTR_TYPE_",
-);
+export const CompCntrType: {
+  /** Completed work requests. */
+  readonly WRS: CEnum.ibv_comp_cntr_type.IBV_COMP_CNTR_TYPE_WRS;
+  /** Completed bytes. */
+  readonly BYTES: CEnum.ibv_comp_cntr_type.IBV_COMP_CNTR_TYPE_BYTES;
+} = members("ibv_comp_cntr_type", "IBV_COMP_CNTR_TYPE_");
 /**
  * A value of {@linkcode CompCntrType}.
  *
@@ -31,15 +31,24 @@ export type CompCntrType = typeof CompCntrType[keyof typeof CompCntrType];
  * The operations of a queue pair whose completions a counter counts (`enum ibv_qp_attach_comp_cntr_op`). Combine them with
  * `|`.
  *
- * - `SEND`, `RECV`, `RDMA_READ`, `RDMA_WRITE`: operations of this queue pair
- * - `REMOTE_RDMA_READ`, `REMOTE_RDMA_WRITE`: operations of the peer on memory of this side
- *
  * @category Completions
  */
-export const QpAttachCompCntrOp: Members<
-  "ibv_qp_attach_comp_cntr_op",
-  "IBV_QP_ATTACH_COMP_CNTR_OP_"
-> = members("ibv_qp_attach_comp_cntr_op", "IBV_QP_ATTACH_COMP_CNTR_OP_");
+export const QpAttachCompCntrOp: {
+  /** Sends of this queue pair. */
+  readonly SEND: CEnum.ibv_qp_attach_comp_cntr_op.IBV_QP_ATTACH_COMP_CNTR_OP_SEND;
+  /** Receives of this queue pair. */
+  readonly RECV: CEnum.ibv_qp_attach_comp_cntr_op.IBV_QP_ATTACH_COMP_CNTR_OP_RECV;
+  /** RDMA reads of this queue pair. */
+  readonly RDMA_READ: CEnum.ibv_qp_attach_comp_cntr_op.IBV_QP_ATTACH_COMP_CNTR_OP_RDMA_READ;
+  /** RDMA reads of the peer from memory of this side. */
+  readonly REMOTE_RDMA_READ:
+    CEnum.ibv_qp_attach_comp_cntr_op.IBV_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_READ;
+  /** RDMA writes of this queue pair. */
+  readonly RDMA_WRITE: CEnum.ibv_qp_attach_comp_cntr_op.IBV_QP_ATTACH_COMP_CNTR_OP_RDMA_WRITE;
+  /** RDMA writes of the peer to memory of this side. */
+  readonly REMOTE_RDMA_WRITE:
+    CEnum.ibv_qp_attach_comp_cntr_op.IBV_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_WRITE;
+} = members("ibv_qp_attach_comp_cntr_op", "IBV_QP_ATTACH_COMP_CNTR_OP_");
 
 const codec: AttributeCodec<{ readonly type: CompCntrType }> = codecOf(
   "ibv_comp_cntr_init_attr",

@@ -1,7 +1,8 @@
 import type { IbvCompChannel, IbvCq } from "../../ffi/handles.ts";
 import { hasContextOp } from "../../ffi/library/ops.ts";
 import { enums, structs } from "../../ffi/layout.ts";
-import { verbs } from "../../ffi/library.ts";
+import { library, verbs } from "../../ffi/library.ts";
+import { openSteps } from "../../ffi/library/native_steps.ts";
 import { readNative } from "../../ffi/struct.ts";
 import { type AbortOptions, signalOf } from "../../internal/abort.ts";
 import { boolean, integer, positiveInt, snapshot } from "../../internal/checks.ts";
@@ -17,6 +18,7 @@ import { makeNonblocking } from "../device/event_source.ts";
 import { ChannelEvents } from "./channel_events.ts";
 import { Completions } from "./completions.ts";
 import { CqCore } from "./cq_core.ts";
+import { CqSleep } from "./cq_sleep.ts";
 import type { WorkCompletion } from "./work_completion.ts";
 import { batchCore, STANDARD, WorkCompletions } from "./work_completions.ts";
 
@@ -105,6 +107,25 @@ export class CompletionChannel extends NativeResource<IbvCompChannel> {
     assertOpen(this);
     signal?.throwIfAborted();
     return await this.#events.next(signal);
+  }
+
+  /**
+   * Lets waits for events of the channel keep the program alive, as they do at first.
+   *
+   * @throws {TypeError} If the channel is disposed.
+   */
+  ref(): void {
+    this.#events.hold(true);
+  }
+
+  /**
+   * Lets the program end although something waits for events of the channel, as `unref()` of Deno's sockets does. While
+   * nothing else is waited for, it looks for events every 10 ms.
+   *
+   * @throws {TypeError} If the channel is disposed.
+   */
+  unref(): void {
+    this.#events.hold(false);
   }
 
   /**
@@ -228,6 +249,10 @@ export class MadeCq<C> {
 
 export let cqCore: (cq: CompletionQueue) => CqCore;
 
+function sleepOn(cq: IbvCq, channel: CompletionChannel): CqSleep | null {
+  return library().thunks ? new CqSleep(cq, channel.unsafeHandle, openSteps()) : null;
+}
+
 /** Completions that {@linkcode CompletionQueue.waitSync} polls ahead. */
 const AHEAD = 32;
 const WAIT_OPTIONS = ["timeout", "spinMicroseconds"] as const;
@@ -264,6 +289,7 @@ export class CompletionQueue<C extends WorkCompletion = WorkCompletion>
     name: "completion queue",
     closing: (cq) => {
       if (cq.channel !== null) eventsOf(cq.channel).remove(cq);
+      cq.#sleeper?.acknowledge();
     },
     destroy: (handle, cq) => {
       call("ibv_destroy_cq", "destroy completion queue", [handle]);
@@ -277,6 +303,8 @@ export class CompletionQueue<C extends WorkCompletion = WorkCompletion>
   /** The channel of its events; `null` if it has none. */
   readonly channel: CompletionChannel | null;
   readonly #core: CqCore<C>;
+  /** Made when it is first needed; `null` where there cannot be one. */
+  #sleeper: CqSleep | null | undefined;
 
   static {
     cqCore = (cq) => cq.#core;
@@ -346,10 +374,15 @@ export class CompletionQueue<C extends WorkCompletion = WorkCompletion>
    * make none, so poll once more after arming and before waiting.
    *
    * @param solicitedOnly Whether only completions of solicited sends and failed completions make an event.
+   * @throws {TypeError} If the queue has no channel: no event can come, and libefa would write beside its memory.
    * @throws {VerbsError} If the device refuses.
    */
   reqNotify(solicitedOnly: boolean = false): void {
     const solicited = Number(boolean(solicitedOnly, "solicitedOnly"));
+    assertOpen(this);
+    if (this.channel === null) {
+      throw new TypeError("Cannot arm completion queue: it has no channel for its events");
+    }
     call("ibv_req_notify_cq", "arm completion queue", [this.unsafeHandle, solicited]);
   }
 
@@ -414,10 +447,11 @@ export class CompletionQueue<C extends WorkCompletion = WorkCompletion>
   waitSync(options: WaitSyncOptions = {}): boolean {
     const { timeout, spinMicroseconds = 0 } = snapshot(options, "options", WAIT_OPTIONS);
     const until = endOf(checkTimeout(timeout));
-    const spin = integer(spinMicroseconds, "spinMicroseconds", 0, 0x7fff_ffff) / 1000;
+    const spin = integer(spinMicroseconds, "spinMicroseconds", 0, 0x7fff_ffff);
     const events = this.#channelEvents();
     const handle = this.unsafeHandle;
-    if (this.#spinUntil(handle, Math.min(performance.now() + spin, until))) return true;
+    if (this.#spin(handle, spin / 1000, until)) return true;
+    if (timeout !== 0 && this.#sleep(handle, events, until)) return true;
     for (;;) {
       // The queue is polled once more after it was armed: a completion before the arming makes no event.
       this.reqNotify();
@@ -427,13 +461,28 @@ export class CompletionQueue<C extends WorkCompletion = WorkCompletion>
     }
   }
 
-  /** Polls until there is a completion, or that time is over; at least once. */
-  #spinUntil(handle: IbvCq, end: number): boolean {
-    for (let polls = 1;; polls++) {
+  /** Sleeps once, if it can be done in one native call. Returns whether there are completions. */
+  #sleep(handle: IbvCq, events: ChannelEvents<CompletionQueue>, until: number): boolean {
+    const { ahead } = this.#core;
+    if (ahead === undefined || this.#sleeper === null) return false;
+    this.#sleeper ??= sleepOn(handle, this.channel!);
+    if (this.#sleeper === null) return false;
+    const { polled, event } = this.#sleeper.sleep(ahead, until);
+    if (event === this.#sleeper.own) events.share(this);
+    else if (event !== undefined) events.take(event);
+    return this.#core.adopt(polled);
+  }
+
+  /** Polls until there is a completion, or the time is over; at least once. */
+  #spin(handle: IbvCq, milliseconds: number, until: number): boolean {
+    if (this.#core.hasAny(handle, AHEAD)) return true;
+    const end = milliseconds === 0 ? 0 : Math.min(performance.now() + milliseconds, until);
+    for (let polls = 1; end > 0; polls++) {
       if (this.#core.hasAny(handle, AHEAD)) return true;
       // Reading the clock takes longer than an empty poll.
-      if (polls % 16 === 1 && performance.now() >= end) return false;
+      if (polls % 16 === 1 && performance.now() >= end) break;
     }
+    return false;
   }
 
   #channelEvents(): ChannelEvents<CompletionQueue> {

@@ -1,12 +1,12 @@
 import type { IbvCqEx } from "../../ffi/handles.ts";
-import { constants, enums } from "../../ffi/layout.ts";
+import { type CEnum, constants, enums } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
 import { hasOwnOp } from "../../ffi/library/ops.ts";
-import { type Members, members } from "../../ffi/members.ts";
+import { members } from "../../ffi/members.ts";
 import { integer, snapshot } from "../../internal/checks.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance } from "../core/checks.ts";
-import { call, lacking } from "../core/errors.ts";
+import { call, type CheckOptions, lacking } from "../core/errors.ts";
 import { Context } from "../device/context.ts";
 import { ProtectionDomain } from "../memory/protection_domain.ts";
 import {
@@ -23,13 +23,14 @@ import { CreateCqWcFlags, type WorkCompletionEx } from "./work_completions_ex.ts
 /**
  * Properties of a completion queue (`enum ibv_create_cq_attr_flags`), combined with `|`.
  *
- * - `SINGLE_THREADED`: the provider takes no locks, because one thread uses the queue
- * - `IGNORE_OVERRUN`: the queue does not fail when it overruns
- *
  * @category Completions
  */
-export const CreateCqAttrFlags: Members<"ibv_create_cq_attr_flags", "IBV_CREATE_CQ_ATTR_"> =
-  members("ibv_create_cq_attr_flags", "IBV_CREATE_CQ_ATTR_");
+export const CreateCqAttrFlags: {
+  /** The provider takes no locks, because one thread uses the queue. */
+  readonly SINGLE_THREADED: CEnum.ibv_create_cq_attr_flags.IBV_CREATE_CQ_ATTR_SINGLE_THREADED;
+  /** The queue does not fail when it overruns. */
+  readonly IGNORE_OVERRUN: CEnum.ibv_create_cq_attr_flags.IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN;
+} = members("ibv_create_cq_attr_flags", "IBV_CREATE_CQ_ATTR_");
 
 /**
  * Attributes of an extended completion queue to create (`struct ibv_cq_init_attr_ex`).
@@ -109,7 +110,8 @@ const ALL_FLAGS = Object.values(CreateCqWcFlags).reduce((all: number, flag) => a
  *
  * @category Completions
  */
-export class CompletionQueueEx extends CompletionQueue<WorkCompletionEx> {
+export class CompletionQueueEx<C extends WorkCompletionEx = WorkCompletionEx>
+  extends CompletionQueue<C> {
   /** {@linkcode CreateCqWcFlags}, combined: the values that the completions report. */
   readonly wcFlags: number;
 
@@ -123,8 +125,16 @@ export class CompletionQueueEx extends CompletionQueue<WorkCompletionEx> {
    * @throws {VerbsError} EOPNOTSUPP if the device does not report a value or has no such queues, EINVAL for more entries
    * than it supports.
    */
-  constructor(context: Context, init: CqInitAttrEx) {
-    const { wcFlags, made } = createCqEx(context, init);
+  constructor(context: Context, init: CqInitAttrEx);
+  /** @ignore For subclasses, which create the native object in another way. */
+  constructor(context: Context, init: CqInitAttrEx, way: CqExWay<C>);
+  /** @ignore */
+  constructor(context: Context, init: CqInitAttrEx, way?: CqExWay<C>) {
+    const { wcFlags, made } = createCqEx(
+      context,
+      init,
+      way ?? PLAIN as CqExWay<unknown> as CqExWay<C>,
+    );
     super(context, made);
     this.wcFlags = wcFlags;
   }
@@ -136,10 +146,31 @@ export class CompletionQueueEx extends CompletionQueue<WorkCompletionEx> {
  */
 const SOFT_ROCE = 0xff_ffff;
 
-function createCqEx(
+/** How a queue is made, and polled. */
+export interface CqExWay<C> {
+  /** Makes the native object from a `struct ibv_cq_init_attr_ex`. */
+  readonly create: (
+    context: Context,
+    view: DataView<ArrayBuffer>,
+    explain: CheckOptions,
+  ) => IbvCqEx;
+  /** What polls it. */
+  readonly core: (cq: IbvCqEx, flags: number, isSingle: () => boolean) => CqCoreEx<C>;
+}
+
+const PLAIN: CqExWay<WorkCompletionEx> = {
+  create: (context, view, explain) => {
+    const args = [context.unsafeHandle, view] as const;
+    return call("ibv_create_cq_ex", "create completion queue", args, explain);
+  },
+  core: (...args) => new CqCoreEx(...args),
+};
+
+function createCqEx<C>(
   context: Context,
   init: CqInitAttrEx,
-): { wcFlags: number; made: MadeCq<WorkCompletionEx> } {
+  way: CqExWay<C>,
+): { wcFlags: number; made: MadeCq<C> } {
   instance(context, Context, "context");
   const names = ["cqe", "channel", "compVector", "wcFlags", "flags", "parentDomain"] as const;
   const given = snapshot(init, "completion queue attributes", names);
@@ -154,12 +185,10 @@ function createCqEx(
     ...(channel !== null && { channel }),
   });
   writeHandles();
-  const args = [context.unsafeHandle, view] as const;
-  const explain = explainCq(context, sizes.cqe);
-  const cq = call("ibv_create_cq_ex", "create completion queue", args, explain);
+  const cq = way.create(context, view, explainCq(context, sizes.cqe));
   checkReaders(cq, wcFlags);
   const isSingle = (): boolean => context.queryDevice().vendorId === SOFT_ROCE;
-  const core = new CqCoreEx(cq, wcFlags, isSingle);
+  const core = way.core(cq, wcFlags, isSingle);
   const handle = verbs().ibv_cq_ex_to_cq(cq)!;
   const parents = given.parentDomain === undefined ? [] : [given.parentDomain];
   return { wcFlags, made: new MadeCq({ handle, channel, core, parents }) };

@@ -81,6 +81,20 @@ export class CqCore<C = WorkCompletion> {
     }
   }
 
+  /**
+   * Memory to poll into by other means, while none was polled ahead; `undefined` if the queue does not poll by
+   * `ibv_poll_cq`. {@linkcode CqCore.adopt} has to follow.
+   */
+  get ahead(): BatchCore<C> | undefined {
+    return this.verb === "ibv_poll_cq" ? this.#ahead : undefined;
+  }
+
+  /** Takes over what was polled so. Returns whether there is a completion. */
+  adopt(count: number): boolean {
+    this.#start = 0;
+    return this.#accept(this.#ahead, count, this.#ahead.capacity) > 0;
+  }
+
   #left(): number {
     return this.#ahead.length - this.#start;
   }
@@ -107,7 +121,11 @@ export class CqCore<C = WorkCompletion> {
   }
 
   #poll(cq: IbvCq, batch: BatchCore<unknown>, most: number): number {
-    const count = this.fetch(cq, batch, most);
+    return this.#accept(batch, this.fetch(cq, batch, most), most);
+  }
+
+  /** Takes note of what a poll returned. */
+  #accept(batch: BatchCore<unknown>, count: number, most: number): number {
     // A provider without the op returns EOPNOTSUPP, which is positive: as if there were 95 completions.
     if (count < 0 || count > most) {
       batch.polled(0);

@@ -7,7 +7,7 @@ import { accessorsOf, allocStruct } from "../../ffi/struct.ts";
 import type { Verbs } from "../../ffi/verbs.ts";
 import { CqCore } from "./cq_core.ts";
 import { WcFlags, WcStatus } from "./work_completion.ts";
-import type { BatchCore } from "./work_completions.ts";
+import type { BatchCore, Format } from "./work_completions.ts";
 import { CreateCqWcFlags, EXTENDED, Extra, type WorkCompletionEx } from "./work_completions_ex.ts";
 
 const { size: WC_SIZE } = structs.ibv_wc;
@@ -22,7 +22,7 @@ type Poll = `ibv_${"start" | "next" | "end"}_poll`;
  * Polls by `ibv_start_poll`, `ibv_next_poll` and `ibv_end_poll`. Providers hold locks in between, so no code of the caller
  * runs there: each poll copies all values that the queue was created for, and ends.
  */
-export class CqCoreEx extends CqCore<WorkCompletionEx> {
+export class CqCoreEx<C = WorkCompletionEx> extends CqCore<C> {
   protected override readonly verb = "ibv_start_poll";
   /** The native object, whose `wr_id` and `status` change with each completion. */
   readonly #cq: InstanceType<typeof NativeCq>;
@@ -36,8 +36,13 @@ export class CqCoreEx extends CqCore<WorkCompletionEx> {
   readonly #verbs: Pick<Verbs, Poll | keyof Verbs & `ibv_wc_read_${string}`>;
 
   /** Polls a queue that was created for these {@linkcode CreateCqWcFlags}. */
-  constructor(cq: IbvCqEx, flags: number, isSingle: () => boolean) {
-    super(EXTENDED);
+  constructor(
+    cq: IbvCqEx,
+    flags: number,
+    isSingle: () => boolean,
+    format: Format<C> = EXTENDED as Format<unknown> as Format<C>,
+  ) {
+    super(format);
     this.#polls = isSingle;
     this.#cq = new NativeCq(nativeView(cq, structs.ibv_cq_ex.size));
     this.#flags = flags;
@@ -79,7 +84,7 @@ export class CqCoreEx extends CqCore<WorkCompletionEx> {
     wc.qp_num = this.#verbs.ibv_wc_read_qp_num(cq);
     if (status === WcStatus.SUCCESS) {
       this.#readWc(cq, wc);
-      if (format.extra > 0) this.#readExtra(cq, new Extra(view, extra));
+      if (format.extra > 0) this.readExtra(cq, batch, extra);
     } else wc.vendor_err = this.#verbs.ibv_wc_read_vendor_err(cq);
   }
 
@@ -101,7 +106,9 @@ export class CqCoreEx extends CqCore<WorkCompletionEx> {
     if (flags & F.WITH_DLID_PATH_BITS) wc.dlid_path_bits = v.ibv_wc_read_dlid_path_bits(cq);
   }
 
-  #readExtra(cq: IbvCqEx, extra: Extra): void {
+  /** Reads what only such queues report to the extra bytes of a completion, which start at an offset. */
+  protected readExtra(cq: IbvCqEx, { view }: BatchCore<unknown>, at: number): void {
+    const extra = new Extra(view, at);
     const v = this.#verbs;
     const flags = this.#flags;
     if (flags & F.WITH_COMPLETION_TIMESTAMP) extra.completionTs = v.ibv_wc_read_completion_ts(cq);

@@ -62,3 +62,13 @@ export class SendTracker {
     if (disposed.size === 0) this.#disposed = undefined;
   }
 }
+
+/**
+ * Counts the sends of a queue pair whose sends complete in any order: a completion does not tell which ones are done, so
+ * that each is under way until all are done.
+ */
+export class UnorderedSends extends SendTracker {
+  override isUnderWay(): boolean {
+    return this.awaitsCompletion;
+  }
+}

@@ -1,5 +1,5 @@
-import { structs } from "../../ffi/layout.ts";
-import { type Members, members } from "../../ffi/members.ts";
+import { type CEnum, structs } from "../../ffi/layout.ts";
+import { members } from "../../ffi/members.ts";
 import { verbs } from "../../ffi/library.ts";
 import { readCString } from "../../ffi/pointers.ts";
 import { integer } from "../../internal/checks.ts";
@@ -26,29 +26,61 @@ const DLID_PATH_BITS = fields.dlid_path_bits.offset;
 /**
  * Result of a work request (`enum ibv_wc_status`).
  *
- * - `SUCCESS`: the request succeeded
- * - `LOC_LEN_ERR`: a local buffer is too small, or the message is too long
- * - `LOC_QP_OP_ERR`: the queue pair could not execute the request, for instance because its address handle was destroyed
- * - `LOC_EEC_OP_ERR`: the same for an end-to-end context
- * - `LOC_PROT_ERR`: a local buffer is not within its memory region
- * - `WR_FLUSH_ERR`: the request was not executed, because the queue pair was in an error state
- * - `MW_BIND_ERR`: a memory window could not be bound
- * - `BAD_RESP_ERR`: the peer's response was unexpected
- * - `LOC_ACCESS_ERR`: a local buffer lacks the access that the request needs
- * - `REM_INV_REQ_ERR`: the peer refused the request as invalid
- * - `REM_ACCESS_ERR`: the peer's memory region lacks the access that the request needs
- * - `REM_OP_ERR`: the peer could not execute the request
- * - `RETRY_EXC_ERR`: the peer did not answer
- * - `RNR_RETRY_EXC_ERR`: the peer had no receive posted
- * - `LOC_RDD_VIOL_ERR`, `REM_INV_RD_REQ_ERR`, `REM_ABORT_ERR`, `INV_EECN_ERR`, `INV_EEC_STATE_ERR`: reliable datagrams
- * - `FATAL_ERR`: the device failed
- * - `RESP_TIMEOUT_ERR`: the response came too late
- * - `GENERAL_ERR`: any other error
- * - `TM_ERR`, `TM_RNDV_INCOMPLETE`: tag matching
- *
  * @category Completions
  */
-export const WcStatus: Members<"ibv_wc_status", "IBV_WC_"> = members("ibv_wc_status", "IBV_WC_");
+export const WcStatus: {
+  /** The request succeeded. */
+  readonly SUCCESS: CEnum.ibv_wc_status.IBV_WC_SUCCESS;
+  /** A local buffer is too small, or the message is too long. */
+  readonly LOC_LEN_ERR: CEnum.ibv_wc_status.IBV_WC_LOC_LEN_ERR;
+  /** The queue pair could not execute the request, for instance because its address handle was destroyed. */
+  readonly LOC_QP_OP_ERR: CEnum.ibv_wc_status.IBV_WC_LOC_QP_OP_ERR;
+  /**
+   * An end-to-end context could not execute the request. Only reliable datagrams have such contexts, and no device has
+   * them.
+   */
+  readonly LOC_EEC_OP_ERR: CEnum.ibv_wc_status.IBV_WC_LOC_EEC_OP_ERR;
+  /** A local buffer is not within its memory region. */
+  readonly LOC_PROT_ERR: CEnum.ibv_wc_status.IBV_WC_LOC_PROT_ERR;
+  /** The request was not executed, because the queue pair was in an error state. */
+  readonly WR_FLUSH_ERR: CEnum.ibv_wc_status.IBV_WC_WR_FLUSH_ERR;
+  /** A memory window could not be bound. */
+  readonly MW_BIND_ERR: CEnum.ibv_wc_status.IBV_WC_MW_BIND_ERR;
+  /** The peer's response was unexpected. */
+  readonly BAD_RESP_ERR: CEnum.ibv_wc_status.IBV_WC_BAD_RESP_ERR;
+  /** A local buffer lacks the access that the request needs. */
+  readonly LOC_ACCESS_ERR: CEnum.ibv_wc_status.IBV_WC_LOC_ACCESS_ERR;
+  /** The peer refused the request as invalid. */
+  readonly REM_INV_REQ_ERR: CEnum.ibv_wc_status.IBV_WC_REM_INV_REQ_ERR;
+  /** The peer's memory region lacks the access that the request needs. */
+  readonly REM_ACCESS_ERR: CEnum.ibv_wc_status.IBV_WC_REM_ACCESS_ERR;
+  /** The peer could not execute the request. */
+  readonly REM_OP_ERR: CEnum.ibv_wc_status.IBV_WC_REM_OP_ERR;
+  /** The peer did not answer. */
+  readonly RETRY_EXC_ERR: CEnum.ibv_wc_status.IBV_WC_RETRY_EXC_ERR;
+  /** The peer had no receive posted. */
+  readonly RNR_RETRY_EXC_ERR: CEnum.ibv_wc_status.IBV_WC_RNR_RETRY_EXC_ERR;
+  /** The domains of a reliable datagram do not match. */
+  readonly LOC_RDD_VIOL_ERR: CEnum.ibv_wc_status.IBV_WC_LOC_RDD_VIOL_ERR;
+  /** The peer refused a reliable datagram as invalid. */
+  readonly REM_INV_RD_REQ_ERR: CEnum.ibv_wc_status.IBV_WC_REM_INV_RD_REQ_ERR;
+  /** The peer aborted the operation. */
+  readonly REM_ABORT_ERR: CEnum.ibv_wc_status.IBV_WC_REM_ABORT_ERR;
+  /** A reliable datagram names an end-to-end context that does not exist. */
+  readonly INV_EECN_ERR: CEnum.ibv_wc_status.IBV_WC_INV_EECN_ERR;
+  /** The end-to-end context of a reliable datagram is in the wrong state. */
+  readonly INV_EEC_STATE_ERR: CEnum.ibv_wc_status.IBV_WC_INV_EEC_STATE_ERR;
+  /** The device failed. */
+  readonly FATAL_ERR: CEnum.ibv_wc_status.IBV_WC_FATAL_ERR;
+  /** The response came too late. */
+  readonly RESP_TIMEOUT_ERR: CEnum.ibv_wc_status.IBV_WC_RESP_TIMEOUT_ERR;
+  /** Any other error. */
+  readonly GENERAL_ERR: CEnum.ibv_wc_status.IBV_WC_GENERAL_ERR;
+  /** Tag matching failed. */
+  readonly TM_ERR: CEnum.ibv_wc_status.IBV_WC_TM_ERR;
+  /** The receive matched a tag, and the program must finish the transfer of the message. */
+  readonly TM_RNDV_INCOMPLETE: CEnum.ibv_wc_status.IBV_WC_TM_RNDV_INCOMPLETE;
+} = members("ibv_wc_status", "IBV_WC_");
 /**
  * A value of {@linkcode WcStatus}.
  *
@@ -69,16 +101,50 @@ export function wcStatusStr(status: WcStatus): string {
 /**
  * Kind of a completed request (`enum ibv_wc_opcode`). It is valid if the status is SUCCESS.
  *
- * - `SEND`, `RDMA_WRITE`, `RDMA_READ`, `COMP_SWAP`, `FETCH_ADD`, `BIND_MW`, `LOCAL_INV`, `TSO`,
- *   `ATOMIC_WRITE`, `FLUSH`: a request of the send queue
- * - `RECV`: a receive of a send
- * - `RECV_RDMA_WITH_IMM`: a receive of an RDMA write with immediate data
- * - `TM_ADD`, `TM_DEL`, `TM_SYNC`, `TM_RECV`, `TM_NO_TAG`: tag matching
- * - `DRIVER1`, `DRIVER2`, `DRIVER3`: operations of the provider
- *
  * @category Completions
  */
-export const WcOpcode: Members<"ibv_wc_opcode", "IBV_WC_"> = members("ibv_wc_opcode", "IBV_WC_");
+export const WcOpcode: {
+  /** A send of this side has ended. */
+  readonly SEND: CEnum.ibv_wc_opcode.IBV_WC_SEND;
+  /** An RDMA write of this side has ended. */
+  readonly RDMA_WRITE: CEnum.ibv_wc_opcode.IBV_WC_RDMA_WRITE;
+  /** An RDMA read of this side has ended. */
+  readonly RDMA_READ: CEnum.ibv_wc_opcode.IBV_WC_RDMA_READ;
+  /** An atomic compare and swap of this side has ended. */
+  readonly COMP_SWAP: CEnum.ibv_wc_opcode.IBV_WC_COMP_SWAP;
+  /** An atomic addition of this side has ended. */
+  readonly FETCH_ADD: CEnum.ibv_wc_opcode.IBV_WC_FETCH_ADD;
+  /** A memory window is bound. */
+  readonly BIND_MW: CEnum.ibv_wc_opcode.IBV_WC_BIND_MW;
+  /** An rkey of this side is invalidated. */
+  readonly LOCAL_INV: CEnum.ibv_wc_opcode.IBV_WC_LOCAL_INV;
+  /** A send that the device segments has ended. */
+  readonly TSO: CEnum.ibv_wc_opcode.IBV_WC_TSO;
+  /** A flush of this side has ended. */
+  readonly FLUSH: CEnum.ibv_wc_opcode.IBV_WC_FLUSH;
+  /** An atomic write of this side has ended. */
+  readonly ATOMIC_WRITE: CEnum.ibv_wc_opcode.IBV_WC_ATOMIC_WRITE;
+  /** A receive got a message. */
+  readonly RECV: CEnum.ibv_wc_opcode.IBV_WC_RECV;
+  /** A receive got the immediate data of an RDMA write of the peer. */
+  readonly RECV_RDMA_WITH_IMM: CEnum.ibv_wc_opcode.IBV_WC_RECV_RDMA_WITH_IMM;
+  /** Tag matching: a receive is in the list of tags. */
+  readonly TM_ADD: CEnum.ibv_wc_opcode.IBV_WC_TM_ADD;
+  /** Tag matching: a receive is removed from the list of tags. */
+  readonly TM_DEL: CEnum.ibv_wc_opcode.IBV_WC_TM_DEL;
+  /** Tag matching: the device knows how many unexpected messages were handled. */
+  readonly TM_SYNC: CEnum.ibv_wc_opcode.IBV_WC_TM_SYNC;
+  /** Tag matching: a message came, or a receive matched it. The flags tell which. */
+  readonly TM_RECV: CEnum.ibv_wc_opcode.IBV_WC_TM_RECV;
+  /** Tag matching: a message without a tag came. */
+  readonly TM_NO_TAG: CEnum.ibv_wc_opcode.IBV_WC_TM_NO_TAG;
+  /** An operation of the provider. */
+  readonly DRIVER1: CEnum.ibv_wc_opcode.IBV_WC_DRIVER1;
+  /** An operation of the provider. */
+  readonly DRIVER2: CEnum.ibv_wc_opcode.IBV_WC_DRIVER2;
+  /** An operation of the provider. */
+  readonly DRIVER3: CEnum.ibv_wc_opcode.IBV_WC_DRIVER3;
+} = members("ibv_wc_opcode", "IBV_WC_");
 /**
  * A value of {@linkcode WcOpcode}.
  *
@@ -89,15 +155,24 @@ export type WcOpcode = typeof WcOpcode[keyof typeof WcOpcode];
 /**
  * Flags of a completion (`enum ibv_wc_flags`), combined with `|`.
  *
- * - `GRH`: the buffer of a UD receive starts with a GRH (rxe sets it for every receive)
- * - `WITH_IMM`: `immData` is valid
- * - `IP_CSUM_OK`: the device verified the checksums of a raw packet
- * - `WITH_INV`: `invalidatedRkey` is valid
- * - `TM_SYNC_REQ`, `TM_MATCH`, `TM_DATA_VALID`: tag matching
- *
  * @category Completions
  */
-export const WcFlags: Members<"ibv_wc_flags", "IBV_WC_"> = members("ibv_wc_flags", "IBV_WC_");
+export const WcFlags: {
+  /** The buffer of a UD receive starts with a GRH (rxe sets it for every receive). */
+  readonly GRH: CEnum.ibv_wc_flags.IBV_WC_GRH;
+  /** `immData` is valid. */
+  readonly WITH_IMM: CEnum.ibv_wc_flags.IBV_WC_WITH_IMM;
+  /** The device verified the checksums of a raw packet. */
+  readonly IP_CSUM_OK: CEnum.ibv_wc_flags.IBV_WC_IP_CSUM_OK;
+  /** `invalidatedRkey` is valid. */
+  readonly WITH_INV: CEnum.ibv_wc_flags.IBV_WC_WITH_INV;
+  /** Tag matching: the program has to tell how many unexpected messages it handled. */
+  readonly TM_SYNC_REQ: CEnum.ibv_wc_flags.IBV_WC_TM_SYNC_REQ;
+  /** Tag matching: the message matched the tag of a receive. */
+  readonly TM_MATCH: CEnum.ibv_wc_flags.IBV_WC_TM_MATCH;
+  /** Tag matching: the memory of the receive has the data of the message. */
+  readonly TM_DATA_VALID: CEnum.ibv_wc_flags.IBV_WC_TM_DATA_VALID;
+} = members("ibv_wc_flags", "IBV_WC_");
 
 /**
  * The attributes of a completion that `ibv_init_ah_from_wc` reads. A {@linkcode WorkCompletion} has them.

@@ -76,7 +76,10 @@ export class BatchCore<C = WorkCompletion> {
     const source = new Uint8Array(this.view.buffer);
     const target = new Uint8Array(to.view.buffer);
     target.set(source.subarray(start * SIZE, (start + count) * SIZE), at * SIZE);
-    if (to.format.extra !== this.format.extra) return;
+    if (to.format.extra !== this.format.extra) {
+      target.fill(0, to.extraAt(at), to.extraAt(at + count));
+      return;
+    }
     const extra = source.subarray(this.extraAt(start), this.extraAt(start + count));
     target.set(extra, to.extraAt(at));
   }

@@ -1,4 +1,5 @@
-import { type Members, members } from "../../ffi/members.ts";
+import type { CEnum } from "../../ffi/layout.ts";
+import { members } from "../../ffi/members.ts";
 import { type Accessors, accessorsOf } from "../../ffi/struct.ts";
 import { uint32 } from "../../internal/checks.ts";
 import { WorkCompletion } from "./work_completion.ts";
@@ -7,20 +8,36 @@ import { type BatchCore, batchCore, type Format, WorkCompletions } from "./work_
 /**
  * The values that a completion reports (`enum ibv_create_cq_wc_flags`), combined with `|`.
  *
- * - `WITH_BYTE_LEN`, `WITH_IMM`, `WITH_QP_NUM`, `WITH_SRC_QP`, `WITH_SLID`, `WITH_SL`, `WITH_DLID_PATH_BITS`: the values of
- *   {@linkcode WorkCompletion}
- * - `WITH_COMPLETION_TIMESTAMP`: timestamps of the device
- * - `WITH_COMPLETION_TIMESTAMP_WALLCLOCK`: timestamps in nanoseconds since 1970
- * - `WITH_CVLAN`: VLAN tags that the device removes
- * - `WITH_FLOW_TAG`: tags of flow rules
- * - `WITH_TM_INFO`: tag matching
- *
  * @category Completions
  */
-export const CreateCqWcFlags: Members<"ibv_create_cq_wc_flags", "IBV_WC_EX_"> = members(
-  "ibv_create_cq_wc_flags",
-  "IBV_WC_EX_",
-);
+export const CreateCqWcFlags: {
+  /** The attribute `byteLen`. */
+  readonly WITH_BYTE_LEN: CEnum.ibv_create_cq_wc_flags.IBV_WC_EX_WITH_BYTE_LEN;
+  /** The attribute `immData`. */
+  readonly WITH_IMM: CEnum.ibv_create_cq_wc_flags.IBV_WC_EX_WITH_IMM;
+  /** The attribute `qpNum`. */
+  readonly WITH_QP_NUM: CEnum.ibv_create_cq_wc_flags.IBV_WC_EX_WITH_QP_NUM;
+  /** The attribute `srcQp`. */
+  readonly WITH_SRC_QP: CEnum.ibv_create_cq_wc_flags.IBV_WC_EX_WITH_SRC_QP;
+  /** The attribute `slid`. */
+  readonly WITH_SLID: CEnum.ibv_create_cq_wc_flags.IBV_WC_EX_WITH_SLID;
+  /** The attribute `sl`. */
+  readonly WITH_SL: CEnum.ibv_create_cq_wc_flags.IBV_WC_EX_WITH_SL;
+  /** The attribute `dlidPathBits`. */
+  readonly WITH_DLID_PATH_BITS: CEnum.ibv_create_cq_wc_flags.IBV_WC_EX_WITH_DLID_PATH_BITS;
+  /** Timestamps of the device, in cycles of its clock: `completionTs`. */
+  readonly WITH_COMPLETION_TIMESTAMP:
+    CEnum.ibv_create_cq_wc_flags.IBV_WC_EX_WITH_COMPLETION_TIMESTAMP;
+  /** VLAN tags that the device removes: `cvlan`. */
+  readonly WITH_CVLAN: CEnum.ibv_create_cq_wc_flags.IBV_WC_EX_WITH_CVLAN;
+  /** Tags of flow rules: `flowTag`. */
+  readonly WITH_FLOW_TAG: CEnum.ibv_create_cq_wc_flags.IBV_WC_EX_WITH_FLOW_TAG;
+  /** Tag matching: `tmInfo`. */
+  readonly WITH_TM_INFO: CEnum.ibv_create_cq_wc_flags.IBV_WC_EX_WITH_TM_INFO;
+  /** Timestamps in nanoseconds since 1970: `completionWallclockNs`. */
+  readonly WITH_COMPLETION_TIMESTAMP_WALLCLOCK:
+    CEnum.ibv_create_cq_wc_flags.IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK;
+} = members("ibv_create_cq_wc_flags", "IBV_WC_EX_");
 
 /** The bytes behind the `struct ibv_wc` array, {@linkcode EXTENDED}.extra of them for each completion. */
 const EXTRA = {

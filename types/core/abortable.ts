@@ -7,8 +7,8 @@ import { isOpen, release, type Resource, retain } from "./resource.ts";
 
 /** A native call on another thread. */
 export interface AbortableCall<T, R> {
-  /** The object that the call works on. Its native handle is kept until the call ends. */
-  readonly owner: Resource;
+  /** The object that the call works on, if there is one. Its native handle is kept until the call ends. */
+  readonly owner?: Resource;
   /** Ends the wait. A call that has not started is dropped. */
   readonly signal: AbortSignal | undefined;
   /** Starts the call. Take native handles here: the call may start later. */
@@ -82,17 +82,17 @@ async function run<T, R>(
 ): Promise<void> {
   try {
     signal?.throwIfAborted();
-    retain(owner);
+    if (owner) retain(owner);
     try {
       const outcome = await start();
-      if (!signal?.aborted && isOpen(owner)) {
+      if (!signal?.aborted && (!owner || isOpen(owner))) {
         resolve(finish(outcome));
       } else {
         discard?.(outcome);
         reject(new TypeError("Cannot finish call: the object it works on was disposed"));
       }
     } finally {
-      release(owner);
+      if (owner) release(owner);
     }
   } catch (error) {
     reject(error);

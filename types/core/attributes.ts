@@ -248,11 +248,15 @@ export class AttributeCodec<T extends object, R extends object = T, O extends ob
     }));
   }
 
-  /** Reads a struct that starts at a byte offset of a view. Verbs objects and other pointers are left out. */
-  read(view: DataView<ArrayBuffer>, base = 0): R {
+  /**
+   * Reads a struct that starts at a byte offset of a view: all attributes, or those that a mask names. Verbs objects and
+   * other pointers are left out.
+   */
+  read(view: DataView<ArrayBuffer>, base = 0, mask?: number): R {
     const attributes: Record<string, unknown> = {};
     for (const { name, rule, field } of this.#placed()) {
       if (rule.resource || rule.pointer || rule.other) continue;
+      if (mask !== undefined && ((rule.mask ?? 0) & mask) === 0) continue;
       if (rule.struct) attributes[name] = rule.struct.read(view, base + field!.offset);
       else if (rule.to) attributes[name] = rule.to(fieldBytes(view, field!, base).slice());
       else {

@@ -1,6 +1,7 @@
 import { EOPNOTSUPP, errno, errnoDescription, errnoName } from "../../ffi/errno.ts";
 import type { AnyFunction } from "../../ffi/function_pointer.ts";
 import { verbs } from "../../ffi/library.ts";
+import { SystemError } from "../../ffi/system_error.ts";
 import type { NativeRow } from "../../ffi/table/row.ts";
 import { rows, type Verbs } from "../../ffi/verbs.ts";
 
@@ -83,13 +84,30 @@ export function call<V extends keyof Verbs>(
   args: Readonly<Parameters<Verbs[V]>>,
   options: CheckOptions = {},
 ): NonNullable<ReturnType<Verbs[V]>> {
-  const result = (verbs()[verb] as AnyFunction)(...args);
-  const { fails = "code" } = rows[verb] as Partial<NativeRow>;
+  let result: ReturnType<Verbs[V]>;
+  try {
+    result = (verbs()[verb] as AnyFunction)(...args);
+  } catch (error) {
+    // One that cannot fail has no result to say that the installed libibverbs lacks it.
+    if (!(error instanceof SystemError) || error.errno !== EOPNOTSUPP) throw error;
+    throw failure(verb, action, EOPNOTSUPP, options);
+  }
+  return checked(verb, rows[verb] as Partial<NativeRow>, result, action, options);
+}
+
+/** What a function returned. If it tells a failure, in the way that its row says, this throws the error. */
+export function checked<T>(
+  verb: string,
+  { fails = "code" }: Partial<NativeRow>,
+  result: T,
+  action: string,
+  options: CheckOptions,
+): NonNullable<T> {
   const isNone = typeof result === "number" ? result < 0 : result === null;
   const failed = fails === "code" ? result !== 0 : isNone;
-  if (!failed) return result;
+  if (!failed) return result!;
   // Some providers return errno values negative.
-  throw failure(verb, action, fails === "errno" ? errno() : Math.abs(result), options);
+  throw failure(verb, action, fails === "errno" ? errno() : Math.abs(result as number), options);
 }
 
 /** The error of a failed verb, for callers that know the errno value. */
@@ -102,7 +120,7 @@ export function failure(
   return new VerbsError(verb, action, value, {
     posted,
     detail: detail?.(),
-    hint: (hint && hintFor(value, hint)) ?? hintLimit(verb, value),
+    hint: (hint && hintFor(value, hint)) ?? hintLimit(verb, value) ?? hintLacking(value),
   });
 }
 
@@ -111,7 +129,7 @@ export function failure(
  * Every class throws it when the object is made.
  */
 export function lacking(verb: string, action: string): VerbsError {
-  return failure(verb, action, EOPNOTSUPP, { hint: () => "The provider does not have it" });
+  return failure(verb, action, EOPNOTSUPP);
 }
 
 /** Limits of the process that any verb may reach when it makes an object or reads the list of devices. */
@@ -124,6 +142,14 @@ const LIMITS: Readonly<Record<string, string>> = {
 function hintLimit(verb: string, value: number): string | undefined {
   const needs = /^ibv_((alloc|create|import|open|reg)_|get_device_list$)/.test(verb);
   return needs && value !== 0 ? LIMITS[errnoName(value)] : undefined;
+}
+
+/** What lacks an operation can be any of these: the kernel answers as a provider or a library does. */
+function hintLacking(value: number): string | undefined {
+  const isLacking = value === EOPNOTSUPP || errnoName(value) === "ENOSYS";
+  return isLacking
+    ? "The device, its driver, its provider or the installed rdma-core does not have it"
+    : undefined;
 }
 
 /** A hint may query the device. If that fails too, the first failure is the one to report. */

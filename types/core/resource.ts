@@ -23,7 +23,7 @@ export interface Kind<R extends Resource = Resource, H = undefined> {
 /** The inside of a resource. */
 export interface Lifetime {
   readonly kind: Kind<Resource, unknown>;
-  readonly parents: readonly Resource[];
+  parents: readonly Resource[];
   /** The resources that were made from this one and still exist, oldest first. */
   readonly children: Set<Resource>;
   /** The native handle, until the resource is destroyed. */
@@ -154,14 +154,27 @@ export function release(resource: Resource): void {
   destroyIfUnused(resource);
 }
 
+/** Puts another parent in the place of one. Both are open. */
+export function moveTo(resource: Resource, from: Resource, to: Resource): void {
+  const lifetime = lifetimeOf(resource);
+  lifetime.parents = lifetime.parents.map((parent) => parent === from ? to : parent);
+  lifetimeOf(from).children.delete(resource);
+  lifetimeOf(to).children.add(resource);
+}
+
 /** Refuses a disposed resource. */
 export function assertOpen(resource: Resource): void {
   if (!isOpen(resource)) refuse(resource);
 }
 
-/** Throws the TypeError of a disposed resource. */
+/** Throws {@linkcode disposedError}. */
 export function refuse(resource: Resource): never {
-  throw new TypeError(`Cannot use ${kindOf(resource)}: it is disposed`);
+  throw disposedError(resource);
+}
+
+/** What those get who use a disposed resource. */
+export function disposedError(resource: Resource): TypeError {
+  return new TypeError(`Cannot use ${kindOf(resource)}: it is disposed`);
 }
 
 /** Whether a value is a resource, and does not only look like one as a Proxy of a resource does. */

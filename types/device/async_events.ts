@@ -1,7 +1,7 @@
 import type { IbvContext } from "../../ffi/handles.ts";
-import { structs } from "../../ffi/layout.ts";
+import { type CEnum, structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
-import { type Members, members } from "../../ffi/members.ts";
+import { members } from "../../ffi/members.ts";
 import { bufferPointer, handleAddress } from "../../ffi/pointers.ts";
 import { allocStruct, readField, readNative } from "../../ffi/struct.ts";
 import { type AbortOptions, signalOf } from "../../internal/abort.ts";
@@ -15,39 +15,52 @@ const { fields } = structs.ibv_async_event;
 /**
  * Kind of an asynchronous event (`enum ibv_event_type`).
  *
- * Of a completion queue:
- * - `CQ_ERR`: the queue has overrun or failed
- *
- * Of a queue pair:
- * - `QP_FATAL`: an error; the queue pair is in state ERR
- * - `QP_REQ_ERR`, `QP_ACCESS_ERR`: the peer's request was invalid, or violated access rights
- * - `COMM_EST`: the first packet arrived before the queue pair left RTR
- * - `SQ_DRAINED`: the send queue has finished its outstanding messages in state SQD
- * - `PATH_MIG`, `PATH_MIG_ERR`: the queue pair changed to its alternative path, or failed to
- * - `QP_LAST_WQE_REACHED`: a queue pair in state ERR has taken its last receive from the shared receive queue
- *
- * Of a shared receive queue:
- * - `SRQ_ERR`: an error
- * - `SRQ_LIMIT_REACHED`: the number of posted receives is below the limit
- *
- * Of a work queue:
- * - `WQ_FATAL`: an error
- *
- * Of a port:
- * - `PORT_ACTIVE`, `PORT_ERR`: the link became active, or was lost
- * - `LID_CHANGE`, `PKEY_CHANGE`, `GID_CHANGE`: the LID, the P_Key table or the GID table changed
- * - `SM_CHANGE`, `CLIENT_REREGISTER`: there is another subnet manager, or it asks for registrations again
- *
- * Of the device:
- * - `DEVICE_FATAL`: the device failed
- * - `DEVICE_SPEED_CHANGE`: the speed of one or several ports changed
- *
  * @category Asynchronous events
  */
-export const EventType: Members<"ibv_event_type", "IBV_EVENT_"> = members(
-  "ibv_event_type",
-  "IBV_EVENT_",
-);
+export const EventType: {
+  /** A completion queue has overrun or failed. */
+  readonly CQ_ERR: CEnum.ibv_event_type.IBV_EVENT_CQ_ERR;
+  /** An error of a queue pair, which is in state ERR. */
+  readonly QP_FATAL: CEnum.ibv_event_type.IBV_EVENT_QP_FATAL;
+  /** A request of the peer to a queue pair was invalid. */
+  readonly QP_REQ_ERR: CEnum.ibv_event_type.IBV_EVENT_QP_REQ_ERR;
+  /** A request of the peer to a queue pair violated access rights. */
+  readonly QP_ACCESS_ERR: CEnum.ibv_event_type.IBV_EVENT_QP_ACCESS_ERR;
+  /** The first packet arrived before the queue pair left RTR. */
+  readonly COMM_EST: CEnum.ibv_event_type.IBV_EVENT_COMM_EST;
+  /** The send queue of a queue pair has finished its outstanding messages in state SQD. */
+  readonly SQ_DRAINED: CEnum.ibv_event_type.IBV_EVENT_SQ_DRAINED;
+  /** A queue pair changed to its alternative path. */
+  readonly PATH_MIG: CEnum.ibv_event_type.IBV_EVENT_PATH_MIG;
+  /** A queue pair failed to change to its alternative path. */
+  readonly PATH_MIG_ERR: CEnum.ibv_event_type.IBV_EVENT_PATH_MIG_ERR;
+  /** The device failed. */
+  readonly DEVICE_FATAL: CEnum.ibv_event_type.IBV_EVENT_DEVICE_FATAL;
+  /** The link of a port became active. */
+  readonly PORT_ACTIVE: CEnum.ibv_event_type.IBV_EVENT_PORT_ACTIVE;
+  /** The link of a port was lost. */
+  readonly PORT_ERR: CEnum.ibv_event_type.IBV_EVENT_PORT_ERR;
+  /** The LID of a port changed. */
+  readonly LID_CHANGE: CEnum.ibv_event_type.IBV_EVENT_LID_CHANGE;
+  /** The P_Key table of a port changed. */
+  readonly PKEY_CHANGE: CEnum.ibv_event_type.IBV_EVENT_PKEY_CHANGE;
+  /** The network of a port has another subnet manager. */
+  readonly SM_CHANGE: CEnum.ibv_event_type.IBV_EVENT_SM_CHANGE;
+  /** An error of a shared receive queue. */
+  readonly SRQ_ERR: CEnum.ibv_event_type.IBV_EVENT_SRQ_ERR;
+  /** The number of receives in a shared receive queue is below its limit. */
+  readonly SRQ_LIMIT_REACHED: CEnum.ibv_event_type.IBV_EVENT_SRQ_LIMIT_REACHED;
+  /** A queue pair in state ERR has taken its last receive from the shared receive queue. */
+  readonly QP_LAST_WQE_REACHED: CEnum.ibv_event_type.IBV_EVENT_QP_LAST_WQE_REACHED;
+  /** The subnet manager of a port asks for registrations again. */
+  readonly CLIENT_REREGISTER: CEnum.ibv_event_type.IBV_EVENT_CLIENT_REREGISTER;
+  /** The GID table of a port changed. */
+  readonly GID_CHANGE: CEnum.ibv_event_type.IBV_EVENT_GID_CHANGE;
+  /** An error of a work queue. */
+  readonly WQ_FATAL: CEnum.ibv_event_type.IBV_EVENT_WQ_FATAL;
+  /** The speed of one or several ports changed. */
+  readonly DEVICE_SPEED_CHANGE: CEnum.ibv_event_type.IBV_EVENT_DEVICE_SPEED_CHANGE;
+} = members("ibv_event_type", "IBV_EVENT_");
 /**
  * A value of {@linkcode EventType}.
  *
@@ -146,6 +159,10 @@ export class AsyncEvents {
       this.drain();
       return false;
     });
+  }
+
+  hold(isHeld: boolean): void {
+    this.#source.hold(isHeld);
   }
 
   /** Waits until {@linkcode AsyncEvents.wake} is called. Meanwhile events are read as they come. */

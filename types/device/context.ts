@@ -2,7 +2,7 @@ import type { IbvContext, IbvDevice } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
 import { allocStruct, fieldBytes, readNative } from "../../ffi/struct.ts";
-import { Gid, type GidEntry } from "../address/gid.ts";
+import { Gid, type GidEntry, GidType } from "../address/gid.ts";
 import type { AbortOptions } from "../../internal/abort.ts";
 import { timeoutOf, type TimeoutOptions } from "../../internal/timeout.ts";
 import { integer, show, uint16, uint32 } from "../../internal/checks.ts";
@@ -10,8 +10,10 @@ import { readStruct } from "../core/attributes.ts";
 import { call, failure } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { assertOpen } from "../core/resource.ts";
+import { nameIn, shown } from "../core/shown.ts";
 import {
   type AsyncEvent,
+  asyncEvents,
   closeAsyncEvents,
   iterateEvents,
   iterateEventsSync,
@@ -34,7 +36,7 @@ import {
   type RtValuesEx,
 } from "./device_attr_ex.ts";
 import { whyNoDevice } from "./no_device.ts";
-import { type PortAttr, PortState } from "./port.ts";
+import { type PortAttr, PortState, readPortAttr } from "./port.ts";
 import { recommendGid } from "./recommend_gid.ts";
 
 const KIND: NativeKind<IbvContext, Context> = {
@@ -199,6 +201,27 @@ export class Context extends NativeResource<IbvContext> {
   }
 
   /**
+   * Lets waits for {@linkcode Context.events} keep the program alive, as they do at first.
+   *
+   * @throws {TypeError} If the context is disposed.
+   */
+  ref(): void {
+    assertOpen(this);
+    asyncEvents(this).hold(true);
+  }
+
+  /**
+   * Lets the program end although something waits for {@linkcode Context.events}, as `unref()` of Deno's sockets does.
+   * While nothing else is waited for, it looks for events every 10 ms.
+   *
+   * @throws {TypeError} If the context is disposed.
+   */
+  unref(): void {
+    assertOpen(this);
+    asyncEvents(this).hold(false);
+  }
+
+  /**
    * Asynchronous events of the device, for a program that has the thread to itself: as {@linkcode Context.events}, but it
    * blocks the thread. The iteration ends when no event comes for as long as `timeout`. What others read between two
    * iterations, such as a `ReplyPath`, is not given. `CompletionQueue.waitSync` tells when blocking is right, and what
@@ -273,7 +296,7 @@ export class Context extends NativeResource<IbvContext> {
     checkPort(this, port);
     const attr = allocStruct(structs.ibv_port_attr);
     call("ibv_query_port", `query port ${port}`, [this.unsafeHandle, port, attr]);
-    return readStruct<"ibv_port_attr", PortAttr>("ibv_port_attr", attr);
+    return readPortAttr(attr);
   }
 
   /**
@@ -413,7 +436,8 @@ export class Context extends NativeResource<IbvContext> {
 function readGidEntry(view: DataView<ArrayBuffer>, base: number): GidEntry {
   type Numbers = Omit<GidEntry, "gid">;
   const gid = new Gid(fieldBytes(view, structs.ibv_gid_entry.fields.gid, base));
-  return { ...readStruct<"ibv_gid_entry", Numbers>("ibv_gid_entry", view, base), gid };
+  const numbers = readStruct<"ibv_gid_entry", Numbers>("ibv_gid_entry", view, base);
+  return shown({ ...numbers, gid }, { gidType: nameIn(GidType) });
 }
 
 /**

@@ -1,29 +1,37 @@
 import { errno, errnoName } from "../../ffi/errno.ts";
 import { descriptorErrno } from "../../ffi/fd_watcher.ts";
 import type { IbvContext, IbvDevice } from "../../ffi/handles.ts";
-import { structs } from "../../ffi/layout.ts";
+import { type CEnum, structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
-import { type Members, members } from "../../ffi/members.ts";
+import { members } from "../../ffi/members.ts";
 import { handleAt, readCString, readPointers } from "../../ffi/pointers.ts";
 import { readNative } from "../../ffi/struct.ts";
 import { failure } from "../core/errors.ts";
+import { guidText, nameIn, shown } from "../core/shown.ts";
 
 /**
  * Kind of node that a device is (`enum ibv_node_type`).
  *
- * - `CA`: channel adapter; RoCE devices are channel adapters too
- * - `SWITCH`, `ROUTER`: InfiniBand switch, InfiniBand router
- * - `RNIC`: iWARP adapter
- * - `USNIC`, `USNIC_UDP`: Cisco usNIC
- * - `UNSPECIFIED`: none of these kinds
- * - `UNKNOWN`: libibverbs does not know the kind
- *
  * @category Devices and ports
  */
-export const NodeType: Members<"ibv_node_type", "IBV_NODE_"> = members(
-  "ibv_node_type",
-  "IBV_NODE_",
-);
+export const NodeType: {
+  /** Libibverbs does not know the kind. */
+  readonly UNKNOWN: CEnum.ibv_node_type.IBV_NODE_UNKNOWN;
+  /** Channel adapter; RoCE devices are channel adapters too. */
+  readonly CA: CEnum.ibv_node_type.IBV_NODE_CA;
+  /** InfiniBand switch. */
+  readonly SWITCH: CEnum.ibv_node_type.IBV_NODE_SWITCH;
+  /** InfiniBand router. */
+  readonly ROUTER: CEnum.ibv_node_type.IBV_NODE_ROUTER;
+  /** iWARP adapter. */
+  readonly RNIC: CEnum.ibv_node_type.IBV_NODE_RNIC;
+  /** Cisco usNIC. */
+  readonly USNIC: CEnum.ibv_node_type.IBV_NODE_USNIC;
+  /** Cisco usNIC over UDP. */
+  readonly USNIC_UDP: CEnum.ibv_node_type.IBV_NODE_USNIC_UDP;
+  /** None of these kinds. */
+  readonly UNSPECIFIED: CEnum.ibv_node_type.IBV_NODE_UNSPECIFIED;
+} = members("ibv_node_type", "IBV_NODE_");
 /**
  * A value of {@linkcode NodeType}.
  *
@@ -34,18 +42,22 @@ export type NodeType = typeof NodeType[keyof typeof NodeType];
 /**
  * Transport of a device (`enum ibv_transport_type`).
  *
- * - `IB`: InfiniBand transport; RoCE devices use it too
- * - `IWARP`: iWARP
- * - `USNIC`, `USNIC_UDP`: Cisco usNIC
- * - `UNSPECIFIED`: none of these transports
- * - `UNKNOWN`: libibverbs does not know the transport
- *
  * @category Devices and ports
  */
-export const TransportType: Members<"ibv_transport_type", "IBV_TRANSPORT_"> = members(
-  "ibv_transport_type",
-  "IBV_TRANSPORT_",
-);
+export const TransportType: {
+  /** Libibverbs does not know the transport. */
+  readonly UNKNOWN: CEnum.ibv_transport_type.IBV_TRANSPORT_UNKNOWN;
+  /** InfiniBand transport; RoCE devices use it too. */
+  readonly IB: CEnum.ibv_transport_type.IBV_TRANSPORT_IB;
+  /** iWARP. */
+  readonly IWARP: CEnum.ibv_transport_type.IBV_TRANSPORT_IWARP;
+  /** Cisco usNIC. */
+  readonly USNIC: CEnum.ibv_transport_type.IBV_TRANSPORT_USNIC;
+  /** Cisco usNIC over UDP. */
+  readonly USNIC_UDP: CEnum.ibv_transport_type.IBV_TRANSPORT_USNIC_UDP;
+  /** None of these transports. */
+  readonly UNSPECIFIED: CEnum.ibv_transport_type.IBV_TRANSPORT_UNSPECIFIED;
+} = members("ibv_transport_type", "IBV_TRANSPORT_");
 /**
  * A value of {@linkcode TransportType}.
  *
@@ -75,6 +87,9 @@ export interface DeviceInfo {
 
 /**
  * The RDMA devices of the system (`ibv_get_device_list`). The list is empty if there are none.
+ *
+ * The order is that of libibverbs. A process that lists devices again gets those that came in the meantime first; a
+ * process that starts later gets them at another place. Programs that need a certain device choose it by its name.
  *
  * @throws {VerbsError} If the system does not give the list.
  *
@@ -112,14 +127,14 @@ export function withDeviceList<T>(use: (devices: IbvDevice[]) => T): T {
 /** Describes a device of the list. */
 export function describeDevice(device: IbvDevice): DeviceInfo {
   const { fields } = structs.ibv_device;
-  return {
+  return shown({
     name: deviceName(device),
     devName: readCString(device, fields.dev_name.offset),
     guid: swapBytes(verbs().ibv_get_device_guid(device)),
     index: verbs().ibv_get_device_index(device),
     nodeType: readNative(device, fields.node_type) as NodeType,
     transportType: readNative(device, fields.transport_type) as TransportType,
-  };
+  }, { guid: guidText, nodeType: nameIn(NodeType), transportType: nameIn(TransportType) });
 }
 
 /** Describes the device of an imported context. The context has no owner yet: it is closed if that fails. */

@@ -1,21 +1,22 @@
-import { structs } from "../../ffi/layout.ts";
-import { type Members, members } from "../../ffi/members.ts";
+import { type CEnum, structs } from "../../ffi/layout.ts";
+import { members } from "../../ffi/members.ts";
 import { fieldBytes } from "../../ffi/struct.ts";
 import { readStruct } from "../core/attributes.ts";
+import { guidText, nameIn, namesIn, shown } from "../core/shown.ts";
 
 /**
  * Atomicity of atomic operations (`enum ibv_atomic_cap`).
  *
- * - `NONE`: the device has no atomic operations
- * - `HCA`: they are atomic among operations of this device
- * - `GLOB`: they are atomic among operations of this device and of the CPU
- *
  * @category Devices and ports
  */
-export const AtomicCap: Members<"ibv_atomic_cap", "IBV_ATOMIC_"> = members(
-  "ibv_atomic_cap",
-  "IBV_ATOMIC_",
-);
+export const AtomicCap: {
+  /** The device has no atomic operations. */
+  readonly NONE: CEnum.ibv_atomic_cap.IBV_ATOMIC_NONE;
+  /** Atomics are atomic among operations of this device. */
+  readonly HCA: CEnum.ibv_atomic_cap.IBV_ATOMIC_HCA;
+  /** Atomics are atomic among operations of this device and of the CPU. */
+  readonly GLOB: CEnum.ibv_atomic_cap.IBV_ATOMIC_GLOB;
+} = members("ibv_atomic_cap", "IBV_ATOMIC_");
 /**
  * A value of {@linkcode AtomicCap}.
  *
@@ -32,10 +33,56 @@ export type AtomicCap = typeof AtomicCap[keyof typeof AtomicCap];
  *
  * @category Devices and ports
  */
-export const DeviceCapFlags: Members<"ibv_device_cap_flags", "IBV_DEVICE_"> = members(
-  "ibv_device_cap_flags",
-  "IBV_DEVICE_",
-);
+export const DeviceCapFlags: {
+  /** `cap` of {@linkcode QueuePairStates.modify} changes the sizes of queues. */
+  readonly RESIZE_MAX_WR: CEnum.ibv_device_cap_flags.IBV_DEVICE_RESIZE_MAX_WR;
+  /** Ports count packets with a wrong P_Key. */
+  readonly BAD_PKEY_CNTR: CEnum.ibv_device_cap_flags.IBV_DEVICE_BAD_PKEY_CNTR;
+  /** Ports count datagrams with a wrong qkey. */
+  readonly BAD_QKEY_CNTR: CEnum.ibv_device_cap_flags.IBV_DEVICE_BAD_QKEY_CNTR;
+  /** Raw packets can be multicast. */
+  readonly RAW_MULTI: CEnum.ibv_device_cap_flags.IBV_DEVICE_RAW_MULTI;
+  /** Queue pairs migrate to an alternative path. */
+  readonly AUTO_PATH_MIG: CEnum.ibv_device_cap_flags.IBV_DEVICE_AUTO_PATH_MIG;
+  /** A queue pair can change its port in state SQD. */
+  readonly CHANGE_PHY_PORT: CEnum.ibv_device_cap_flags.IBV_DEVICE_CHANGE_PHY_PORT;
+  /** Datagrams are refused if their address handle is for another port than the queue pair. */
+  readonly UD_AV_PORT_ENFORCE: CEnum.ibv_device_cap_flags.IBV_DEVICE_UD_AV_PORT_ENFORCE;
+  /** `curQpState` of {@linkcode QueuePairStates.modify} is checked. */
+  readonly CURR_QP_STATE_MOD: CEnum.ibv_device_cap_flags.IBV_DEVICE_CURR_QP_STATE_MOD;
+  /** Ports can be shut down. */
+  readonly SHUTDOWN_PORT: CEnum.ibv_device_cap_flags.IBV_DEVICE_SHUTDOWN_PORT;
+  /** Ports can tell the subnet manager what to keep when it configures them. */
+  readonly INIT_TYPE: CEnum.ibv_device_cap_flags.IBV_DEVICE_INIT_TYPE;
+  /** There is an event when a port becomes active. */
+  readonly PORT_ACTIVE_EVENT: CEnum.ibv_device_cap_flags.IBV_DEVICE_PORT_ACTIVE_EVENT;
+  /** The GUID of the system image can be set. */
+  readonly SYS_IMAGE_GUID: CEnum.ibv_device_cap_flags.IBV_DEVICE_SYS_IMAGE_GUID;
+  /** RC queue pairs tell the peer when no receive is posted, so that it tries again. */
+  readonly RC_RNR_NAK_GEN: CEnum.ibv_device_cap_flags.IBV_DEVICE_RC_RNR_NAK_GEN;
+  /** Shared receive queues can be resized. */
+  readonly SRQ_RESIZE: CEnum.ibv_device_cap_flags.IBV_DEVICE_SRQ_RESIZE;
+  /** A completion queue can wait for several completions before it sends an event. */
+  readonly N_NOTIFY_CQ: CEnum.ibv_device_cap_flags.IBV_DEVICE_N_NOTIFY_CQ;
+  /** Memory windows of type 1. */
+  readonly MEM_WINDOW: CEnum.ibv_device_cap_flags.IBV_DEVICE_MEM_WINDOW;
+  /** Checksums of IP packets in datagrams are computed and verified. */
+  readonly UD_IP_CSUM: CEnum.ibv_device_cap_flags.IBV_DEVICE_UD_IP_CSUM;
+  /** Extended reliable connections: shared receive queues of other processes. */
+  readonly XRC: CEnum.ibv_device_cap_flags.IBV_DEVICE_XRC;
+  /** Send with invalidate, and local invalidate. */
+  readonly MEM_MGT_EXTENSIONS: CEnum.ibv_device_cap_flags.IBV_DEVICE_MEM_MGT_EXTENSIONS;
+  /** Memory windows of type 2 that check the queue pair. */
+  readonly MEM_WINDOW_TYPE_2A: CEnum.ibv_device_cap_flags.IBV_DEVICE_MEM_WINDOW_TYPE_2A;
+  /** Memory windows of type 2 that check the queue pair and its protection domain. */
+  readonly MEM_WINDOW_TYPE_2B: CEnum.ibv_device_cap_flags.IBV_DEVICE_MEM_WINDOW_TYPE_2B;
+  /** Checksums of IP packets on reliable connections are computed and verified. */
+  readonly RC_IP_CSUM: CEnum.ibv_device_cap_flags.IBV_DEVICE_RC_IP_CSUM;
+  /** Checksums of raw packets are computed and verified. */
+  readonly RAW_IP_CSUM: CEnum.ibv_device_cap_flags.IBV_DEVICE_RAW_IP_CSUM;
+  /** Flow rules. */
+  readonly MANAGED_FLOW_STEERING: CEnum.ibv_device_cap_flags.IBV_DEVICE_MANAGED_FLOW_STEERING;
+} = members("ibv_device_cap_flags", "IBV_DEVICE_");
 
 /**
  * Basic capabilities of a device (`struct ibv_device_attr`). Counts are upper limits. Other users of the device share them.
@@ -130,7 +177,13 @@ export function readDeviceAttr(view: DataView<ArrayBuffer>, base = 0): DeviceAtt
   const { fw_ver } = structs.ibv_device_attr.fields;
   const fwVer = cString(fieldBytes(view, fw_ver, base));
   type Numbers = Omit<DeviceAttr, "fwVer">;
-  return { fwVer, ...readStruct<"ibv_device_attr", Numbers>("ibv_device_attr", view, base) };
+  const numbers = readStruct<"ibv_device_attr", Numbers>("ibv_device_attr", view, base);
+  return shown({ fwVer, ...numbers }, {
+    nodeGuid: guidText,
+    sysImageGuid: guidText,
+    deviceCapFlags: namesIn(DeviceCapFlags),
+    atomicCap: nameIn(AtomicCap),
+  });
 }
 
 function cString(bytes: Uint8Array): string {

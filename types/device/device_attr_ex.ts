@@ -1,7 +1,7 @@
 import type { IbvContext } from "../../ffi/handles.ts";
-import { enums, structs } from "../../ffi/layout.ts";
+import { type CEnum, enums, structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
-import { type Members, members } from "../../ffi/members.ts";
+import { members } from "../../ffi/members.ts";
 import { allocStruct } from "../../ffi/struct.ts";
 import { integer, uint32 } from "../../internal/checks.ts";
 import { call } from "../core/errors.ts";
@@ -11,58 +11,79 @@ import { type DeviceAttr, readDeviceAttr } from "./device_attr.ts";
 /**
  * On-demand paging (`enum ibv_odp_general_caps`), combined with `|`.
  *
- * - `SUPPORT`: memory regions may be registered for on-demand paging
- * - `SUPPORT_IMPLICIT`: one region may cover the whole address space
- *
  * @category Devices and ports
  */
-export const OdpGeneralCaps: Members<"ibv_odp_general_caps", "IBV_ODP_"> = members(
-  "ibv_odp_general_caps",
-  "IBV_ODP_",
-);
+export const OdpGeneralCaps: {
+  /** Memory regions may be registered for on-demand paging. */
+  readonly SUPPORT: CEnum.ibv_odp_general_caps.IBV_ODP_SUPPORT;
+  /** One region may cover the whole address space. */
+  readonly SUPPORT_IMPLICIT: CEnum.ibv_odp_general_caps.IBV_ODP_SUPPORT_IMPLICIT;
+} = members("ibv_odp_general_caps", "IBV_ODP_");
 
 /**
  * Operations that may use memory with on-demand paging (`enum ibv_odp_transport_cap_bits`), combined with `|`.
  *
  * @category Devices and ports
  */
-export const OdpTransportCaps: Members<"ibv_odp_transport_cap_bits", "IBV_ODP_SUPPORT_"> = members(
-  "ibv_odp_transport_cap_bits",
-  "IBV_ODP_SUPPORT_",
-);
+export const OdpTransportCaps: {
+  /** Sends. */
+  readonly SEND: CEnum.ibv_odp_transport_cap_bits.IBV_ODP_SUPPORT_SEND;
+  /** Receives. */
+  readonly RECV: CEnum.ibv_odp_transport_cap_bits.IBV_ODP_SUPPORT_RECV;
+  /** RDMA writes. */
+  readonly WRITE: CEnum.ibv_odp_transport_cap_bits.IBV_ODP_SUPPORT_WRITE;
+  /** RDMA reads. */
+  readonly READ: CEnum.ibv_odp_transport_cap_bits.IBV_ODP_SUPPORT_READ;
+  /** Atomics. */
+  readonly ATOMIC: CEnum.ibv_odp_transport_cap_bits.IBV_ODP_SUPPORT_ATOMIC;
+  /** Receives of shared receive queues. */
+  readonly SRQ_RECV: CEnum.ibv_odp_transport_cap_bits.IBV_ODP_SUPPORT_SRQ_RECV;
+  /** Flushes. */
+  readonly FLUSH: CEnum.ibv_odp_transport_cap_bits.IBV_ODP_SUPPORT_FLUSH;
+  /** Atomic writes. */
+  readonly ATOMIC_WRITE: CEnum.ibv_odp_transport_cap_bits.IBV_ODP_SUPPORT_ATOMIC_WRITE;
+} = members("ibv_odp_transport_cap_bits", "IBV_ODP_SUPPORT_");
 
 /**
  * Offloads of raw packet queue pairs (`enum ibv_raw_packet_caps`), combined with `|`.
  *
- * - `CVLAN_STRIPPING`: the device removes the VLAN tag and reports it in the completion
- * - `SCATTER_FCS`: the device writes the frame check sequence to memory
- * - `IP_CSUM`: the device computes and verifies IP checksums
- * - `DELAY_DROP`: the device can delay packets for which no receive is posted
- *
  * @category Devices and ports
  */
-export const RawPacketCaps: Members<"ibv_raw_packet_caps", "IBV_RAW_PACKET_CAP_"> = members(
-  "ibv_raw_packet_caps",
-  "IBV_RAW_PACKET_CAP_",
-);
+export const RawPacketCaps: {
+  /** The device removes the VLAN tag and reports it in the completion. */
+  readonly CVLAN_STRIPPING: CEnum.ibv_raw_packet_caps.IBV_RAW_PACKET_CAP_CVLAN_STRIPPING;
+  /** The device writes the frame check sequence to memory. */
+  readonly SCATTER_FCS: CEnum.ibv_raw_packet_caps.IBV_RAW_PACKET_CAP_SCATTER_FCS;
+  /** The device computes and verifies IP checksums. */
+  readonly IP_CSUM: CEnum.ibv_raw_packet_caps.IBV_RAW_PACKET_CAP_IP_CSUM;
+  /** The device can delay packets for which no receive is posted. */
+  readonly DELAY_DROP: CEnum.ibv_raw_packet_caps.IBV_RAW_PACKET_CAP_DELAY_DROP;
+} = members("ibv_raw_packet_caps", "IBV_RAW_PACKET_CAP_");
 
 /**
  * Tag matching (`enum ibv_tm_cap_flags`): `RC` is set if RC queue pairs have it.
  *
  * @category Devices and ports
  */
-export const TmCapFlags: Members<"ibv_tm_cap_flags", "IBV_TM_CAP_"> = members(
-  "ibv_tm_cap_flags",
-  "IBV_TM_CAP_",
-);
+export const TmCapFlags: {
+  /** RC queue pairs have tag matching. */
+  readonly RC: CEnum.ibv_tm_cap_flags.IBV_TM_CAP_RC;
+} = members("ibv_tm_cap_flags", "IBV_TM_CAP_");
 
 /**
  * Sizes of operands of atomics over PCI (`enum ibv_pci_atomic_op_size`), combined with `|`.
  *
  * @category Devices and ports
  */
-export const PciAtomicOpSize: Members<"ibv_pci_atomic_op_size", "IBV_PCI_ATOMIC_OPERATION_"> =
-  members("ibv_pci_atomic_op_size", "IBV_PCI_ATOMIC_OPERATION_");
+export const PciAtomicOpSize: {
+  /** Operands of 4 bytes. */
+  readonly "4_BYTE_SIZE_SUP": CEnum.ibv_pci_atomic_op_size.IBV_PCI_ATOMIC_OPERATION_4_BYTE_SIZE_SUP;
+  /** Operands of 8 bytes. */
+  readonly "8_BYTE_SIZE_SUP": CEnum.ibv_pci_atomic_op_size.IBV_PCI_ATOMIC_OPERATION_8_BYTE_SIZE_SUP;
+  /** Operands of 16 bytes. */
+  readonly "16_BYTE_SIZE_SUP":
+    CEnum.ibv_pci_atomic_op_size.IBV_PCI_ATOMIC_OPERATION_16_BYTE_SIZE_SUP;
+} = members("ibv_pci_atomic_op_size", "IBV_PCI_ATOMIC_OPERATION_");
 
 /**
  * All capabilities of a device (`struct ibv_device_attr_ex`). Attributes that the provider does not report are 0, except

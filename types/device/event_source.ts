@@ -4,7 +4,14 @@ import { type FdWait, setNonblocking, waitReadable } from "../../ffi/fd_watcher.
 import { SystemError } from "../../ffi/system_error.ts";
 import { Waiters } from "../../internal/waiters.ts";
 import { failure, VerbsError } from "../core/errors.ts";
-import { assertOpen, isOpen, release, type Resource, retain } from "../core/resource.ts";
+import {
+  assertOpen,
+  disposedError,
+  isOpen,
+  release,
+  type Resource,
+  retain,
+} from "../core/resource.ts";
 
 /**
  * Makes reading a descriptor fail with EAGAIN while there is nothing to read.
@@ -36,6 +43,7 @@ export class EventSource<K, V> {
   readonly #read: () => boolean;
   readonly #waiters: Waiters<{ readonly key: K }, V> = new Waiters();
   #watching = false;
+  #isHeld = true;
   /** The wait of the watcher, while there is one. */
   #wait: FdWait | undefined;
   /** Resolves when the watcher does not use the descriptor any more. */
@@ -57,11 +65,25 @@ export class EventSource<K, V> {
     this.#read = read;
   }
 
+  /** Whether anybody waits by the event loop. */
+  get isWaitedFor(): boolean {
+    return this.#waiters.size > 0;
+  }
+
+  /** Says whether waits keep the process alive. */
+  hold(isHeld: boolean): void {
+    assertOpen(this.#owner);
+    this.#isHeld = isHeld;
+    this.#wait?.hold(isHeld);
+  }
+
   /** Waits until somebody resolves or rejects the waiter. */
   async wait(key: K, signal: AbortSignal | undefined): Promise<V> {
-    assertOpen(this.#owner);
-    const waited = this.#waiters.wait({ key }, signal);
-    if (!this.#watching) this.#watch();
+    const waiter = { key };
+    const waited = this.#waiters.wait(waiter, signal);
+    // Reading the signal runs code of the caller, which may have disposed the owner.
+    if (!isOpen(this.#owner)) this.#waiters.reject(waiter, disposedError(this.#owner));
+    else if (!this.#watching) this.#watch();
     try {
       return await waited;
     } finally {
@@ -114,7 +136,7 @@ export class EventSource<K, V> {
     retain(this.#owner);
     try {
       do {
-        this.#wait = asVerbsError(() => waitReadable(this.#fd));
+        this.#wait = asVerbsError(() => waitReadable(this.#fd, this.#isHeld));
         await this.#wait.ready;
         await this.#cancelled;
         this.#wait = this.#cancelled = undefined;

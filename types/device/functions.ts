@@ -1,6 +1,7 @@
 import { integer } from "../../internal/checks.ts";
 import { verbs } from "../../ffi/library.ts";
-import { type Members, members } from "../../ffi/members.ts";
+import type { CEnum } from "../../ffi/layout.ts";
+import { members } from "../../ffi/members.ts";
 import { readCString } from "../../ffi/pointers.ts";
 import { call } from "../core/errors.ts";
 import type { EventType } from "./async_events.ts";
@@ -10,16 +11,16 @@ import type { PortState } from "./port.ts";
 /**
  * Whether registered memory is safe when the process forks (`enum ibv_fork_status`).
  *
- * - `DISABLED`: it is not
- * - `ENABLED`: {@linkcode forkInit} made it safe
- * - `UNNEEDED`: the kernel makes it safe
- *
  * @category Devices and ports
  */
-export const ForkStatus: Members<"ibv_fork_status", "IBV_FORK_"> = members(
-  "ibv_fork_status",
-  "IBV_FORK_",
-);
+export const ForkStatus: {
+  /** It is not. */
+  readonly DISABLED: CEnum.ibv_fork_status.IBV_FORK_DISABLED;
+  /** {@linkcode forkInit} made it safe. */
+  readonly ENABLED: CEnum.ibv_fork_status.IBV_FORK_ENABLED;
+  /** The kernel makes it safe. */
+  readonly UNNEEDED: CEnum.ibv_fork_status.IBV_FORK_UNNEEDED;
+} = members("ibv_fork_status", "IBV_FORK_");
 /**
  * A value of {@linkcode ForkStatus}.
  *
@@ -41,10 +42,11 @@ export function forkInit(): void {
 /**
  * Whether registered memory is safe when the process forks (`ibv_is_fork_initialized`).
  *
+ * @throws {VerbsError} EOPNOTSUPP if the installed libibverbs is older than rdma-core 35.
  * @category Devices and ports
  */
 export function isForkInitialized(): ForkStatus {
-  return verbs().ibv_is_fork_initialized() as ForkStatus;
+  return call("ibv_is_fork_initialized", "ask for the safety of forks", []) as ForkStatus;
 }
 
 /**
@@ -96,7 +98,56 @@ function text(pointer: Deno.PointerValue): string {
  *
  * @category Devices and ports
  */
-export const Rate: Members<"ibv_rate", "IBV_RATE_"> = members("ibv_rate", "IBV_RATE_");
+export const Rate: {
+  /** The rate of the port. */
+  readonly MAX: CEnum.ibv_rate.IBV_RATE_MAX;
+  /** 2.5 Gb/s. */
+  readonly "2_5_GBPS": CEnum.ibv_rate.IBV_RATE_2_5_GBPS;
+  /** 5 Gb/s. */
+  readonly "5_GBPS": CEnum.ibv_rate.IBV_RATE_5_GBPS;
+  /** 10 Gb/s. */
+  readonly "10_GBPS": CEnum.ibv_rate.IBV_RATE_10_GBPS;
+  /** 20 Gb/s. */
+  readonly "20_GBPS": CEnum.ibv_rate.IBV_RATE_20_GBPS;
+  /** 30 Gb/s. */
+  readonly "30_GBPS": CEnum.ibv_rate.IBV_RATE_30_GBPS;
+  /** 40 Gb/s. */
+  readonly "40_GBPS": CEnum.ibv_rate.IBV_RATE_40_GBPS;
+  /** 60 Gb/s. */
+  readonly "60_GBPS": CEnum.ibv_rate.IBV_RATE_60_GBPS;
+  /** 80 Gb/s. */
+  readonly "80_GBPS": CEnum.ibv_rate.IBV_RATE_80_GBPS;
+  /** 120 Gb/s. */
+  readonly "120_GBPS": CEnum.ibv_rate.IBV_RATE_120_GBPS;
+  /** 14 Gb/s. */
+  readonly "14_GBPS": CEnum.ibv_rate.IBV_RATE_14_GBPS;
+  /** 56 Gb/s. */
+  readonly "56_GBPS": CEnum.ibv_rate.IBV_RATE_56_GBPS;
+  /** 112 Gb/s. */
+  readonly "112_GBPS": CEnum.ibv_rate.IBV_RATE_112_GBPS;
+  /** 168 Gb/s. */
+  readonly "168_GBPS": CEnum.ibv_rate.IBV_RATE_168_GBPS;
+  /** 25 Gb/s. */
+  readonly "25_GBPS": CEnum.ibv_rate.IBV_RATE_25_GBPS;
+  /** 100 Gb/s. */
+  readonly "100_GBPS": CEnum.ibv_rate.IBV_RATE_100_GBPS;
+  /** 200 Gb/s. */
+  readonly "200_GBPS": CEnum.ibv_rate.IBV_RATE_200_GBPS;
+  /** 300 Gb/s. */
+  readonly "300_GBPS": CEnum.ibv_rate.IBV_RATE_300_GBPS;
+  /** 28 Gb/s. */
+  readonly "28_GBPS": CEnum.ibv_rate.IBV_RATE_28_GBPS;
+  /** 50 Gb/s. */
+  readonly "50_GBPS": CEnum.ibv_rate.IBV_RATE_50_GBPS;
+  /** 400 Gb/s. */
+  readonly "400_GBPS": CEnum.ibv_rate.IBV_RATE_400_GBPS;
+  /** 600 Gb/s. */
+  readonly "600_GBPS": CEnum.ibv_rate.IBV_RATE_600_GBPS;
+  /** 800 Gb/s. */
+  readonly "800_GBPS": CEnum.ibv_rate.IBV_RATE_800_GBPS;
+  /** 1200 Gb/s. */
+  readonly "1200_GBPS": CEnum.ibv_rate.IBV_RATE_1200_GBPS;
+} = members("ibv_rate", "IBV_RATE_");
 /**
  * A value of {@linkcode Rate}.
  *

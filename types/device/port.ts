@@ -1,23 +1,28 @@
-import { constants } from "../../ffi/layout.ts";
-import { type Members, members } from "../../ffi/members.ts";
+import { type CEnum, constants, type Enums } from "../../ffi/layout.ts";
+import { members } from "../../ffi/members.ts";
 import { integer } from "../../internal/checks.ts";
+import { readStruct } from "../core/attributes.ts";
+import { nameIn, namesIn, shown } from "../core/shown.ts";
 
 /**
  * State of a port (`enum ibv_port_state`).
  *
- * - `NOP`: the device does not report a state
- * - `DOWN`: there is no link
- * - `INIT`: there is a link, and the subnet manager has not configured it
- * - `ARMED`: the link is configured and does not carry data yet
- * - `ACTIVE`: the link carries data
- * - `ACTIVE_DEFER`: the link carries data and is failing for a moment
- *
  * @category Devices and ports
  */
-export const PortState: Pick<
-  Members<"ibv_port_state", "IBV_PORT_">,
-  "NOP" | "DOWN" | "INIT" | "ARMED" | "ACTIVE" | "ACTIVE_DEFER"
-> = members("ibv_port_state", "IBV_PORT_");
+export const PortState: {
+  /** The device does not report a state. */
+  readonly NOP: CEnum.ibv_port_state.IBV_PORT_NOP;
+  /** There is no link. */
+  readonly DOWN: CEnum.ibv_port_state.IBV_PORT_DOWN;
+  /** There is a link, and the subnet manager has not configured it. */
+  readonly INIT: CEnum.ibv_port_state.IBV_PORT_INIT;
+  /** The link is configured and does not carry data yet. */
+  readonly ARMED: CEnum.ibv_port_state.IBV_PORT_ARMED;
+  /** The link carries data. */
+  readonly ACTIVE: CEnum.ibv_port_state.IBV_PORT_ACTIVE;
+  /** The link carries data and is failing for a moment. */
+  readonly ACTIVE_DEFER: CEnum.ibv_port_state.IBV_PORT_ACTIVE_DEFER;
+} = members("ibv_port_state", "IBV_PORT_");
 /**
  * A value of {@linkcode PortState}.
  *
@@ -28,15 +33,14 @@ export type PortState = typeof PortState[keyof typeof PortState];
 /**
  * Link layer of a port (`IBV_LINK_LAYER_*`).
  *
- * - `UNSPECIFIED`: InfiniBand, reported by old kernels
- * - `INFINIBAND`: InfiniBand; peers have LIDs
- * - `ETHERNET`: RoCE or iWARP; peers have GIDs only
- *
  * @category Devices and ports
  */
 export const LinkLayer: {
+  /** InfiniBand, reported by old kernels. */
   readonly UNSPECIFIED: 0;
+  /** InfiniBand; peers have LIDs. */
   readonly INFINIBAND: 1;
+  /** RoCE or iWARP; peers have GIDs only. */
   readonly ETHERNET: 2;
 } = Object.freeze({
   UNSPECIFIED: constants.IBV_LINK_LAYER_UNSPECIFIED,
@@ -56,7 +60,18 @@ export type LinkLayer = typeof LinkLayer[keyof typeof LinkLayer];
  *
  * @category Devices and ports
  */
-export const Mtu: Members<"ibv_mtu", "IBV_MTU_"> = members("ibv_mtu", "IBV_MTU_");
+export const Mtu: {
+  /** 256 bytes. */
+  readonly 256: Enums["ibv_mtu"]["IBV_MTU_256"];
+  /** 512 bytes. */
+  readonly 512: Enums["ibv_mtu"]["IBV_MTU_512"];
+  /** 1024 bytes. */
+  readonly 1024: Enums["ibv_mtu"]["IBV_MTU_1024"];
+  /** 2048 bytes. */
+  readonly 2048: Enums["ibv_mtu"]["IBV_MTU_2048"];
+  /** 4096 bytes. */
+  readonly 4096: Enums["ibv_mtu"]["IBV_MTU_4096"];
+} = members("ibv_mtu", "IBV_MTU_");
 /**
  * A value of {@linkcode Mtu}.
  *
@@ -67,11 +82,12 @@ export type Mtu = typeof Mtu[keyof typeof Mtu];
 /**
  * Flags of a port (`IBV_QPF_*`), combined with `|`.
  *
- * - `GRH_REQUIRED`: every address on this port needs a GRH, on InfiniBand too
- *
  * @category Devices and ports
  */
-export const PortFlags: { readonly GRH_REQUIRED: 1 } = Object.freeze({
+export const PortFlags: {
+  /** Every address on this port needs a GRH, on InfiniBand too. */
+  readonly GRH_REQUIRED: 1;
+} = Object.freeze({
   GRH_REQUIRED: constants.IBV_QPF_GRH_REQUIRED,
 });
 
@@ -81,20 +97,81 @@ export const PortFlags: { readonly GRH_REQUIRED: 1 } = Object.freeze({
  *
  * @category Devices and ports
  */
-export const PortCapFlags: Members<"ibv_port_cap_flags", "IBV_PORT_"> = members(
-  "ibv_port_cap_flags",
-  "IBV_PORT_",
-);
+export const PortCapFlags: {
+  /** A subnet manager runs on the port. */
+  readonly SM: CEnum.ibv_port_cap_flags.IBV_PORT_SM;
+  /** Notices. */
+  readonly NOTICE_SUP: CEnum.ibv_port_cap_flags.IBV_PORT_NOTICE_SUP;
+  /** Traps. */
+  readonly TRAP_SUP: CEnum.ibv_port_cap_flags.IBV_PORT_TRAP_SUP;
+  /** Optional delays between packets. */
+  readonly OPT_IPD_SUP: CEnum.ibv_port_cap_flags.IBV_PORT_OPT_IPD_SUP;
+  /** Migration to an alternative path. */
+  readonly AUTO_MIGR_SUP: CEnum.ibv_port_cap_flags.IBV_PORT_AUTO_MIGR_SUP;
+  /** A map from service levels to virtual lanes. */
+  readonly SL_MAP_SUP: CEnum.ibv_port_cap_flags.IBV_PORT_SL_MAP_SUP;
+  /** The M_Key survives a loss of power. */
+  readonly MKEY_NVRAM: CEnum.ibv_port_cap_flags.IBV_PORT_MKEY_NVRAM;
+  /** The P_Key table survives a loss of power. */
+  readonly PKEY_NVRAM: CEnum.ibv_port_cap_flags.IBV_PORT_PKEY_NVRAM;
+  /** The state of the LEDs. */
+  readonly LED_INFO_SUP: CEnum.ibv_port_cap_flags.IBV_PORT_LED_INFO_SUP;
+  /** A GUID of the system image. */
+  readonly SYS_IMAGE_GUID_SUP: CEnum.ibv_port_cap_flags.IBV_PORT_SYS_IMAGE_GUID_SUP;
+  /** Traps for wrong P_Keys at external ports of a switch. */
+  readonly PKEY_SW_EXT_PORT_TRAP_SUP: CEnum.ibv_port_cap_flags.IBV_PORT_PKEY_SW_EXT_PORT_TRAP_SUP;
+  /** Speeds from FDR on. */
+  readonly EXTENDED_SPEEDS_SUP: CEnum.ibv_port_cap_flags.IBV_PORT_EXTENDED_SPEEDS_SUP;
+  /** {@linkcode PortCapFlags2} are valid. */
+  readonly CAP_MASK2_SUP: CEnum.ibv_port_cap_flags.IBV_PORT_CAP_MASK2_SUP;
+  /** Communication management. */
+  readonly CM_SUP: CEnum.ibv_port_cap_flags.IBV_PORT_CM_SUP;
+  /** SNMP through management datagrams. */
+  readonly SNMP_TUNNEL_SUP: CEnum.ibv_port_cap_flags.IBV_PORT_SNMP_TUNNEL_SUP;
+  /** Another configuration without a loss of state. */
+  readonly REINIT_SUP: CEnum.ibv_port_cap_flags.IBV_PORT_REINIT_SUP;
+  /** Device management. */
+  readonly DEVICE_MGMT_SUP: CEnum.ibv_port_cap_flags.IBV_PORT_DEVICE_MGMT_SUP;
+  /** Management classes of vendors. */
+  readonly VENDOR_CLASS_SUP: CEnum.ibv_port_cap_flags.IBV_PORT_VENDOR_CLASS_SUP;
+  /** Notices with directed routes. */
+  readonly DR_NOTICE_SUP: CEnum.ibv_port_cap_flags.IBV_PORT_DR_NOTICE_SUP;
+  /** A notice when the capabilities change. */
+  readonly CAP_MASK_NOTICE_SUP: CEnum.ibv_port_cap_flags.IBV_PORT_CAP_MASK_NOTICE_SUP;
+  /** Boot management. */
+  readonly BOOT_MGMT_SUP: CEnum.ibv_port_cap_flags.IBV_PORT_BOOT_MGMT_SUP;
+  /** The latency of the link is measured. */
+  readonly LINK_LATENCY_SUP: CEnum.ibv_port_cap_flags.IBV_PORT_LINK_LATENCY_SUP;
+  /** The subnet manager can ask for registrations again. */
+  readonly CLIENT_REG_SUP: CEnum.ibv_port_cap_flags.IBV_PORT_CLIENT_REG_SUP;
+  /** GIDs come from IP addresses. It is set on RoCE. */
+  readonly IP_BASED_GIDS: CEnum.ibv_port_cap_flags.IBV_PORT_IP_BASED_GIDS;
+} = members("ibv_port_cap_flags", "IBV_PORT_");
 
 /**
  * More capabilities of a port (`enum ibv_port_cap_flags2`), combined with `|`.
  *
  * @category Devices and ports
  */
-export const PortCapFlags2: Members<"ibv_port_cap_flags2", "IBV_PORT_"> = members(
-  "ibv_port_cap_flags2",
-  "IBV_PORT_",
-);
+export const PortCapFlags2: {
+  /** The description of the node can be set through the network. */
+  readonly SET_NODE_DESC_SUP: CEnum.ibv_port_cap_flags2.IBV_PORT_SET_NODE_DESC_SUP;
+  /** The attribute PortInfoExtended. */
+  readonly INFO_EXT_SUP: CEnum.ibv_port_cap_flags2.IBV_PORT_INFO_EXT_SUP;
+  /** Virtual ports. */
+  readonly VIRT_SUP: CEnum.ibv_port_cap_flags2.IBV_PORT_VIRT_SUP;
+  /** A table of the states of a switch's ports. */
+  readonly SWITCH_PORT_STATE_TABLE_SUP:
+    CEnum.ibv_port_cap_flags2.IBV_PORT_SWITCH_PORT_STATE_TABLE_SUP;
+  /** Links of two lanes. */
+  readonly LINK_WIDTH_2X_SUP: CEnum.ibv_port_cap_flags2.IBV_PORT_LINK_WIDTH_2X_SUP;
+  /** HDR: 50 Gb/s per lane. */
+  readonly LINK_SPEED_HDR_SUP: CEnum.ibv_port_cap_flags2.IBV_PORT_LINK_SPEED_HDR_SUP;
+  /** NDR: 100 Gb/s per lane. */
+  readonly LINK_SPEED_NDR_SUP: CEnum.ibv_port_cap_flags2.IBV_PORT_LINK_SPEED_NDR_SUP;
+  /** XDR: 200 Gb/s per lane. */
+  readonly LINK_SPEED_XDR_SUP: CEnum.ibv_port_cap_flags2.IBV_PORT_LINK_SPEED_XDR_SUP;
+} = members("ibv_port_cap_flags2", "IBV_PORT_");
 
 /**
  * The number of bytes of an MTU code.
@@ -168,4 +245,17 @@ export interface PortAttr {
   readonly flags: number;
   /** {@linkcode PortCapFlags2}, combined. */
   readonly portCapFlags2: number;
+}
+
+/** Reads a `struct ibv_port_attr`. */
+export function readPortAttr(view: DataView<ArrayBuffer>): PortAttr {
+  return shown(readStruct<"ibv_port_attr", PortAttr>("ibv_port_attr", view), {
+    state: nameIn(PortState),
+    maxMtu: nameIn(Mtu),
+    activeMtu: nameIn(Mtu),
+    portCapFlags: namesIn(PortCapFlags),
+    linkLayer: nameIn(LinkLayer),
+    flags: namesIn(PortFlags),
+    portCapFlags2: namesIn(PortCapFlags2),
+  });
 }

@@ -1,6 +1,6 @@
 import type { IbvCounters, IbvFlow } from "../../ffi/handles.ts";
-import { structs } from "../../ffi/layout.ts";
-import { type Members, members } from "../../ffi/members.ts";
+import { type CEnum, structs } from "../../ffi/layout.ts";
+import { members } from "../../ffi/members.ts";
 import { allocStruct } from "../../ffi/struct.ts";
 import { integer, uint32 } from "../../internal/checks.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
@@ -13,15 +13,14 @@ import { Context } from "../device/context.ts";
 /**
  * What a counter counts (`enum ibv_counter_description`).
  *
- * - `PACKETS`: packets
- * - `BYTES`: bytes
- *
  * @category Flow steering
  */
-export const CounterDescription: Members<"ibv_counter_description", "IBV_COUNTER_"> = members(
-  "ibv_counter_description",
-  "IBV_COUNTER_",
-);
+export const CounterDescription: {
+  /** Packets. */
+  readonly PACKETS: CEnum.ibv_counter_description.IBV_COUNTER_PACKETS;
+  /** Bytes. */
+  readonly BYTES: CEnum.ibv_counter_description.IBV_COUNTER_BYTES;
+} = members("ibv_counter_description", "IBV_COUNTER_");
 /**
  * A value of {@linkcode CounterDescription}.
  *
@@ -32,12 +31,12 @@ export type CounterDescription = typeof CounterDescription[keyof typeof CounterD
 /**
  * How counters are read (`enum ibv_read_counters_flags`), to be combined with `|`.
  *
- * - `PREFER_CACHED`: values of the driver's cache suffice
- *
  * @category Flow steering
  */
-export const ReadCountersFlags: Members<"ibv_read_counters_flags", "IBV_READ_COUNTERS_ATTR_"> =
-  members("ibv_read_counters_flags", "IBV_READ_COUNTERS_ATTR_");
+export const ReadCountersFlags: {
+  /** Values of the driver's cache suffice. */
+  readonly PREFER_CACHED: CEnum.ibv_read_counters_flags.IBV_READ_COUNTERS_ATTR_PREFER_CACHED;
+} = members("ibv_read_counters_flags", "IBV_READ_COUNTERS_ATTR_");
 
 /**
  * A counting point (`struct ibv_counter_attach_attr`).

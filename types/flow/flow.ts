@@ -1,5 +1,6 @@
 import type { IbvFlow } from "../../ffi/handles.ts";
-import { type Members, members } from "../../ffi/members.ts";
+import type { CEnum } from "../../ffi/layout.ts";
+import { members } from "../../ffi/members.ts";
 import { snapshot } from "../../internal/checks.ts";
 import { type AttributeCodec, codecOf, type Written } from "../core/attributes.ts";
 import { instance } from "../core/checks.ts";
@@ -15,17 +16,18 @@ import { FlowSpecType } from "./flow_filter.ts";
 /**
  * Kinds of steering rule (`enum ibv_flow_attr_type`).
  *
- * - `NORMAL`: packets that match all specifications
- * - `ALL_DEFAULT`: all packets of the port that no other rule steers
- * - `MC_DEFAULT`: all multicast packets that no other rule steers
- * - `SNIFFER`: all packets of the port
- *
  * @category Flow steering
  */
-export const FlowAttrType: Pick<
-  Members<"ibv_flow_attr_type", "IBV_FLOW_ATTR_">,
-  "NORMAL" | "ALL_DEFAULT" | "MC_DEFAULT" | "SNIFFER"
-> = members("ibv_flow_attr_type", "IBV_FLOW_ATTR_");
+export const FlowAttrType: {
+  /** Packets that match all specifications. */
+  readonly NORMAL: CEnum.ibv_flow_attr_type.IBV_FLOW_ATTR_NORMAL;
+  /** All packets of the port that no other rule steers. */
+  readonly ALL_DEFAULT: CEnum.ibv_flow_attr_type.IBV_FLOW_ATTR_ALL_DEFAULT;
+  /** All multicast packets that no other rule steers. */
+  readonly MC_DEFAULT: CEnum.ibv_flow_attr_type.IBV_FLOW_ATTR_MC_DEFAULT;
+  /** All packets of the port. */
+  readonly SNIFFER: CEnum.ibv_flow_attr_type.IBV_FLOW_ATTR_SNIFFER;
+} = members("ibv_flow_attr_type", "IBV_FLOW_ATTR_");
 /**
  * A value of {@linkcode FlowAttrType}.
  *
@@ -36,15 +38,14 @@ export type FlowAttrType = typeof FlowAttrType[keyof typeof FlowAttrType];
 /**
  * How a rule works (`enum ibv_flow_flags`), to be combined with `|`.
  *
- * - `DONT_TRAP`: other rules see the packet too
- * - `EGRESS`: the rule is for packets that are sent
- *
  * @category Flow steering
  */
-export const FlowFlags: Members<"ibv_flow_flags", "IBV_FLOW_ATTR_FLAGS_"> = members(
-  "ibv_flow_flags",
-  "IBV_FLOW_ATTR_FLAGS_",
-);
+export const FlowFlags: {
+  /** Other rules see the packet too. */
+  readonly DONT_TRAP: CEnum.ibv_flow_flags.IBV_FLOW_ATTR_FLAGS_DONT_TRAP;
+  /** The rule is for packets that are sent. */
+  readonly EGRESS: CEnum.ibv_flow_flags.IBV_FLOW_ATTR_FLAGS_EGRESS;
+} = members("ibv_flow_flags", "IBV_FLOW_ATTR_FLAGS_");
 
 /**
  * A steering rule (`struct ibv_flow_attr`).

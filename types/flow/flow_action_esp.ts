@@ -1,6 +1,6 @@
 import type { IbvFlowAction } from "../../ffi/handles.ts";
-import { enums } from "../../ffi/layout.ts";
-import { type Members, members } from "../../ffi/members.ts";
+import { type CEnum, enums } from "../../ffi/layout.ts";
+import { members } from "../../ffi/members.ts";
 import { copyOfBytes, uint32 } from "../../internal/checks.ts";
 import { AttributeCodec, codecOf, type OwnRules, type Rules } from "../core/attributes.ts";
 import { instance } from "../core/checks.ts";
@@ -13,17 +13,27 @@ import type { FlowFilters, FlowSpecType } from "./flow_filter.ts";
 /**
  * How the device applies ESP (`enum ibv_flow_action_esp_flags`), to be combined with `|`.
  *
- * - `FULL_OFFLOAD`: the device adds and removes the headers; otherwise (`INLINE_CRYPTO`) it only encrypts and decrypts
- * - `TRANSPORT`: transport mode; otherwise (`TUNNEL`) tunnel mode
- * - `ENCRYPT`: encrypts; otherwise (`DECRYPT`) decrypts
- * - `ESN_NEW_WINDOW`: the extended sequence number starts a new window
- *
  * @category Flow steering
  */
-export const FlowActionEspFlags: Members<
-  "ibv_flow_action_esp_flags",
-  "IB_UVERBS_FLOW_ACTION_ESP_FLAGS_"
-> = members("ibv_flow_action_esp_flags", "IB_UVERBS_FLOW_ACTION_ESP_FLAGS_");
+export const FlowActionEspFlags: {
+  /** The device only encrypts and decrypts. It is 0: the absence of `FULL_OFFLOAD`. */
+  readonly INLINE_CRYPTO:
+    CEnum.ibv_flow_action_esp_flags.IB_UVERBS_FLOW_ACTION_ESP_FLAGS_INLINE_CRYPTO;
+  /** The device adds and removes the headers too. */
+  readonly FULL_OFFLOAD:
+    CEnum.ibv_flow_action_esp_flags.IB_UVERBS_FLOW_ACTION_ESP_FLAGS_FULL_OFFLOAD;
+  /** Tunnel mode. It is 0: the absence of `TRANSPORT`. */
+  readonly TUNNEL: CEnum.ibv_flow_action_esp_flags.IB_UVERBS_FLOW_ACTION_ESP_FLAGS_TUNNEL;
+  /** Transport mode. */
+  readonly TRANSPORT: CEnum.ibv_flow_action_esp_flags.IB_UVERBS_FLOW_ACTION_ESP_FLAGS_TRANSPORT;
+  /** The device decrypts. It is 0: the absence of `ENCRYPT`. */
+  readonly DECRYPT: CEnum.ibv_flow_action_esp_flags.IB_UVERBS_FLOW_ACTION_ESP_FLAGS_DECRYPT;
+  /** The device encrypts. */
+  readonly ENCRYPT: CEnum.ibv_flow_action_esp_flags.IB_UVERBS_FLOW_ACTION_ESP_FLAGS_ENCRYPT;
+  /** The extended sequence number starts a new window. */
+  readonly ESN_NEW_WINDOW:
+    CEnum.ibv_flow_action_esp_flags.IB_UVERBS_FLOW_ACTION_ESP_FLAGS_ESN_NEW_WINDOW;
+} = members("ibv_flow_action_esp_flags", "IB_UVERBS_FLOW_ACTION_ESP_FLAGS_");
 
 /**
  * Attributes of an ESP action (`struct ibv_flow_action_esp_attr`).

@@ -1,5 +1,6 @@
 import type { Structs } from "../../ffi/layout.ts";
-import { type Members, members } from "../../ffi/members.ts";
+import type { CEnum } from "../../ffi/layout.ts";
+import { members } from "../../ffi/members.ts";
 import { show } from "../../internal/checks.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { formatAddress, parseAddress } from "../address/ip_address.ts";
@@ -7,19 +8,40 @@ import { formatAddress, parseAddress } from "../address/ip_address.ts";
 /**
  * Kinds of flow specification (`enum ibv_flow_spec_type`).
  *
- * - `ETH`, `IPV4`, `IPV4_EXT`, `IPV6`, `ESP`, `TCP`, `UDP`, `VXLAN_TUNNEL`, `GRE`, `MPLS`: conditions on a header
- * - `INNER`: a flag for the headers of an encapsulated packet; `inner` of a {@linkcode FlowSpec} sets it
- * - `ACTION_TAG`: mark the packet; the completion carries the tag
- * - `ACTION_DROP`: drop the packet
- * - `ACTION_HANDLE`: apply a {@linkcode FlowActionEsp}
- * - `ACTION_COUNT`: count the packet in {@linkcode Counters}
- *
  * @category Flow steering
  */
-export const FlowSpecType: Members<"ibv_flow_spec_type", "IBV_FLOW_SPEC_"> = members(
-  "ibv_flow_spec_type",
-  "IBV_FLOW_SPEC_",
-);
+export const FlowSpecType: {
+  /** A condition on the Ethernet header. */
+  readonly ETH: CEnum.ibv_flow_spec_type.IBV_FLOW_SPEC_ETH;
+  /** A condition on the addresses of the IPv4 header. */
+  readonly IPV4: CEnum.ibv_flow_spec_type.IBV_FLOW_SPEC_IPV4;
+  /** A condition on the IPv6 header. */
+  readonly IPV6: CEnum.ibv_flow_spec_type.IBV_FLOW_SPEC_IPV6;
+  /** A condition on more of the IPv4 header: also its protocol, TOS, TTL and flags. */
+  readonly IPV4_EXT: CEnum.ibv_flow_spec_type.IBV_FLOW_SPEC_IPV4_EXT;
+  /** A condition on the ESP header. */
+  readonly ESP: CEnum.ibv_flow_spec_type.IBV_FLOW_SPEC_ESP;
+  /** A condition on the ports of the TCP header. */
+  readonly TCP: CEnum.ibv_flow_spec_type.IBV_FLOW_SPEC_TCP;
+  /** A condition on the ports of the UDP header. */
+  readonly UDP: CEnum.ibv_flow_spec_type.IBV_FLOW_SPEC_UDP;
+  /** A condition on the VXLAN header. */
+  readonly VXLAN_TUNNEL: CEnum.ibv_flow_spec_type.IBV_FLOW_SPEC_VXLAN_TUNNEL;
+  /** A condition on the GRE header. */
+  readonly GRE: CEnum.ibv_flow_spec_type.IBV_FLOW_SPEC_GRE;
+  /** A condition on the MPLS label. */
+  readonly MPLS: CEnum.ibv_flow_spec_type.IBV_FLOW_SPEC_MPLS;
+  /** A flag for the headers of an encapsulated packet; `inner` of a {@linkcode FlowSpec} sets it. */
+  readonly INNER: CEnum.ibv_flow_spec_type.IBV_FLOW_SPEC_INNER;
+  /** Marks the packet; the completion carries the tag. */
+  readonly ACTION_TAG: CEnum.ibv_flow_spec_type.IBV_FLOW_SPEC_ACTION_TAG;
+  /** Drops the packet. */
+  readonly ACTION_DROP: CEnum.ibv_flow_spec_type.IBV_FLOW_SPEC_ACTION_DROP;
+  /** Applies a {@linkcode FlowActionEsp}. */
+  readonly ACTION_HANDLE: CEnum.ibv_flow_spec_type.IBV_FLOW_SPEC_ACTION_HANDLE;
+  /** Counts the packet in {@linkcode Counters}. */
+  readonly ACTION_COUNT: CEnum.ibv_flow_spec_type.IBV_FLOW_SPEC_ACTION_COUNT;
+} = members("ibv_flow_spec_type", "IBV_FLOW_SPEC_");
 /**
  * A value of {@linkcode FlowSpecType}.
  *

@@ -1,5 +1,5 @@
-import { constants, structs } from "../../ffi/layout.ts";
-import { type Members, members } from "../../ffi/members.ts";
+import { type CEnum, constants, structs } from "../../ffi/layout.ts";
+import { members } from "../../ffi/members.ts";
 import { allocStruct } from "../../ffi/struct.ts";
 import { listOf, snapshot, uint32 } from "../../internal/checks.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
@@ -12,14 +12,17 @@ import { ProtectionDomain } from "./protection_domain.ts";
 /**
  * Advice for {@linkcode adviseMr} (`enum ibv_advise_mr_advice`).
  *
- * - `PREFETCH`: load the pages for reading
- * - `PREFETCH_WRITE`: load the pages for writing
- * - `PREFETCH_NO_FAULT`: load the pages that are present in memory
- *
  * @category Memory
  */
-export const AdviseMrAdvice: Members<"ibv_advise_mr_advice", "IB_UVERBS_ADVISE_MR_ADVICE_"> =
-  members("ibv_advise_mr_advice", "IB_UVERBS_ADVISE_MR_ADVICE_");
+export const AdviseMrAdvice: {
+  /** Load the pages for reading. */
+  readonly PREFETCH: CEnum.ibv_advise_mr_advice.IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH;
+  /** Load the pages for writing. */
+  readonly PREFETCH_WRITE: CEnum.ibv_advise_mr_advice.IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE;
+  /** Load the pages that are present in memory. */
+  readonly PREFETCH_NO_FAULT:
+    CEnum.ibv_advise_mr_advice.IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT;
+} = members("ibv_advise_mr_advice", "IB_UVERBS_ADVISE_MR_ADVICE_");
 /**
  * A value of {@linkcode AdviseMrAdvice}.
  *
@@ -30,11 +33,12 @@ export type AdviseMrAdvice = typeof AdviseMrAdvice[keyof typeof AdviseMrAdvice];
 /**
  * Flags for {@linkcode adviseMr}.
  *
- * - `FLUSH`: the pages are loaded when the call returns
- *
  * @category Memory
  */
-export const AdviseMrFlags: { readonly FLUSH: 1 } = Object.freeze({
+export const AdviseMrFlags: {
+  /** The pages are loaded when the call returns. */
+  readonly FLUSH: 1;
+} = Object.freeze({
   FLUSH: constants.IBV_ADVISE_MR_FLAG_FLUSH,
 });
 

@@ -8,7 +8,7 @@ import { namesOf } from "../core/enums.ts";
 import { call, failure } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { assertOpen } from "../core/resource.ts";
-import { MemoryRegion } from "./memory_region.ts";
+import { adopting, MemoryRegion } from "./memory_region.ts";
 import { Memory, own } from "./memory_source.ts";
 import { ProtectionDomain } from "./protection_domain.ts";
 import { AccessFlags, hintRegister } from "./reg_mr.ts";
@@ -130,7 +130,13 @@ export class AllocatedBufferRegion extends MemoryRegion {
       detail: () => `${size} bytes from ${offset}, access ${namesOf(AccessFlags, access)}`,
       hint: (code) => hintRegister(code, access),
     });
-    super(new Region({ pd, handle, addr: start, length: bytes.length, memory, parents: [buf] }));
+    super(
+      pd,
+      adopting(
+        new Region({ pd, handle, addr: start, length: bytes.length, memory, parents: [buf] }),
+      ),
+      0,
+    );
     this.buf = buf;
   }
 }

@@ -10,7 +10,7 @@ import { call } from "../core/errors.ts";
 import { Adopted, type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { rootOf } from "../core/resource.ts";
 import { Context } from "../device/context.ts";
-import { MemoryRegion } from "./memory_region.ts";
+import { adopting, MemoryRegion } from "./memory_region.ts";
 import { ProtectionDomain } from "./protection_domain.ts";
 import { AccessFlags } from "./reg_mr.ts";
 import { Region } from "./region.ts";
@@ -206,7 +206,7 @@ export class DeviceMemoryRegion extends MemoryRegion {
           ? "The device may need ZERO_BASED"
           : undefined,
     });
-    super(new Region({ pd, handle, addr: 0n, length, parents: [dm] }));
+    super(pd, adopting(new Region({ pd, handle, addr: 0n, length, parents: [dm] })), 0);
     this.dm = dm;
   }
 }

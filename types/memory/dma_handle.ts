@@ -1,5 +1,6 @@
 import type { IbvDmah } from "../../ffi/handles.ts";
-import { type Members, members } from "../../ffi/members.ts";
+import type { CEnum } from "../../ffi/layout.ts";
+import { members } from "../../ffi/members.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance } from "../core/checks.ts";
 import { call } from "../core/errors.ts";
@@ -9,15 +10,14 @@ import { Context } from "../device/context.ts";
 /**
  * Kind of memory for the hints of a {@linkcode DmaHandle} (`enum ibv_tph_mem_type`).
  *
- * - `VM`: volatile memory
- * - `PM`: persistent memory
- *
  * @category Memory
  */
-export const TphMemType: Members<"ibv_tph_mem_type", "IBV_TPH_MEM_TYPE_"> = members(
-  "ibv_tph_mem_type",
-  "IBV_TPH_MEM_TYPE_",
-);
+export const TphMemType: {
+  /** Volatile memory. */
+  readonly VM: CEnum.ibv_tph_mem_type.IBV_TPH_MEM_TYPE_VM;
+  /** Persistent memory. */
+  readonly PM: CEnum.ibv_tph_mem_type.IBV_TPH_MEM_TYPE_PM;
+} = members("ibv_tph_mem_type", "IBV_TPH_MEM_TYPE_");
 /**
  * A value of {@linkcode TphMemType}.
  *

@@ -2,7 +2,7 @@ import { integer, snapshot, uint32, uint64 } from "../../internal/checks.ts";
 import { instance } from "../core/checks.ts";
 import { namesOf } from "../core/enums.ts";
 import { call } from "../core/errors.ts";
-import { MemoryRegion } from "./memory_region.ts";
+import { adopting, MemoryRegion } from "./memory_region.ts";
 import { ProtectionDomain } from "./protection_domain.ts";
 import { AccessFlags } from "./reg_mr.ts";
 import { Region } from "./region.ts";
@@ -31,7 +31,7 @@ export class NullMemoryRegion extends MemoryRegion {
   constructor(pd: ProtectionDomain) {
     instance(pd, ProtectionDomain, "pd");
     const handle = call("ibv_alloc_null_mr", "allocate null memory region", [pd.unsafeHandle]);
-    super(new Region({ pd, handle, addr: 0n, length: Number.MAX_SAFE_INTEGER }));
+    super(pd, adopting(new Region({ pd, handle, addr: 0n, length: Number.MAX_SAFE_INTEGER })), 0);
   }
 }
 
@@ -78,6 +78,6 @@ export class DmaBufMemoryRegion extends MemoryRegion {
       detail: () => `${length} bytes from ${offset}, access ${namesOf(AccessFlags, access)}`,
       hint: (code) => code === "EBADF" ? "fd is no open DMA buffer" : undefined,
     });
-    super(new Region({ pd, handle, addr, length }));
+    super(pd, adopting(new Region({ pd, handle, addr, length })), 0);
   }
 }

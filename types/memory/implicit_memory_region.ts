@@ -6,7 +6,7 @@ import { instance } from "../core/checks.ts";
 import { namesOf } from "../core/enums.ts";
 import { call } from "../core/errors.ts";
 import { assertOpen } from "../core/resource.ts";
-import { MemoryRegion, MemorySlice } from "./memory_region.ts";
+import { adopting, MemoryRegion, MemorySlice } from "./memory_region.ts";
 import { ProtectionDomain } from "./protection_domain.ts";
 import { AccessFlags, hintRegister } from "./reg_mr.ts";
 import { deregister, Region } from "./region.ts";
@@ -52,7 +52,7 @@ export class ImplicitMemoryRegion extends MemoryRegion {
       for (const { native } of parts.splice(0)) native.free();
     };
     const length = Number.MAX_SAFE_INTEGER;
-    super(new Region({ pd, handle, addr: 0n, length, destroy }));
+    super(pd, adopting(new Region({ pd, handle, addr: 0n, length, destroy })), 0);
     this.#parts = parts;
   }
 

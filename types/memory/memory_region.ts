@@ -8,6 +8,7 @@ import { Grh } from "../address/grh.ts";
 import { instance } from "../core/checks.ts";
 import { call } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
+import { assertOpen } from "../core/resource.ts";
 import type { MemorySource } from "./memory_source.ts";
 import { ProtectionDomain } from "./protection_domain.ts";
 import { register, registerAsync, type RegMrOptions } from "./reg_mr.ts";
@@ -27,6 +28,29 @@ export interface Sge {
   readonly lkey: number;
 }
 
+/**
+ * A memory region as a peer needs it for RDMA: `mr.remote` of the peer. It is plain data, so it can be
+ * sent as JSON. Who has it can use the memory, as far as the rights of the region go.
+ *
+ * @category Memory
+ */
+export interface RemoteMemory {
+  /**
+   * The address of the first byte in hexadecimal, such as `"0x7f0012340000"`. It is text because it may exceed 2^53:
+   * `BigInt(addr)` is the `remoteAddr` of a request.
+   */
+  readonly addr: string;
+  /** The length in bytes. */
+  readonly length: number;
+  /** The key of the memory region, 32 bits. */
+  readonly rkey: number;
+}
+
+/** In the place of memory: a native region to adopt. The constructor's types show users only theirs. */
+export function adopting(region: Region): MemorySource {
+  return region as never;
+}
+
 /** The inside of a memory region. */
 export let regionCore: (mr: MemoryRegion) => Region;
 
@@ -37,7 +61,7 @@ export let regionCore: (mr: MemoryRegion) => Region;
  *
  * The rights decide what the device does with the memory. To send from it, 0 is enough. To receive into it, it needs
  * {@linkcode AccessFlags}.LOCAL_WRITE. For a peer that writes or reads it by RDMA, it also needs REMOTE_WRITE or
- * REMOTE_READ, and the peer needs `addr` and `rkey`.
+ * REMOTE_READ, and the peer needs {@linkcode MemoryRegion.prototype.remote | MemoryRegion.remote}.
  *
  * The region registers new memory, or a buffer of the caller's:
  *
@@ -61,11 +85,17 @@ export let regionCore: (mr: MemoryRegion) => Region;
  *
  * @example Memory that a peer may write to
  * ```ts
- * import { AccessFlags, MemoryRegion, type ProtectionDomain } from "@rdma/ibverbs";
+ * import type { MemorySlice, ProtectionDomain, QueuePair, RemoteMemory } from "@rdma/ibverbs";
+ * import { AccessFlags, MemoryRegion, WrOpcode } from "@rdma/ibverbs";
  *
  * function share(pd: ProtectionDomain): string {
  *   const mr = new MemoryRegion(pd, 4096, AccessFlags.LOCAL_WRITE | AccessFlags.REMOTE_WRITE);
- *   return JSON.stringify({ remoteAddr: String(mr.addr), rkey: mr.rkey }); // what the peer needs
+ *   return JSON.stringify(mr.remote); // what the peer needs
+ * }
+ *
+ * function write(qp: QueuePair, data: MemorySlice, shared: string): void {
+ *   const { addr, rkey }: RemoteMemory = JSON.parse(shared);
+ *   qp.postSend({ opcode: WrOpcode.RDMA_WRITE, sge: data, remoteAddr: BigInt(addr), rkey });
  * }
  * ```
  *
@@ -113,17 +143,8 @@ export class MemoryRegion extends NativeResource<IbvMr> {
    * `WebAssembly.Memory`; in a Worker, if the source is a buffer.
    * @throws {VerbsError} If the device refuses. ENOMEM mostly means the limit on locked memory.
    */
-  constructor(pd: ProtectionDomain, source: MemorySource, access: number, options?: RegMrOptions);
-  /** @ignore Adopts a native region. */
-  constructor(region: Region);
-  /** @ignore */
-  constructor(
-    pd: ProtectionDomain | Region,
-    source?: MemorySource,
-    access?: number,
-    options?: RegMrOptions,
-  ) {
-    const region = pd instanceof Region ? pd : register(pd, source!, access!, options);
+  constructor(pd: ProtectionDomain, source: MemorySource, access: number, options?: RegMrOptions) {
+    const region = source instanceof Region ? source : register(pd, source, access, options);
     super(MemoryRegion.#KIND, region.handle, [region.pd, ...region.parents]);
     this.pd = region.pd;
     this.addr = region.addr;
@@ -145,7 +166,7 @@ export class MemoryRegion extends NativeResource<IbvMr> {
     access: number,
     options: RegMrOptions & AbortOptions = {},
   ): Promise<MemoryRegion> {
-    const adopt = (region: Region): MemoryRegion => new MemoryRegion(region);
+    const adopt = (region: Region): MemoryRegion => new MemoryRegion(pd, adopting(region), 0);
     return await registerAsync(pd, source, access, options, adopt);
   }
 
@@ -166,12 +187,27 @@ export class MemoryRegion extends NativeResource<IbvMr> {
     });
     const length = Number(readNative(imported, structs.ibv_mr.fields.length));
     const destroy = (mr: IbvMr): void => verbs().ibv_unimport_mr(mr);
-    return new MemoryRegion(new Region({ pd, handle: imported, addr: start, length, destroy }));
+    return new MemoryRegion(
+      pd,
+      adopting(new Region({ pd, handle: imported, addr: start, length, destroy })),
+      0,
+    );
   }
 
   /** The number of the region in the kernel. Another process that shares the device can import the region by it. */
   get handle(): number {
     return readNative(this.unsafeHandle, structs.ibv_mr.fields.handle);
+  }
+
+  /**
+   * What a peer needs to write or read the region by RDMA. `JSON.stringify(mr.remote)` is what to send.
+   *
+   * @throws {TypeError} If the region is disposed: then peers cannot reach it.
+   */
+  get remote(): RemoteMemory {
+    assertOpen(this);
+    const { addr, length, rkey } = this;
+    return { addr: `0x${addr.toString(16)}`, length, rkey };
   }
 
   /**

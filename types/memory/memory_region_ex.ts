@@ -9,7 +9,7 @@ import { failure } from "../core/errors.ts";
 import { rootOf } from "../core/resource.ts";
 import { AllocatedBuffer, partOf } from "./allocated_buffer.ts";
 import { DmaHandle } from "./dma_handle.ts";
-import { MemoryRegion } from "./memory_region.ts";
+import { adopting, MemoryRegion } from "./memory_region.ts";
 import { checkSource, type Memory, type MemorySource } from "./memory_source.ts";
 import { ProtectionDomain } from "./protection_domain.ts";
 import { AccessFlags, hintRegister } from "./reg_mr.ts";
@@ -120,7 +120,13 @@ export class MemoryRegionEx extends MemoryRegion {
     memory?.keep();
     const addr = BigInt(place.iova ?? memory!.start);
     const parents = [place.buf, dmah].filter((part) => part !== undefined);
-    super(new Region({ pd, handle, addr, length, parents, ...memory !== undefined && { memory } }));
+    super(
+      pd,
+      adopting(
+        new Region({ pd, handle, addr, length, parents, ...memory !== undefined && { memory } }),
+      ),
+      0,
+    );
   }
 }
 

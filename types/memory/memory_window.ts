@@ -1,7 +1,7 @@
 import type { IbvMw } from "../../ffi/handles.ts";
-import { structs } from "../../ffi/layout.ts";
+import { type CEnum, structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
-import { type Members, members } from "../../ffi/members.ts";
+import { members } from "../../ffi/members.ts";
 import { nativeView } from "../../ffi/pointers.ts";
 import { accessorsOf, readNative } from "../../ffi/struct.ts";
 import { integer, uint32 } from "../../internal/checks.ts";
@@ -16,12 +16,14 @@ import { pdCore, ProtectionDomain } from "./protection_domain.ts";
 /**
  * Type of a memory window (`enum ibv_mw_type`).
  *
- * - `TYPE_1`: `bindMw()` binds it; the provider chooses the key
- * - `TYPE_2`: a work request binds it; the caller chooses the lowest 8 bits of the key, see {@linkcode incRkey}
- *
  * @category Memory
  */
-export const MwType: Members<"ibv_mw_type", "IBV_MW_"> = members("ibv_mw_type", "IBV_MW_");
+export const MwType: {
+  /** `bindMw()` binds it; the provider chooses the key. */
+  readonly TYPE_1: CEnum.ibv_mw_type.IBV_MW_TYPE_1;
+  /** A work request binds it; the caller chooses the lowest 8 bits of the key, see {@linkcode incRkey}. */
+  readonly TYPE_2: CEnum.ibv_mw_type.IBV_MW_TYPE_2;
+} = members("ibv_mw_type", "IBV_MW_");
 /**
  * A value of {@linkcode MwType}.
  *

@@ -1,7 +1,8 @@
 import { errno } from "../../ffi/errno.ts";
 import type { IbvMr } from "../../ffi/handles.ts";
 import { nonblocking, verbs } from "../../ffi/library.ts";
-import { type Members, members } from "../../ffi/members.ts";
+import type { CEnum } from "../../ffi/layout.ts";
+import { members } from "../../ffi/members.ts";
 import { signalOf } from "../../internal/abort.ts";
 import { snapshot, uint32, uint64 } from "../../internal/checks.ts";
 import { abortable } from "../core/abortable.ts";
@@ -15,26 +16,37 @@ import { Region } from "./region.ts";
 /**
  * What a device may do with memory (`enum ibv_access_flags`), combined with `|`. 0 is enough to send from the memory.
  *
- * - `LOCAL_WRITE`: the device writes what it receives, and the results of RDMA reads and atomics
- * - `REMOTE_WRITE`: peers write by RDMA; it needs `LOCAL_WRITE`
- * - `REMOTE_READ`: peers read by RDMA
- * - `REMOTE_ATOMIC`: peers use atomics; it needs `LOCAL_WRITE`
- * - `MW_BIND`: memory windows can be bound to the region
- * - `ZERO_BASED`: remote addresses count from 0
- * - `ON_DEMAND`: pages need not be present and locked when the memory is registered; the device fetches each one when it
- *   first uses it. `context.queryDeviceEx().odpCaps` tells the operations that do so. {@linkcode adviseMr} fetches pages
- *   before. Soft-RoCE of Linux 7.3 does so, but it copies each packet from and to the start of a page: right are only
- *   messages of one packet that start on a page
- * - `HUGETLB`: the memory is of huge pages
- * - `RELAXED_ORDERING`: the device may reorder its writes
- * - `FLUSH_GLOBAL`, `FLUSH_PERSISTENT`: peers use {@linkcode WrBuilder.flush} with this {@linkcode PlacementType}
- *
  * @category Memory
  */
-export const AccessFlags: Members<"ibv_access_flags", "IBV_ACCESS_"> = members(
-  "ibv_access_flags",
-  "IBV_ACCESS_",
-);
+export const AccessFlags: {
+  /** The device writes what it receives, and the results of RDMA reads and atomics. */
+  readonly LOCAL_WRITE: CEnum.ibv_access_flags.IBV_ACCESS_LOCAL_WRITE;
+  /** Peers write by RDMA; it needs `LOCAL_WRITE`. */
+  readonly REMOTE_WRITE: CEnum.ibv_access_flags.IBV_ACCESS_REMOTE_WRITE;
+  /** Peers read by RDMA. */
+  readonly REMOTE_READ: CEnum.ibv_access_flags.IBV_ACCESS_REMOTE_READ;
+  /** Peers use atomics; it needs `LOCAL_WRITE`. */
+  readonly REMOTE_ATOMIC: CEnum.ibv_access_flags.IBV_ACCESS_REMOTE_ATOMIC;
+  /** Memory windows can be bound to the region. */
+  readonly MW_BIND: CEnum.ibv_access_flags.IBV_ACCESS_MW_BIND;
+  /** Remote addresses count from 0. */
+  readonly ZERO_BASED: CEnum.ibv_access_flags.IBV_ACCESS_ZERO_BASED;
+  /**
+   * Pages need not be present and locked when the memory is registered; the device fetches each one when it first uses
+   * it. `context.queryDeviceEx().odpCaps` tells the operations that do so. {@linkcode adviseMr} fetches pages before.
+   * Soft-RoCE of Linux 7.3 does so, but it copies each packet from and to the start of a page: right are only messages
+   * of one packet that start on a page.
+   */
+  readonly ON_DEMAND: CEnum.ibv_access_flags.IBV_ACCESS_ON_DEMAND;
+  /** The memory is of huge pages. */
+  readonly HUGETLB: CEnum.ibv_access_flags.IBV_ACCESS_HUGETLB;
+  /** Peers use {@linkcode WrBuilder.flush} with {@linkcode PlacementType}.GLOBAL. */
+  readonly FLUSH_GLOBAL: CEnum.ibv_access_flags.IBV_ACCESS_FLUSH_GLOBAL;
+  /** Peers use {@linkcode WrBuilder.flush} with {@linkcode PlacementType}.PERSISTENT. */
+  readonly FLUSH_PERSISTENT: CEnum.ibv_access_flags.IBV_ACCESS_FLUSH_PERSISTENT;
+  /** The device may reorder its writes. */
+  readonly RELAXED_ORDERING: CEnum.ibv_access_flags.IBV_ACCESS_RELAXED_ORDERING;
+} = members("ibv_access_flags", "IBV_ACCESS_");
 
 /**
  * Options of a {@linkcode MemoryRegion}.

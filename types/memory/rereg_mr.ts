@@ -5,7 +5,7 @@ import { snapshot, uint32 } from "../../internal/checks.ts";
 import { instance } from "../core/checks.ts";
 import { failure } from "../core/errors.ts";
 import { rootOf } from "../core/resource.ts";
-import { MemoryRegion, regionCore } from "./memory_region.ts";
+import { adopting, MemoryRegion, regionCore } from "./memory_region.ts";
 import { checkSource, type Memory, type MemorySource } from "./memory_source.ts";
 import { pdCore, ProtectionDomain } from "./protection_domain.ts";
 import { hintRegister } from "./reg_mr.ts";
@@ -72,14 +72,18 @@ export function reregMr(mr: MemoryRegion, change: RegMrChange): MemoryRegion {
   }
   region.handOver();
   const replaced = new MemoryRegion(
-    new Region({
-      pd: pd ?? region.pd,
-      handle,
-      addr: memory?.start ?? region.addr,
-      length: (memory ?? old).bytes.length,
-      memory: memory ?? old,
-      parents: region.parents,
-    }),
+    pd ?? region.pd,
+    adopting(
+      new Region({
+        pd: pd ?? region.pd,
+        handle,
+        addr: memory?.start ?? region.addr,
+        length: (memory ?? old).bytes.length,
+        memory: memory ?? old,
+        parents: region.parents,
+      }),
+    ),
+    0,
   );
   mr.close();
   return replaced;

@@ -2,7 +2,7 @@
 
 import { integer, snapshot, uint24, uint32 } from "../../internal/checks.ts";
 import { needsGrh } from "../../internal/ports.ts";
-import type { AhAttrInit } from "../address/ah_attr.ts";
+import { ahAttrCodec, type AhAttrInit } from "../address/ah_attr.ts";
 import { nameOf } from "../core/enums.ts";
 import { checkPort, type Context } from "../device/context.ts";
 import { Mtu, mtuBytes } from "../device/port.ts";
@@ -19,8 +19,9 @@ export interface QpInitialization {
   /** The port to use, from 1. */
   readonly port: number;
   /**
-   * Index of the GID to send from, in the table of the port, 0 to 255. RoCE needs it. If it is left out, the queue pair
-   * uses LIDs only. {@linkcode Context.recommendGid} helps to choose.
+   * Index of the GID to send from, in the table of the port, 0 to 255. On RoCE, RC and UC need it. On UD each address
+   * handle has its own: here it is what {@linkcode QueuePair.address} tells peers. If it is left out, the queue pair uses
+   * LIDs only. {@linkcode Context.recommendGid} helps to choose.
    */
   readonly gidIndex?: number;
   /** Index into the P_Key table of the port. The default is 0, usually the default partition. */
@@ -145,7 +146,7 @@ export function addressOf(
     );
   }
   return {
-    transport: nameOf(QpType, type),
+    transport: nameOf(QpType, type) as keyof typeof QpType,
     qpn,
     psn,
     lid,
@@ -156,7 +157,8 @@ export function addressOf(
   };
 }
 
-export const UC_CHOICES = ["pathMtu", "sl", "hopLimit", "trafficClass", "flowLabel"] as const;
+const PATH_CHOICES = ["sl", "hopLimit", "trafficClass", "flowLabel"] as const;
+export const UC_CHOICES = ["pathMtu", ...PATH_CHOICES] as const;
 export const RC_CHOICES = [
   ...UC_CHOICES,
   "timeout",
@@ -212,9 +214,21 @@ function pathTo(chosen: Chosen, peer: Peer, options: UcActivation): AhAttrInit {
   const sgidIndex = chosen.gidIndex;
   if (sgidIndex === undefined) return path;
   if (peer.gid === undefined) {
-    throw new TypeError("Cannot activate queue pair: gidIndex is given, and the peer has no GID");
+    throw new TypeError(
+      "Cannot use address of the peer: gidIndex is given, and the peer has no GID",
+    );
   }
   return { ...path, grh: { dgid: peer.gid, sgidIndex, hopLimit, trafficClass, flowLabel } };
+}
+
+/** The path of the datagrams of a queue pair to a peer. */
+export function datagramPath(
+  chosen: Chosen,
+  address: QpAddress,
+  options: UcActivation,
+): AhAttrInit {
+  const peer = readPeer(address, nameOf(QpType, QpType.UD));
+  return ahAttrCodec.write(pathTo(chosen, peer, snapshot(options, "path", PATH_CHOICES))).given;
 }
 
 /** The attributes that a type of queue pair has on the way to a state, and the state itself. */

@@ -2,13 +2,13 @@ import { nameOf } from "../core/enums.ts";
 import type { Context } from "../device/context.ts";
 import type { QpAttrInit, QpCap } from "./qp_attr.ts";
 import { QpState, QpType } from "./qp_enums.ts";
-import type { QpInitAttr } from "./qp_init_attr.ts";
+import type { QpInitAttributes } from "./qp_init_attr.ts";
 import { requiredFor } from "./activation.ts";
 
 export function hintCreate(
   code: string,
   context: Context,
-  init: QpInitAttr,
+  init: QpInitAttributes,
 ): string | undefined {
   if (code === "EPERM") {
     return init.type === QpType.RAW_PACKET

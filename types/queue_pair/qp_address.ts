@@ -1,5 +1,6 @@
 import { integer, show, snapshot, uint16, uint24, uint32 } from "../../internal/checks.ts";
 import { Gid } from "../address/gid.ts";
+import type { QpType } from "./qp_enums.ts";
 
 /**
  * What a peer must know of a queue pair to connect to it or to send to it. It consists of JSON values only:
@@ -8,8 +9,8 @@ import { Gid } from "../address/gid.ts";
  * @category Queue pairs
  */
 export interface QpAddress {
-  /** The name of the transport service, such as `"RC"`. */
-  readonly transport: string;
+  /** The name of the transport service: a name of {@linkcode QpType}. */
+  readonly transport: keyof typeof QpType;
   /** Number of the queue pair, 24 bits. */
   readonly qpn: number;
   /** Packet sequence number of the first packet that the queue pair sends, 24 bits. */
@@ -45,7 +46,7 @@ export function readPeer(address: QpAddress, transport: string): Peer {
   const peer = snapshot(address, "address of the peer", NAMES);
   if (peer.transport !== transport) {
     throw new TypeError(
-      `Cannot activate queue pair: the transport of the peer is ${
+      `Cannot use address of the peer: the transport of the peer is ${
         show(peer.transport)
       }, and "${transport}" is needed`,
     );

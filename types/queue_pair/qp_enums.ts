@@ -1,18 +1,27 @@
-import { type Members, members } from "../../ffi/members.ts";
+import type { CEnum } from "../../ffi/layout.ts";
+import { members } from "../../ffi/members.ts";
 
 /**
  * Transport service of a queue pair (`enum ibv_qp_type`).
  *
- * - `RC`: reliable connection: messages of any size, in order and acknowledged, RDMA and atomics
- * - `UC`: unreliable connection: messages of any size and RDMA writes, without acknowledgements
- * - `UD`: unreliable datagram: messages of one packet, to any peer
- * - `RAW_PACKET`: Ethernet frames; needs the capability CAP_NET_RAW
- * - `XRC_SEND`, `XRC_RECV`: the sending and the receiving side of an extended reliable connection
- * - `DRIVER`: a transport of the provider's own
- *
  * @category Queue pairs
  */
-export const QpType: Members<"ibv_qp_type", "IBV_QPT_"> = members("ibv_qp_type", "IBV_QPT_");
+export const QpType: {
+  /** Reliable connection: messages of any size, in order and acknowledged, RDMA and atomics. */
+  readonly RC: CEnum.ibv_qp_type.IBV_QPT_RC;
+  /** Unreliable connection: messages of any size and RDMA writes, without acknowledgements. */
+  readonly UC: CEnum.ibv_qp_type.IBV_QPT_UC;
+  /** Unreliable datagram: messages of one packet, to any peer. */
+  readonly UD: CEnum.ibv_qp_type.IBV_QPT_UD;
+  /** Ethernet frames; needs the capability CAP_NET_RAW. */
+  readonly RAW_PACKET: CEnum.ibv_qp_type.IBV_QPT_RAW_PACKET;
+  /** The sending side of an extended reliable connection. */
+  readonly XRC_SEND: CEnum.ibv_qp_type.IBV_QPT_XRC_SEND;
+  /** The receiving side of an extended reliable connection. */
+  readonly XRC_RECV: CEnum.ibv_qp_type.IBV_QPT_XRC_RECV;
+  /** A transport of the provider's own. */
+  readonly DRIVER: CEnum.ibv_qp_type.IBV_QPT_DRIVER;
+} = members("ibv_qp_type", "IBV_QPT_");
 /**
  * A value of {@linkcode QpType}.
  *
@@ -23,18 +32,26 @@ export type QpType = typeof QpType[keyof typeof QpType];
 /**
  * State of a queue pair (`enum ibv_qp_state`).
  *
- * - `RESET`: the first state
- * - `INIT`: receives may be posted
- * - `RTR`: ready to receive
- * - `RTS`: ready to send
- * - `SQD`: the send queue is drained
- * - `SQE`: the send queue is in error
- * - `ERR`: error; requests complete with WR_FLUSH_ERR
- * - `UNKNOWN`: the state is not known
- *
  * @category Queue pairs
  */
-export const QpState: Members<"ibv_qp_state", "IBV_QPS_"> = members("ibv_qp_state", "IBV_QPS_");
+export const QpState: {
+  /** The first state. */
+  readonly RESET: CEnum.ibv_qp_state.IBV_QPS_RESET;
+  /** Receives may be posted. */
+  readonly INIT: CEnum.ibv_qp_state.IBV_QPS_INIT;
+  /** Ready to receive. */
+  readonly RTR: CEnum.ibv_qp_state.IBV_QPS_RTR;
+  /** Ready to send. */
+  readonly RTS: CEnum.ibv_qp_state.IBV_QPS_RTS;
+  /** The send queue is drained. */
+  readonly SQD: CEnum.ibv_qp_state.IBV_QPS_SQD;
+  /** The send queue is in error. */
+  readonly SQE: CEnum.ibv_qp_state.IBV_QPS_SQE;
+  /** Error; requests complete with WR_FLUSH_ERR. */
+  readonly ERR: CEnum.ibv_qp_state.IBV_QPS_ERR;
+  /** The state is not known. */
+  readonly UNKNOWN: CEnum.ibv_qp_state.IBV_QPS_UNKNOWN;
+} = members("ibv_qp_state", "IBV_QPS_");
 /**
  * A value of {@linkcode QpState}.
  *
@@ -48,21 +65,66 @@ export type QpState = typeof QpState[keyof typeof QpState];
  *
  * @category Queue pairs
  */
-export const QpAttrMask: Members<"ibv_qp_attr_mask", "IBV_QP_"> = members(
-  "ibv_qp_attr_mask",
-  "IBV_QP_",
-);
+export const QpAttrMask: {
+  /** The attribute `qpState`. */
+  readonly STATE: CEnum.ibv_qp_attr_mask.IBV_QP_STATE;
+  /** The attribute `curQpState`. */
+  readonly CUR_STATE: CEnum.ibv_qp_attr_mask.IBV_QP_CUR_STATE;
+  /** The attribute `enSqdAsyncNotify`. */
+  readonly EN_SQD_ASYNC_NOTIFY: CEnum.ibv_qp_attr_mask.IBV_QP_EN_SQD_ASYNC_NOTIFY;
+  /** The attribute `qpAccessFlags`. */
+  readonly ACCESS_FLAGS: CEnum.ibv_qp_attr_mask.IBV_QP_ACCESS_FLAGS;
+  /** The attribute `pkeyIndex`. */
+  readonly PKEY_INDEX: CEnum.ibv_qp_attr_mask.IBV_QP_PKEY_INDEX;
+  /** The attribute `portNum`. */
+  readonly PORT: CEnum.ibv_qp_attr_mask.IBV_QP_PORT;
+  /** The attribute `qkey`. */
+  readonly QKEY: CEnum.ibv_qp_attr_mask.IBV_QP_QKEY;
+  /** The attribute `ahAttr`. */
+  readonly AV: CEnum.ibv_qp_attr_mask.IBV_QP_AV;
+  /** The attribute `pathMtu`. */
+  readonly PATH_MTU: CEnum.ibv_qp_attr_mask.IBV_QP_PATH_MTU;
+  /** The attribute `timeout`. */
+  readonly TIMEOUT: CEnum.ibv_qp_attr_mask.IBV_QP_TIMEOUT;
+  /** The attribute `retryCnt`. */
+  readonly RETRY_CNT: CEnum.ibv_qp_attr_mask.IBV_QP_RETRY_CNT;
+  /** The attribute `rnrRetry`. */
+  readonly RNR_RETRY: CEnum.ibv_qp_attr_mask.IBV_QP_RNR_RETRY;
+  /** The attribute `rqPsn`. */
+  readonly RQ_PSN: CEnum.ibv_qp_attr_mask.IBV_QP_RQ_PSN;
+  /** The attribute `maxRdAtomic`. */
+  readonly MAX_QP_RD_ATOMIC: CEnum.ibv_qp_attr_mask.IBV_QP_MAX_QP_RD_ATOMIC;
+  /** The attributes `altAhAttr`, `altPkeyIndex`, `altPortNum` and `altTimeout`. */
+  readonly ALT_PATH: CEnum.ibv_qp_attr_mask.IBV_QP_ALT_PATH;
+  /** The attribute `minRnrTimer`. */
+  readonly MIN_RNR_TIMER: CEnum.ibv_qp_attr_mask.IBV_QP_MIN_RNR_TIMER;
+  /** The attribute `sqPsn`. */
+  readonly SQ_PSN: CEnum.ibv_qp_attr_mask.IBV_QP_SQ_PSN;
+  /** The attribute `maxDestRdAtomic`. */
+  readonly MAX_DEST_RD_ATOMIC: CEnum.ibv_qp_attr_mask.IBV_QP_MAX_DEST_RD_ATOMIC;
+  /** The attribute `pathMigState`. */
+  readonly PATH_MIG_STATE: CEnum.ibv_qp_attr_mask.IBV_QP_PATH_MIG_STATE;
+  /** The attribute `cap`. */
+  readonly CAP: CEnum.ibv_qp_attr_mask.IBV_QP_CAP;
+  /** The attribute `destQpNum`. */
+  readonly DEST_QPN: CEnum.ibv_qp_attr_mask.IBV_QP_DEST_QPN;
+  /** The attribute `rateLimit`. */
+  readonly RATE_LIMIT: CEnum.ibv_qp_attr_mask.IBV_QP_RATE_LIMIT;
+} = members("ibv_qp_attr_mask", "IBV_QP_");
 
 /**
  * State of path migration (`enum ibv_mig_state`).
  *
- * - `MIGRATED`: the queue pair uses the path that it is given, and does not migrate
- * - `REARM`: a new alternative path is being set up
- * - `ARMED`: the queue pair is ready to migrate to its alternative path
- *
  * @category Queue pairs
  */
-export const MigState: Members<"ibv_mig_state", "IBV_MIG_"> = members("ibv_mig_state", "IBV_MIG_");
+export const MigState: {
+  /** The queue pair uses the path that it is given, and does not migrate. */
+  readonly MIGRATED: CEnum.ibv_mig_state.IBV_MIG_MIGRATED;
+  /** A new alternative path is being set up. */
+  readonly REARM: CEnum.ibv_mig_state.IBV_MIG_REARM;
+  /** The queue pair is ready to migrate to its alternative path. */
+  readonly ARMED: CEnum.ibv_mig_state.IBV_MIG_ARMED;
+} = members("ibv_mig_state", "IBV_MIG_");
 /**
  * A value of {@linkcode MigState}.
  *
@@ -73,18 +135,20 @@ export type MigState = typeof MigState[keyof typeof MigState];
 /**
  * Flags of a new queue pair (`enum ibv_qp_create_flags`). Combine them with `|`.
  *
- * - `BLOCK_SELF_MCAST_LB`: the queue pair does not receive its own multicast packets
- * - `SCATTER_FCS`: the frame check sequence is written after the packet
- * - `CVLAN_STRIPPING`: the customer VLAN tag is removed from packets
- * - `SOURCE_QPN`: the queue pair sends with the number `sourceQpn`; set if that is given
- * - `PCI_WRITE_END_PADDING`: writes are padded to whole cache lines
- *
  * @category Queue pairs
  */
-export const QpCreateFlags: Members<"ibv_qp_create_flags", "IBV_QP_CREATE_"> = members(
-  "ibv_qp_create_flags",
-  "IBV_QP_CREATE_",
-);
+export const QpCreateFlags: {
+  /** The queue pair does not receive its own multicast packets. */
+  readonly BLOCK_SELF_MCAST_LB: CEnum.ibv_qp_create_flags.IBV_QP_CREATE_BLOCK_SELF_MCAST_LB;
+  /** The frame check sequence is written after the packet. */
+  readonly SCATTER_FCS: CEnum.ibv_qp_create_flags.IBV_QP_CREATE_SCATTER_FCS;
+  /** The customer VLAN tag is removed from packets. */
+  readonly CVLAN_STRIPPING: CEnum.ibv_qp_create_flags.IBV_QP_CREATE_CVLAN_STRIPPING;
+  /** The queue pair sends with the number `sourceQpn`; set if that is given. */
+  readonly SOURCE_QPN: CEnum.ibv_qp_create_flags.IBV_QP_CREATE_SOURCE_QPN;
+  /** Writes are padded to whole cache lines. */
+  readonly PCI_WRITE_END_PADDING: CEnum.ibv_qp_create_flags.IBV_QP_CREATE_PCI_WRITE_END_PADDING;
+} = members("ibv_qp_create_flags", "IBV_QP_CREATE_");
 
 /**
  * The operations that the `ibv_wr_*` verbs do on a queue pair (`enum ibv_qp_create_send_ops_flags`). Combine them with
@@ -92,36 +156,60 @@ export const QpCreateFlags: Members<"ibv_qp_create_flags", "IBV_QP_CREATE_"> = m
  *
  * @category Queue pairs
  */
-export const SendOpsFlags: Members<"ibv_qp_create_send_ops_flags", "IBV_QP_EX_WITH_"> = members(
-  "ibv_qp_create_send_ops_flags",
-  "IBV_QP_EX_WITH_",
-);
+export const SendOpsFlags: {
+  /** {@linkcode WrBuilder.rdmaWrite}. */
+  readonly RDMA_WRITE: CEnum.ibv_qp_create_send_ops_flags.IBV_QP_EX_WITH_RDMA_WRITE;
+  /** {@linkcode WrBuilder.rdmaWriteImm}. */
+  readonly RDMA_WRITE_WITH_IMM:
+    CEnum.ibv_qp_create_send_ops_flags.IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM;
+  /** {@linkcode WrBuilder.send}. */
+  readonly SEND: CEnum.ibv_qp_create_send_ops_flags.IBV_QP_EX_WITH_SEND;
+  /** {@linkcode WrBuilder.sendImm}. */
+  readonly SEND_WITH_IMM: CEnum.ibv_qp_create_send_ops_flags.IBV_QP_EX_WITH_SEND_WITH_IMM;
+  /** {@linkcode WrBuilder.rdmaRead}. */
+  readonly RDMA_READ: CEnum.ibv_qp_create_send_ops_flags.IBV_QP_EX_WITH_RDMA_READ;
+  /** {@linkcode WrBuilder.atomicCmpSwp}. */
+  readonly ATOMIC_CMP_AND_SWP: CEnum.ibv_qp_create_send_ops_flags.IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP;
+  /** {@linkcode WrBuilder.atomicFetchAdd}. */
+  readonly ATOMIC_FETCH_AND_ADD:
+    CEnum.ibv_qp_create_send_ops_flags.IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
+  /** {@linkcode WrBuilder.localInv}. */
+  readonly LOCAL_INV: CEnum.ibv_qp_create_send_ops_flags.IBV_QP_EX_WITH_LOCAL_INV;
+  /** {@linkcode WrBuilder.bindMw}. */
+  readonly BIND_MW: CEnum.ibv_qp_create_send_ops_flags.IBV_QP_EX_WITH_BIND_MW;
+  /** {@linkcode WrBuilder.sendInv}. */
+  readonly SEND_WITH_INV: CEnum.ibv_qp_create_send_ops_flags.IBV_QP_EX_WITH_SEND_WITH_INV;
+  /** {@linkcode WrBuilder.sendTso}. */
+  readonly TSO: CEnum.ibv_qp_create_send_ops_flags.IBV_QP_EX_WITH_TSO;
+  /** {@linkcode WrBuilder.flush}. */
+  readonly FLUSH: CEnum.ibv_qp_create_send_ops_flags.IBV_QP_EX_WITH_FLUSH;
+  /** {@linkcode WrBuilder.atomicWrite}. */
+  readonly ATOMIC_WRITE: CEnum.ibv_qp_create_send_ops_flags.IBV_QP_EX_WITH_ATOMIC_WRITE;
+} = members("ibv_qp_create_send_ops_flags", "IBV_QP_EX_WITH_");
 
 /**
  * Where a flush puts data (`enum ibv_placement_type`). Combine the values with `|`.
  *
- * - `GLOBAL`: where all of the peer's system sees it
- * - `PERSISTENT`: in persistent memory, where it survives a loss of power
- *
  * @category Queue pairs
  */
-export const PlacementType: Members<"ibv_placement_type", "IBV_FLUSH_"> = members(
-  "ibv_placement_type",
-  "IBV_FLUSH_",
-);
+export const PlacementType: {
+  /** Where all of the peer's system sees it. */
+  readonly GLOBAL: CEnum.ibv_placement_type.IBV_FLUSH_GLOBAL;
+  /** In persistent memory, where it survives a loss of power. */
+  readonly PERSISTENT: CEnum.ibv_placement_type.IBV_FLUSH_PERSISTENT;
+} = members("ibv_placement_type", "IBV_FLUSH_");
 
 /**
  * What a flush is about (`enum ibv_selectivity_level`).
  *
- * - `RANGE`: the bytes that it names
- * - `MR`: the whole memory region
- *
  * @category Queue pairs
  */
-export const SelectivityLevel: Members<"ibv_selectivity_level", "IBV_FLUSH_"> = members(
-  "ibv_selectivity_level",
-  "IBV_FLUSH_",
-);
+export const SelectivityLevel: {
+  /** The bytes that it names. */
+  readonly RANGE: CEnum.ibv_selectivity_level.IBV_FLUSH_RANGE;
+  /** The whole memory region. */
+  readonly MR: CEnum.ibv_selectivity_level.IBV_FLUSH_MR;
+} = members("ibv_selectivity_level", "IBV_FLUSH_");
 /**
  * A value of {@linkcode SelectivityLevel}.
  *
@@ -132,25 +220,26 @@ export type SelectivityLevel = typeof SelectivityLevel[keyof typeof SelectivityL
 /**
  * Flags of {@linkcode QueuePairStates.queryDataInOrder} (`enum ibv_query_qp_data_in_order_flags`). Combine them with `|`.
  *
- * - `RETURN_CAPS`: the result is {@linkcode DataInOrderCaps}
- * - `DEVICE_ONLY`: only what the device does counts, not the whole path to the memory
- *
  * @category Queue pairs
  */
-export const DataInOrderFlags: Members<
-  "ibv_query_qp_data_in_order_flags",
-  "IBV_QUERY_QP_DATA_IN_ORDER_"
-> = members("ibv_query_qp_data_in_order_flags", "IBV_QUERY_QP_DATA_IN_ORDER_");
+export const DataInOrderFlags: {
+  /** The result is {@linkcode DataInOrderCaps}. */
+  readonly RETURN_CAPS:
+    CEnum.ibv_query_qp_data_in_order_flags.IBV_QUERY_QP_DATA_IN_ORDER_RETURN_CAPS;
+  /** Only what the device does counts, not the whole path to the memory. */
+  readonly DEVICE_ONLY:
+    CEnum.ibv_query_qp_data_in_order_flags.IBV_QUERY_QP_DATA_IN_ORDER_DEVICE_ONLY;
+} = members("ibv_query_qp_data_in_order_flags", "IBV_QUERY_QP_DATA_IN_ORDER_");
 
 /**
  * What is in order (`enum ibv_query_qp_data_in_order_caps`), combined with `|`.
  *
- * - `WHOLE_MSG`: all bytes of a message
- * - `ALIGNED_128_BYTES`: the bytes of each block of 128 bytes that starts at a multiple of 128
- *
  * @category Queue pairs
  */
-export const DataInOrderCaps: Members<
-  "ibv_query_qp_data_in_order_caps",
-  "IBV_QUERY_QP_DATA_IN_ORDER_"
-> = members("ibv_query_qp_data_in_order_caps", "IBV_QUERY_QP_DATA_IN_ORDER_");
+export const DataInOrderCaps: {
+  /** All bytes of a message. */
+  readonly WHOLE_MSG: CEnum.ibv_query_qp_data_in_order_caps.IBV_QUERY_QP_DATA_IN_ORDER_WHOLE_MSG;
+  /** The bytes of each block of 128 bytes that starts at a multiple of 128. */
+  readonly ALIGNED_128_BYTES:
+    CEnum.ibv_query_qp_data_in_order_caps.IBV_QUERY_QP_DATA_IN_ORDER_ALIGNED_128_BYTES;
+} = members("ibv_query_qp_data_in_order_caps", "IBV_QUERY_QP_DATA_IN_ORDER_");

@@ -15,8 +15,8 @@ import { type QpCap, qpCapCodec } from "./qp_attr.ts";
 import { QpCreateFlags, QpType } from "./qp_enums.ts";
 
 /**
- * Attributes of a new queue pair (`struct ibv_qp_init_attr` and `struct ibv_qp_init_attr_ex`). `comp_mask` follows from
- * the attributes that are given.
+ * The attributes that queue pairs are made with (`struct ibv_qp_init_attr` and `struct ibv_qp_init_attr_ex`). A
+ * {@linkcode QpInitAttr} has those that its type needs. `comp_mask` follows from the attributes that are given.
  *
  * A queue pair has a send queue and a receive queue, each with a completion queue. These have less:
  *
@@ -26,7 +26,7 @@ import { QpCreateFlags, QpType } from "./qp_enums.ts";
  *
  * @category Queue pairs
  */
-export interface QpInitAttr {
+export interface QpInitAttributes {
   /** Transport service. RAW_PACKET for RSS. */
   readonly type: QpType;
   /** Completion queue of the sends. */
@@ -58,6 +58,20 @@ export interface QpInitAttr {
   readonly sendOpsFlags?: number;
 }
 
+/**
+ * Attributes of a new queue pair: {@linkcode QpInitAttributes} explains each one. `cap` with `maxSendWr` is needed, but not
+ * for XRC_RECV or with an indirection table.
+ *
+ * @category Queue pairs
+ */
+export type QpInitAttr =
+  & QpInitAttributes
+  & (
+    | { readonly cap: Partial<QpCap> & Pick<QpCap, "maxSendWr"> }
+    | { readonly type: typeof QpType.XRC_RECV }
+    | Required<Pick<QpInitAttributes, "rwqIndTbl">>
+  );
+
 const MASK = members("ibv_qp_init_attr_mask", "IBV_QP_INIT_ATTR_");
 
 /** What the library gives. */
@@ -66,7 +80,7 @@ interface Own {
   readonly hash?: NativeRxHash;
 }
 
-const codec: AttributeCodec<QpInitAttr, QpInitAttr, Own> = codecOf(
+const codec: AttributeCodec<QpInitAttributes, QpInitAttributes, Own> = codecOf(
   "ibv_qp_init_attr_ex",
   "queue pair attributes",
   {
@@ -95,7 +109,7 @@ const codec: AttributeCodec<QpInitAttr, QpInitAttr, Own> = codecOf(
 );
 
 /** A plain copy of the attributes of a new queue pair. No code of the caller runs any more when it is read. */
-export function copyQpInit<T extends QpInitAttr>(init: T): T {
+export function copyQpInit<T extends QpInitAttributes>(init: T): T {
   return snapshot(init, "queue pair attributes", codec.names);
 }
 
@@ -107,8 +121,10 @@ function noneOfXrcRecv({ type }: Given): null | undefined {
 
 /** The completion queue of a send queue that is not made is left out. */
 function noneWithoutQueue(init: Given): null | undefined {
-  const { rwqIndTbl } = init as unknown as QpInitAttr;
-  return rwqIndTbl === undefined || hasSendQueue(init as unknown as QpInitAttr) ? undefined : null;
+  const { rwqIndTbl } = init as unknown as QpInitAttributes;
+  return rwqIndTbl === undefined || hasSendQueue(init as unknown as QpInitAttributes)
+    ? undefined
+    : null;
 }
 
 function withSourceQpn({ createFlags, sourceQpn }: Given): unknown {
@@ -125,7 +141,10 @@ function hashOf({ rxHashConf }: Given): RxHash | undefined {
  * Reads and checks the attributes of a new queue pair, and writes them into a `struct ibv_qp_init_attr_ex`, which starts
  * with a `struct ibv_qp_init_attr`.
  */
-export function writeQpInit(pd: ProtectionDomain, init: QpInitAttr): Written<QpInitAttr> {
+export function writeQpInit(
+  pd: ProtectionDomain,
+  init: QpInitAttributes,
+): Written<QpInitAttributes> {
   const written = codec.write(init, { pd });
   // Not every type has the protection domain in its struct.
   assertOpen(pd);
@@ -142,7 +161,7 @@ export function isBasic(mask: number): boolean {
 /** Queues have one scatter/gather element unless the caller says otherwise. */
 function withElements(init: Given): Partial<QpCap> {
   const cap = snapshot((init.cap ?? {}) as Partial<QpCap>, "cap", qpCapCodec.names);
-  const attributes = init as unknown as QpInitAttr;
+  const attributes = init as unknown as QpInitAttributes;
   return {
     maxSendSge: Number(hasSendQueue(attributes, cap)),
     maxRecvSge: Number(hasRecvQueue(attributes)),
@@ -151,14 +170,14 @@ function withElements(init: Given): Partial<QpCap> {
 }
 
 function hasSendQueue(
-  { type, rwqIndTbl, cap: given = {} }: QpInitAttr,
+  { type, rwqIndTbl, cap: given = {} }: QpInitAttributes,
   cap: Partial<QpCap> = given,
 ): boolean {
   return rwqIndTbl === undefined ? type !== QpType.XRC_RECV : (cap.maxSendWr ?? 0) > 0;
 }
 
 /** Whether it has a receive queue of its own. */
-function hasRecvQueue({ type, rwqIndTbl, srq }: QpInitAttr): boolean {
+function hasRecvQueue({ type, rwqIndTbl, srq }: QpInitAttributes): boolean {
   return rwqIndTbl === undefined && srq === undefined && !isXrc(type);
 }
 
@@ -167,7 +186,7 @@ function isXrc(type: QpType): boolean {
 }
 
 /** Providers read the completion queues of the queues without a check. */
-function checkQueues(init: QpInitAttr): void {
+function checkQueues(init: QpInitAttributes): void {
   const { type, sendCq, recvCq, rwqIndTbl, srq, xrcd, cap = {} } = init;
   if (rwqIndTbl !== undefined) checkRss(init);
   else if (isXrc(type)) checkXrc(init);
@@ -187,7 +206,7 @@ function checkQueues(init: QpInitAttr): void {
   }
 }
 
-function checkRss(init: QpInitAttr): void {
+function checkRss(init: QpInitAttributes): void {
   const { sendCq, recvCq, srq, cap = {} } = init;
   if (recvCq !== undefined || srq !== undefined || cap.maxRecvWr || cap.maxRecvSge) {
     throw refusal("with an indirection table it has no receive queue of its own");
@@ -195,7 +214,7 @@ function checkRss(init: QpInitAttr): void {
   if (hasSendQueue(init) && sendCq === undefined) throw refusal("its send queue takes sendCq");
 }
 
-function checkXrc({ type, sendCq, recvCq, srq, cap = {} }: QpInitAttr): void {
+function checkXrc({ type, sendCq, recvCq, srq, cap = {} }: QpInitAttributes): void {
   const sends = type === QpType.XRC_SEND;
   if (recvCq !== undefined || srq !== undefined || cap.maxRecvWr || cap.maxRecvSge) {
     throw refusal(`${nameOf(QpType, type)} has no receive queue`);
@@ -207,10 +226,10 @@ function checkXrc({ type, sendCq, recvCq, srq, cap = {} }: QpInitAttr): void {
 }
 
 const PARTS = ["sendCq", "recvCq", "srq", "xrcd", "rwqIndTbl"] as const satisfies readonly (
-  keyof QpInitAttr
+  keyof QpInitAttributes
 )[];
 
-function checkContexts(context: Resource, init: QpInitAttr): void {
+function checkContexts(context: Resource, init: QpInitAttributes): void {
   for (const name of PARTS) {
     const part = init[name];
     if (part !== undefined && rootOf(part) !== context) {
@@ -227,7 +246,7 @@ export function readCap(view: DataView<ArrayBuffer>): QpCap {
   return qpCapCodec.read(view, structs.ibv_qp_init_attr_ex.fields.cap.offset);
 }
 
-export function describeQpInit({ type, cap, ...others }: QpInitAttr): string {
+export function describeQpInit({ type, cap, ...others }: QpInitAttributes): string {
   const sizes = Object.entries(cap ?? {}).filter(([, size]) => size > 0)
     .map(([name, size]) => `${name} ${size}`);
   return [nameOf(QpType, type), ...sizes, ...Object.keys(others)].join(", ");

@@ -5,7 +5,7 @@ import { uint16 } from "../../internal/checks.ts";
 import { bytesOfGid, Gid } from "../address/gid.ts";
 import { CompletionCounter, QpAttachCompCntrOp } from "../completion/completion_counter.ts";
 import { type CompletionQueue, cqCore, drain } from "../completion/completion_queue.ts";
-import { SendTracker } from "../completion/send_tracker.ts";
+import { SendTracker, UnorderedSends } from "../completion/send_tracker.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance } from "../core/checks.ts";
 import { nameOf, namesOf } from "../core/enums.ts";
@@ -28,7 +28,14 @@ import { hintCreate, hintPost } from "./hints.ts";
 import { bindMw, type MwBind } from "./bind_mw.ts";
 import type { QpCap } from "./qp_attr.ts";
 import { QpType } from "./qp_enums.ts";
-import { describeQpInit, isBasic, type QpInitAttr, readCap, writeQpInit } from "./qp_init_attr.ts";
+import {
+  describeQpInit,
+  isBasic,
+  type QpInitAttr,
+  type QpInitAttributes,
+  readCap,
+  writeQpInit,
+} from "./qp_init_attr.ts";
 import { describeQp, type QpKind, QueuePairStates } from "./queue_pair_states.ts";
 
 export interface QpCore {
@@ -40,6 +47,16 @@ export interface QpCore {
 }
 
 export let qpCore: (qp: QueuePair) => QpCore;
+
+/** A transport of a provider's own, of reliable datagrams that complete in any order. */
+export interface QpWay {
+  /** The transport in messages. */
+  readonly transport: string;
+  /** The opcodes of {@linkcode QueuePair.prototype.postSend | QueuePair.postSend}, one bit each. */
+  readonly opcodes: number;
+  /** Makes the native object from a `struct ibv_qp_init_attr_ex`. */
+  readonly create: (context: Context, view: DataView<ArrayBuffer>, options: CheckOptions) => IbvQp;
+}
 
 /**
  * A queue pair (`struct ibv_qp`): a send queue and a receive queue. It sends and receives messages, as a socket does. A
@@ -145,7 +162,11 @@ export class QueuePair extends QueuePairStates {
    * @throws {VerbsError} If the device refuses: EPERM for raw packets without CAP_NET_RAW, EOPNOTSUPP for a transport or
    * an attribute that it does not have.
    */
-  constructor(pd: ProtectionDomain, init: QpInitAttr) {
+  constructor(pd: ProtectionDomain, init: QpInitAttr);
+  /** @ignore For subclasses, which create the native object in another way. */
+  constructor(pd: ProtectionDomain, init: QpInitAttr, way: QpWay | undefined);
+  /** @ignore */
+  constructor(pd: ProtectionDomain, init: QpInitAttr, way?: QpWay) {
     const { context, base } = pdCore(instance(pd, ProtectionDomain, "pd"));
     const { view, mask, given, writeHandles } = writeQpInit(pd, init);
     checkPostOps(context, given);
@@ -154,7 +175,9 @@ export class QueuePair extends QueuePairStates {
       detail: () => describeQpInit(given),
       hint: (code) => hintCreate(code, context, given),
     };
-    const handle = isBasic(mask)
+    const handle = way !== undefined
+      ? way.create(context, view, options)
+      : isBasic(mask)
       ? call("ibv_create_qp", "create queue pair", [pd.unsafeHandle, view], options)
       : call("ibv_create_qp_ex", "create queue pair", [context.unsafeHandle, view], options);
     const { type, sendCq, recvCq, srq, xrcd, rwqIndTbl, rxHashConf, sqSigAll = false } = given;
@@ -172,26 +195,30 @@ export class QueuePair extends QueuePairStates {
     this.#postSend = verbs().ibv_post_send;
     this.#postRecv = verbs().ibv_post_recv;
     if (sendCq !== undefined) {
-      const sender = this.#sender = this.#makeSender(cap, sqSigAll);
+      const sender = this.#sender = this.#makeSender(cap, sqSigAll, way);
       if (sender.tracker !== undefined) cqCore(sendCq).senders.set(this.qpNum, sender.tracker);
     }
     if (recvCq !== undefined && srq === undefined) this.#receiver = this.#makeReceiver(cap);
     this.#core = { type, cap, sendOpsFlags, sender: this.#sender };
   }
 
-  #makeSender(cap: QpCap, allSignaled: boolean): SendPoster {
+  #makeSender(cap: QpCap, allSignaled: boolean, way: QpWay | undefined): SendPoster {
     const hint = (code: string): string | undefined => hintPost(code, this.state, "sends");
     const rules: SendRules = {
-      transport: nameOf(QpType, this.type),
-      opcodes: opcodesOf(this.type),
-      needs: NEEDS[this.type] ?? 0,
+      transport: way?.transport ?? nameOf(QpType, this.type),
+      opcodes: way?.opcodes ?? opcodesOf(this.type),
+      needs: way === undefined ? NEEDS[this.type] ?? 0 : DATAGRAM,
       pd: this.#base,
       maxMessage: Infinity,
       maxInline: cap.maxInlineData,
       allSignaled,
     };
     const verb = { verb: "ibv_post_send", action: "post send", hint };
-    const tracker = this.type === QpType.UD ? new SendTracker() : undefined;
+    const tracker = way !== undefined
+      ? new UnorderedSends()
+      : this.type === QpType.UD
+      ? new SendTracker()
+      : undefined;
     return new SendPoster(this, verb, rules, cap.maxSendSge, tracker);
   }
 
@@ -369,7 +396,7 @@ function groupOf(gid: Gid, lid: number): [name: string, gid: Uint8Array<ArrayBuf
 }
 
 /** Posting does not check for the ops: it is done once, here. */
-function checkPostOps(context: Context, { sendCq, recvCq }: QpInitAttr): void {
+function checkPostOps(context: Context, { sendCq, recvCq }: QpInitAttributes): void {
   const needed = [sendCq && "post_send", recvCq && "post_recv"] as const;
   for (const op of needed) {
     if (op !== undefined && !hasContextOp(context.unsafeHandle, op)) {

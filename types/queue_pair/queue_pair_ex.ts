@@ -18,10 +18,10 @@ import { WrPoster } from "./wr_poster.ts";
  *
  * @category Queue pairs
  */
-export interface QpInitAttrEx extends QpInitAttr {
+export type QpInitAttrEx = QpInitAttr & {
   /** {@linkcode SendOpsFlags}, combined with `|`: the operations that the builder offers. */
   readonly sendOpsFlags: number;
-}
+};
 
 /**
  * An extended queue pair (`struct ibv_qp_ex`). It is a queue pair whose sends can also be built one attribute after the

@@ -1,15 +1,16 @@
 import type { IbvQp } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
-import { verbs } from "../../ffi/library.ts";
 import { allocStruct, readField, readNative } from "../../ffi/struct.ts";
 import { integer, snapshot, uint24, uint32 } from "../../internal/checks.ts";
 import { nameOf } from "../core/enums.ts";
 import { call } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
-import type { Resource } from "../core/resource.ts";
+import { assertOpen, type Resource } from "../core/resource.ts";
+import { nameIn, namesIn, shown } from "../core/shown.ts";
 import { registerElement } from "../device/async_events.ts";
 import { checkPort, type Context } from "../device/context.ts";
-import { Mtu, mtuBytes } from "../device/port.ts";
+import { LinkLayer, Mtu, mtuBytes } from "../device/port.ts";
+import { AccessFlags } from "../memory/reg_mr.ts";
 import { WrOpcode } from "../work/work_request.ts";
 import {
   addressOf,
@@ -17,6 +18,7 @@ import {
   choose,
   type Chosen,
   connection,
+  datagramPath,
   type QpInitialization,
   RC_CHOICES,
   type RcActivation,
@@ -25,6 +27,7 @@ import {
   type UdActivation,
 } from "./activation.ts";
 import { hintModify } from "./hints.ts";
+import type { AhAttrInit } from "../address/ah_attr.ts";
 import type { QpAddress } from "./qp_address.ts";
 import {
   type Ece,
@@ -38,7 +41,7 @@ import {
   type QpRateLimitAttr,
   rateLimitCodec,
 } from "./qp_attr.ts";
-import { QpAttrMask, QpState, QpType } from "./qp_enums.ts";
+import { MigState, QpAttrMask, QpState, QpType } from "./qp_enums.ts";
 
 /** All attributes that `ibv_query_qp` reports. It refuses newer ones, which can only be set. */
 const ALL = Object.values(QpAttrMask)
@@ -128,8 +131,11 @@ export abstract class QueuePairStates extends NativeResource<IbvQp> {
 
   /** A datagram is one packet. A longer message would be dropped without an error. */
   #maxMessage(port: number | undefined): number {
-    if (this.#type !== QpType.UD || port === undefined) return Infinity;
-    const { activeMtu } = this.#context.queryPort(port);
+    const isDatagram = this.#type === QpType.UD || this.#type === QpType.DRIVER;
+    if (!isDatagram || port === undefined) return Infinity;
+    const { activeMtu, linkLayer, maxMsgSz } = this.#context.queryPort(port);
+    // An Elastic Fabric Adapter: its packets are longer than any code of an MTU says.
+    if (linkLayer === LinkLayer.UNSPECIFIED) return maxMsgSz;
     // A port that is down may not report an MTU.
     return Object.values<number>(Mtu).includes(activeMtu) ? mtuBytes(activeMtu) : Infinity;
   }
@@ -236,6 +242,32 @@ export abstract class QueuePairStates extends NativeResource<IbvQp> {
   }
 
   /**
+   * The attributes of an {@linkcode AddressHandle} for a peer of a UD queue pair, from the port and the GID of this one.
+   *
+   * @example A datagram to a peer that has told its address
+   * ```ts
+   * import { AddressHandle, type MemorySlice, type QpAddress, type QueuePair } from "@rdma/ibverbs";
+   *
+   * function send(qp: QueuePair, sge: MemorySlice, peer: QpAddress): void {
+   *   using ah = new AddressHandle(qp.pd, qp.ahAttr(peer));
+   *   qp.postSend({ sge, ah, remoteQpn: peer.qpn, remoteQkey: peer.qkey! });
+   * }
+   * ```
+   *
+   * @param peer The address of the peer, which the peer's {@linkcode QueuePairStates.address} gave.
+   * @param options Choices that differ from the defaults.
+   * @throws {TypeError} If the queue pair or the peer is of another type, `activateUd()` was not called, or an attribute
+   * is missing, is unknown or has the wrong type.
+   * @throws {RangeError} If a number of the peer's address is out of range.
+   */
+  ahAttr(peer: QpAddress, options: Omit<UcActivation, "pathMtu"> = {}): AhAttrInit {
+    this.#assertType("ahAttr", [QpType.UD]);
+    const attr = datagramPath(this.#choices(), peer, options);
+    assertOpen(this);
+    return attr;
+  }
+
+  /**
    * Asks the device for the attributes (`ibv_query_qp`).
    *
    * @param mask {@linkcode QpAttrMask}, combined: the attributes that are needed. The device may report others too. The
@@ -254,7 +286,13 @@ export abstract class QueuePairStates extends NativeResource<IbvQp> {
     call("ibv_query_qp", "query queue pair", [this.#handle, attr, mask & ALL, init]);
     const { fields } = structs.ibv_qp_init_attr;
     return {
-      attr: qpAttrReader.read(attr),
+      attr: shown(qpAttrReader.read(attr), {
+        qpState: nameIn(QpState),
+        curQpState: nameIn(QpState),
+        pathMtu: nameIn(Mtu),
+        pathMigState: nameIn(MigState),
+        qpAccessFlags: namesIn(AccessFlags),
+      }),
       cap: qpCapCodec.read(init, fields.cap.offset),
       sqSigAll: readField(init, fields.sq_sig_all) !== 0,
     };
@@ -303,11 +341,13 @@ export abstract class QueuePairStates extends NativeResource<IbvQp> {
    * @returns 1 if it does, and 0 if not or if it is not known. With the flag RETURN_CAPS: {@linkcode DataInOrderCaps},
    * combined.
    * @throws {RangeError} If a number is out of range.
+   * @throws {VerbsError} EOPNOTSUPP if the installed libibverbs is older than rdma-core 36.
    */
   queryDataInOrder(opcode: WrOpcode, flags: number = 0): number {
     integer(opcode, "opcode", 0, Math.max(...Object.values(WrOpcode)));
     uint32(flags, "flags");
-    return verbs().ibv_query_qp_data_in_order(this.#handle, opcode, flags);
+    const args = [this.#handle, opcode, flags] as const;
+    return call("ibv_query_qp_data_in_order", "query order of data", args);
   }
 }
 

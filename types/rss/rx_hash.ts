@@ -1,4 +1,5 @@
-import { type Members, members } from "../../ffi/members.ts";
+import type { CEnum } from "../../ffi/layout.ts";
+import { members } from "../../ffi/members.ts";
 import { copyOfBytes, integer, snapshot, uint8 } from "../../internal/checks.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { MAX_RSS_INPUT, type RssFlow, type RssInputOptions, writeRssInput } from "./rss_flow.ts";
@@ -7,14 +8,12 @@ import { ToeplitzKey } from "./toeplitz.ts";
 /**
  * Hash functions (`enum ibv_rx_hash_function_flags`).
  *
- * - `TOEPLITZ`: the Toeplitz hash of `@rdma/ibverbs/rss`
- *
  * @category Receive work queues and RSS
  */
-export const RxHashFunction: Members<"ibv_rx_hash_function_flags", "IBV_RX_HASH_FUNC_"> = members(
-  "ibv_rx_hash_function_flags",
-  "IBV_RX_HASH_FUNC_",
-);
+export const RxHashFunction: {
+  /** The Toeplitz hash of `@rdma/ibverbs/rss`. */
+  readonly TOEPLITZ: CEnum.ibv_rx_hash_function_flags.IBV_RX_HASH_FUNC_TOEPLITZ;
+} = members("ibv_rx_hash_function_flags", "IBV_RX_HASH_FUNC_");
 /**
  * A value of {@linkcode RxHashFunction}.
  *
@@ -25,19 +24,30 @@ export type RxHashFunction = typeof RxHashFunction[keyof typeof RxHashFunction];
 /**
  * The parts of a packet that are hashed (`enum ibv_rx_hash_fields`). Combine them with `|`.
  *
- * - `SRC_IPV4`, `DST_IPV4`: source and destination address of IPv4 packets
- * - `SRC_IPV6`, `DST_IPV6`: source and destination address of IPv6 packets
- * - `SRC_PORT_TCP`, `DST_PORT_TCP`: source and destination port of TCP packets
- * - `SRC_PORT_UDP`, `DST_PORT_UDP`: source and destination port of UDP packets
- * - `IPSEC_SPI`: security parameter index of IPsec packets
- * - `INNER`: hashes the parts of the encapsulated packet instead of those of the outermost one
- *
  * @category Receive work queues and RSS
  */
-export const RxHashFields: Members<"ibv_rx_hash_fields", "IBV_RX_HASH_"> = members(
-  "ibv_rx_hash_fields",
-  "IBV_RX_HASH_",
-);
+export const RxHashFields: {
+  /** The source address of IPv4 packets. */
+  readonly SRC_IPV4: CEnum.ibv_rx_hash_fields.IBV_RX_HASH_SRC_IPV4;
+  /** The destination address of IPv4 packets. */
+  readonly DST_IPV4: CEnum.ibv_rx_hash_fields.IBV_RX_HASH_DST_IPV4;
+  /** The source address of IPv6 packets. */
+  readonly SRC_IPV6: CEnum.ibv_rx_hash_fields.IBV_RX_HASH_SRC_IPV6;
+  /** The destination address of IPv6 packets. */
+  readonly DST_IPV6: CEnum.ibv_rx_hash_fields.IBV_RX_HASH_DST_IPV6;
+  /** The source port of TCP packets. */
+  readonly SRC_PORT_TCP: CEnum.ibv_rx_hash_fields.IBV_RX_HASH_SRC_PORT_TCP;
+  /** The destination port of TCP packets. */
+  readonly DST_PORT_TCP: CEnum.ibv_rx_hash_fields.IBV_RX_HASH_DST_PORT_TCP;
+  /** The source port of UDP packets. */
+  readonly SRC_PORT_UDP: CEnum.ibv_rx_hash_fields.IBV_RX_HASH_SRC_PORT_UDP;
+  /** The destination port of UDP packets. */
+  readonly DST_PORT_UDP: CEnum.ibv_rx_hash_fields.IBV_RX_HASH_DST_PORT_UDP;
+  /** The security parameter index of IPsec packets. */
+  readonly IPSEC_SPI: CEnum.ibv_rx_hash_fields.IBV_RX_HASH_IPSEC_SPI;
+  /** Hashes the parts of the encapsulated packet instead of those of the outermost one. */
+  readonly INNER: CEnum.ibv_rx_hash_fields.IBV_RX_HASH_INNER;
+} = members("ibv_rx_hash_fields", "IBV_RX_HASH_");
 
 /**
  * How a queue pair hashes packets (`struct ibv_rx_hash_conf`).

@@ -1,8 +1,8 @@
 import type { IbvWq } from "../../ffi/handles.ts";
-import { enums, structs } from "../../ffi/layout.ts";
+import { type CEnum, enums, structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
 import { hasOwnOp } from "../../ffi/library/ops.ts";
-import { type Members, members } from "../../ffi/members.ts";
+import { members } from "../../ffi/members.ts";
 import { readField, readNative } from "../../ffi/struct.ts";
 import { CompletionQueue } from "../completion/completion_queue.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
@@ -18,11 +18,12 @@ import { type Receives, RecvPoster } from "../work/posting.ts";
 /**
  * Type of a work queue (`enum ibv_wq_type`).
  *
- * - `RQ`: receive queue
- *
  * @category Receive work queues and RSS
  */
-export const WqType: Members<"ibv_wq_type", "IBV_WQT_"> = members("ibv_wq_type", "IBV_WQT_");
+export const WqType: {
+  /** Receive queue. */
+  readonly RQ: CEnum.ibv_wq_type.IBV_WQT_RQ;
+} = members("ibv_wq_type", "IBV_WQT_");
 /**
  * A value of {@linkcode WqType}.
  *
@@ -33,14 +34,18 @@ export type WqType = typeof WqType[keyof typeof WqType];
 /**
  * State of a work queue (`enum ibv_wq_state`).
  *
- * - `RESET`: the first state; packets for the queue are dropped
- * - `RDY`: ready to receive
- * - `ERR`: error; posted receives complete with `WR_FLUSH_ERR`
- * - `UNKNOWN`: the state is not known
- *
  * @category Receive work queues and RSS
  */
-export const WqState: Members<"ibv_wq_state", "IBV_WQS_"> = members("ibv_wq_state", "IBV_WQS_");
+export const WqState: {
+  /** The first state; packets for the queue are dropped. */
+  readonly RESET: CEnum.ibv_wq_state.IBV_WQS_RESET;
+  /** Ready to receive. */
+  readonly RDY: CEnum.ibv_wq_state.IBV_WQS_RDY;
+  /** Error; posted receives complete with `WR_FLUSH_ERR`. */
+  readonly ERR: CEnum.ibv_wq_state.IBV_WQS_ERR;
+  /** The state is not known. */
+  readonly UNKNOWN: CEnum.ibv_wq_state.IBV_WQS_UNKNOWN;
+} = members("ibv_wq_state", "IBV_WQS_");
 /**
  * A value of {@linkcode WqState}.
  *
@@ -51,18 +56,20 @@ export type WqState = typeof WqState[keyof typeof WqState];
 /**
  * Flags of a work queue (`enum ibv_wq_flags`). Combine them with `|`.
  *
- * - `CVLAN_STRIPPING`: removes the customer VLAN tag from packets
- * - `SCATTER_FCS`: writes the frame check sequence after the packet
- * - `DELAY_DROP`: lets packets wait for a receive for some time before they are dropped
- * - `PCI_WRITE_END_PADDING`: pads writes to whole cache lines
- * - `RESERVED`: the first unused bit; it is no flag
- *
  * @category Receive work queues and RSS
  */
-export const WqFlags: Members<"ibv_wq_flags", "IBV_WQ_FLAGS_"> = members(
-  "ibv_wq_flags",
-  "IBV_WQ_FLAGS_",
-);
+export const WqFlags: {
+  /** Removes the customer VLAN tag from packets. */
+  readonly CVLAN_STRIPPING: CEnum.ibv_wq_flags.IBV_WQ_FLAGS_CVLAN_STRIPPING;
+  /** Writes the frame check sequence after the packet. */
+  readonly SCATTER_FCS: CEnum.ibv_wq_flags.IBV_WQ_FLAGS_SCATTER_FCS;
+  /** Lets packets wait for a receive for some time before they are dropped. */
+  readonly DELAY_DROP: CEnum.ibv_wq_flags.IBV_WQ_FLAGS_DELAY_DROP;
+  /** Pads writes to whole cache lines. */
+  readonly PCI_WRITE_END_PADDING: CEnum.ibv_wq_flags.IBV_WQ_FLAGS_PCI_WRITE_END_PADDING;
+  /** The first unused bit; it is no flag. */
+  readonly RESERVED: CEnum.ibv_wq_flags.IBV_WQ_FLAGS_RESERVED;
+} = members("ibv_wq_flags", "IBV_WQ_FLAGS_");
 
 /**
  * Attributes of a new work queue (`struct ibv_wq_init_attr`).

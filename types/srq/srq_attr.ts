@@ -1,5 +1,5 @@
-import { enums } from "../../ffi/layout.ts";
-import { type Members, members } from "../../ffi/members.ts";
+import { type CEnum, enums } from "../../ffi/layout.ts";
+import { members } from "../../ffi/members.ts";
 import { CompletionQueue } from "../completion/completion_queue.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { ProtectionDomain } from "../memory/protection_domain.ts";
@@ -8,13 +8,16 @@ import { XrcDomain } from "./xrc_domain.ts";
 /**
  * Type of a shared receive queue (`enum ibv_srq_type`).
  *
- * - `BASIC`: receives for the queue pairs that are made with the queue
- * - `XRC`: receives for the queue pairs of an XRC domain
- * - `TM`: matches the tags of messages with those of receives
- *
  * @category Shared receive queues
  */
-export const SrqType: Members<"ibv_srq_type", "IBV_SRQT_"> = members("ibv_srq_type", "IBV_SRQT_");
+export const SrqType: {
+  /** Receives for the queue pairs that are made with the queue. */
+  readonly BASIC: CEnum.ibv_srq_type.IBV_SRQT_BASIC;
+  /** Receives for the queue pairs of an XRC domain. */
+  readonly XRC: CEnum.ibv_srq_type.IBV_SRQT_XRC;
+  /** Matches the tags of messages with those of receives. */
+  readonly TM: CEnum.ibv_srq_type.IBV_SRQT_TM;
+} = members("ibv_srq_type", "IBV_SRQT_");
 /**
  * A value of {@linkcode SrqType}.
  *

@@ -1,5 +1,5 @@
-import { type Members, members } from "../../ffi/members.ts";
-import { structs } from "../../ffi/layout.ts";
+import { members } from "../../ffi/members.ts";
+import { type CEnum, structs } from "../../ffi/layout.ts";
 import { allocStruct } from "../../ffi/struct.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { sgeCodec } from "../memory/advise_mr.ts";
@@ -9,16 +9,16 @@ import { type Element, readSge } from "../work/attributes.ts";
 /**
  * What an operation on the list of tags does (`enum ibv_ops_wr_opcode`).
  *
- * - `TAG_ADD`: adds a receive for messages with a tag
- * - `TAG_DEL`: removes such a receive
- * - `TAG_SYNC`: tells the device how many unexpected messages were handled
- *
  * @category Shared receive queues
  */
-export const OpsWrOpcode: Members<"ibv_ops_wr_opcode", "IBV_WR_"> = members(
-  "ibv_ops_wr_opcode",
-  "IBV_WR_",
-);
+export const OpsWrOpcode: {
+  /** Adds a receive for messages with a tag. */
+  readonly TAG_ADD: CEnum.ibv_ops_wr_opcode.IBV_WR_TAG_ADD;
+  /** Removes such a receive. */
+  readonly TAG_DEL: CEnum.ibv_ops_wr_opcode.IBV_WR_TAG_DEL;
+  /** Tells the device how many unexpected messages were handled. */
+  readonly TAG_SYNC: CEnum.ibv_ops_wr_opcode.IBV_WR_TAG_SYNC;
+} = members("ibv_ops_wr_opcode", "IBV_WR_");
 /**
  * A value of {@linkcode OpsWrOpcode}.
  *
@@ -29,12 +29,14 @@ export type OpsWrOpcode = typeof OpsWrOpcode[keyof typeof OpsWrOpcode];
 /**
  * Flags of an operation on the list of tags (`enum ibv_ops_flags`). Combine them with `|`.
  *
- * - `SIGNALED`: the operation has a completion
- * - `TM_SYNC`: the operation also tells the device how many unexpected messages were handled
- *
  * @category Shared receive queues
  */
-export const OpsFlags: Members<"ibv_ops_flags", "IBV_OPS_"> = members("ibv_ops_flags", "IBV_OPS_");
+export const OpsFlags: {
+  /** The operation has a completion. */
+  readonly SIGNALED: CEnum.ibv_ops_flags.IBV_OPS_SIGNALED;
+  /** The operation also tells the device how many unexpected messages were handled. */
+  readonly TM_SYNC: CEnum.ibv_ops_flags.IBV_OPS_TM_SYNC;
+} = members("ibv_ops_flags", "IBV_OPS_");
 
 /**
  * An operation on the list of tags (`struct ibv_ops_wr`).

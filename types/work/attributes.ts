@@ -5,7 +5,7 @@ import { instance } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
 import { MemoryRegion, MemorySlice, regionCore, type Sge } from "../memory/memory_region.ts";
 import type { Region } from "../memory/region.ts";
-import { type MwBindInfo, type SendRequest, WrOpcode } from "./work_request.ts";
+import { type MwBindInfo, type SendAttributes, WrOpcode } from "./work_request.ts";
 
 /** A set of opcodes, one bit each. */
 export function setOf(...opcodes: readonly WrOpcode[]): number {
@@ -40,17 +40,17 @@ const { fields } = structs.ibv_send_wr;
  * largest number if it has at most 32 bits, and its opcodes, one bit each.
  */
 export interface Field {
-  readonly name: keyof SendRequest;
+  readonly name: keyof SendAttributes;
   readonly bit: number;
   readonly word: number;
   readonly max: number;
   readonly opcodes: number;
 }
 
-const names: (keyof SendRequest)[] = [];
+const names: (keyof SendAttributes)[] = [];
 
 function row(
-  name: keyof SendRequest,
+  name: keyof SendAttributes,
   bits: number,
   opcodes: number,
   field: keyof typeof fields,

@@ -35,8 +35,8 @@ import {
   type MwBindInfo,
   type RecvRequest,
   type RequestListInit,
+  type SendAttributes,
   SendFlags,
-  type SendRequest,
   WrOpcode,
 } from "./work_request.ts";
 
@@ -113,6 +113,9 @@ export abstract class RequestList {
  * @category Work requests
  */
 export class RecvRequestList extends RequestList {
+  /** @ignore Only for types: no list of sends fits, and editors offer no method where a request is written. */
+  declare protected readonly requests: RecvRequest;
+
   /** Makes room for requests without memory. */
   constructor(init: RequestListInit) {
     super(new NativeList(structs.ibv_recv_wr, init));
@@ -151,6 +154,8 @@ export class RecvRequestList extends RequestList {
 export class SendRequestList extends RequestList {
   /** That of the base class, which V8 reads slower from here: see docs/performance.md. */
   readonly #native: NativeList;
+  /** @ignore As that of {@linkcode RecvRequestList}. */
+  declare protected readonly requests: SendAttributes;
 
   /** Makes room for requests that send nothing. */
   constructor(init: RequestListInit) {
@@ -165,7 +170,7 @@ export class SendRequestList extends RequestList {
    *
    * @throws {RangeError} Also if the opcode is not offered, or the remote address of an atomic is not a multiple of 8.
    */
-  set(index: number, request: SendRequest): void {
+  set(index: number, request: SendAttributes): void {
     this.#native.at(index);
     writeSend(this.#native, index, request);
   }
@@ -309,7 +314,7 @@ export function writeRecv(list: NativeList, index: number, request: RecvRequest)
   list.setWrId(index, wrId);
 }
 
-const SEND_NAMES: ReadonlySet<string> = new Set<keyof SendRequest>([
+const SEND_NAMES: ReadonlySet<string> = new Set<keyof SendAttributes>([
   ...Object.values(FIELDS).map(({ name }) => name),
   "wrId",
   "opcode",
@@ -339,7 +344,7 @@ function isKnown(name: string): boolean {
 }
 
 /** Reads and checks a send, each property of the caller's once, then writes it. */
-export function writeSend(list: NativeList, index: number, request: SendRequest): void {
+export function writeSend(list: NativeList, index: number, request: SendAttributes): void {
   if (typeof request !== "object" || request === null) throw notRequest(request, "send");
   let isNamed = false;
   for (const name in request) {

@@ -1,32 +1,47 @@
-import { verbs } from "../../ffi/library.ts";
-import { type Members, members } from "../../ffi/members.ts";
+import type { CEnum } from "../../ffi/layout.ts";
+import { members } from "../../ffi/members.ts";
 import { readCString } from "../../ffi/pointers.ts";
 import { integer } from "../../internal/checks.ts";
 import type { AddressHandle } from "../address_handle/address_handle.ts";
+import { call } from "../core/errors.ts";
 import type { MemoryRegion, Sge } from "../memory/memory_region.ts";
 import type { MemoryWindow } from "../memory/memory_window.ts";
 
 /**
  * What a send request does (`enum ibv_wr_opcode`).
  *
- * - `SEND`: sends a message, which consumes a receive of the peer
- * - `SEND_WITH_IMM`: sends a message with 32 bits of immediate data
- * - `SEND_WITH_INV`: sends a message and invalidates an rkey of the peer
- * - `RDMA_WRITE`: writes memory of the peer
- * - `RDMA_WRITE_WITH_IMM`: writes memory of the peer, and consumes one of its receives to deliver immediate data
- * - `RDMA_READ`: reads memory of the peer
- * - `ATOMIC_CMP_AND_SWP`: compares 8 bytes of the peer's memory with a value and replaces them if they are equal
- * - `ATOMIC_FETCH_AND_ADD`: adds to 8 bytes of the peer's memory
- * - `ATOMIC_WRITE`: writes 8 bytes of the peer's memory atomically
- * - `FLUSH`: puts what was written to the peer's memory in its place; only {@linkcode WrBuilder.flush} offers it
- * - `LOCAL_INV`: invalidates an rkey of this side
- * - `BIND_MW`: binds a memory window of type 2
- * - `TSO`: sends a large packet that the device segments; only {@linkcode WrBuilder.sendTso} offers it
- * - `DRIVER1`: an operation of the provider's own; not offered
- *
  * @category Work requests
  */
-export const WrOpcode: Members<"ibv_wr_opcode", "IBV_WR_"> = members("ibv_wr_opcode", "IBV_WR_");
+export const WrOpcode: {
+  /** Writes memory of the peer. */
+  readonly RDMA_WRITE: CEnum.ibv_wr_opcode.IBV_WR_RDMA_WRITE;
+  /** Writes memory of the peer, and consumes one of its receives to deliver immediate data. */
+  readonly RDMA_WRITE_WITH_IMM: CEnum.ibv_wr_opcode.IBV_WR_RDMA_WRITE_WITH_IMM;
+  /** Sends a message, which consumes a receive of the peer. */
+  readonly SEND: CEnum.ibv_wr_opcode.IBV_WR_SEND;
+  /** Sends a message with 32 bits of immediate data. */
+  readonly SEND_WITH_IMM: CEnum.ibv_wr_opcode.IBV_WR_SEND_WITH_IMM;
+  /** Reads memory of the peer. */
+  readonly RDMA_READ: CEnum.ibv_wr_opcode.IBV_WR_RDMA_READ;
+  /** Compares 8 bytes of the peer's memory with a value and replaces them if they are equal. */
+  readonly ATOMIC_CMP_AND_SWP: CEnum.ibv_wr_opcode.IBV_WR_ATOMIC_CMP_AND_SWP;
+  /** Adds to 8 bytes of the peer's memory. */
+  readonly ATOMIC_FETCH_AND_ADD: CEnum.ibv_wr_opcode.IBV_WR_ATOMIC_FETCH_AND_ADD;
+  /** Invalidates an rkey of this side. */
+  readonly LOCAL_INV: CEnum.ibv_wr_opcode.IBV_WR_LOCAL_INV;
+  /** Binds a memory window of type 2. */
+  readonly BIND_MW: CEnum.ibv_wr_opcode.IBV_WR_BIND_MW;
+  /** Sends a message and invalidates an rkey of the peer. */
+  readonly SEND_WITH_INV: CEnum.ibv_wr_opcode.IBV_WR_SEND_WITH_INV;
+  /** Sends a large packet that the device segments; only {@linkcode WrBuilder.sendTso} offers it. */
+  readonly TSO: CEnum.ibv_wr_opcode.IBV_WR_TSO;
+  /** An operation of the provider's own; not offered. */
+  readonly DRIVER1: CEnum.ibv_wr_opcode.IBV_WR_DRIVER1;
+  /** Puts what was written to the peer's memory in its place; only {@linkcode WrBuilder.flush} offers it. */
+  readonly FLUSH: CEnum.ibv_wr_opcode.IBV_WR_FLUSH;
+  /** Writes 8 bytes of the peer's memory atomically. */
+  readonly ATOMIC_WRITE: CEnum.ibv_wr_opcode.IBV_WR_ATOMIC_WRITE;
+} = members("ibv_wr_opcode", "IBV_WR_");
 /**
  * A value of {@linkcode WrOpcode}.
  *
@@ -37,29 +52,31 @@ export type WrOpcode = typeof WrOpcode[keyof typeof WrOpcode];
 /**
  * An opcode in the words of libibverbs (`ibv_wr_opcode_str`, since rdma-core 49), such as `"rdma-write"`.
  *
- * @throws {SystemError} EOPNOTSUPP if the installed libibverbs is older.
+ * @throws {VerbsError} EOPNOTSUPP if the installed libibverbs is older.
  * @category Work requests
  */
 export function wrOpcodeStr(opcode: WrOpcode): string {
-  const text = verbs().ibv_wr_opcode_str(integer(opcode, "opcode", 0, 0x7fff_ffff));
-  return text === null ? "unknown" : readCString(text);
+  const args = [integer(opcode, "opcode", 0, 0x7fff_ffff)] as const;
+  return readCString(call("ibv_wr_opcode_str", "name opcode", args));
 }
 
 /**
  * Flags of a send request (`enum ibv_send_flags`). Combine them with `|`.
  *
- * - `FENCE`: the request starts after earlier RDMA reads and atomics of the queue pair are done
- * - `SIGNALED`: the request has a completion if it succeeds
- * - `SOLICITED`: the peer gets an event if it waits for solicited completions
- * - `INLINE`: the data is copied when the request is posted; its memory may be reused at once
- * - `IP_CSUM`: the device computes IP and TCP or UDP checksums
- *
  * @category Work requests
  */
-export const SendFlags: Members<"ibv_send_flags", "IBV_SEND_"> = members(
-  "ibv_send_flags",
-  "IBV_SEND_",
-);
+export const SendFlags: {
+  /** The request starts after earlier RDMA reads and atomics of the queue pair are done. */
+  readonly FENCE: CEnum.ibv_send_flags.IBV_SEND_FENCE;
+  /** The request has a completion if it succeeds. */
+  readonly SIGNALED: CEnum.ibv_send_flags.IBV_SEND_SIGNALED;
+  /** The peer gets an event if it waits for solicited completions. */
+  readonly SOLICITED: CEnum.ibv_send_flags.IBV_SEND_SOLICITED;
+  /** The data is copied when the request is posted; its memory may be reused at once. */
+  readonly INLINE: CEnum.ibv_send_flags.IBV_SEND_INLINE;
+  /** The device computes IP and TCP or UDP checksums. */
+  readonly IP_CSUM: CEnum.ibv_send_flags.IBV_SEND_IP_CSUM;
+} = members("ibv_send_flags", "IBV_SEND_");
 
 /**
  * A receive request (`struct ibv_recv_wr`).
@@ -74,33 +91,11 @@ export interface RecvRequest {
 }
 
 /**
- * A send request (`struct ibv_send_wr`).
- *
- * Each opcode has attributes of its own. A request with an attribute that its opcode does not have is refused. The data is
- * in `sge`. These attributes are needed:
- *
- * - SEND, SEND_WITH_IMM: nothing more on RC and UC; on UD `ah`, `remoteQpn` and `remoteQkey`
- * - RDMA_WRITE, RDMA_WRITE_WITH_IMM, RDMA_READ: `remoteAddr` and `rkey`
- * - ATOMIC_FETCH_AND_ADD: `remoteAddr`, `rkey` and `compareAdd`; 8 bytes of data
- * - ATOMIC_CMP_AND_SWP: the same, and `swap`
- *
- * @example Requests for a datagram, for a message on a connection, and for an RDMA read
- * ```ts
- * import { type AddressHandle, type MemoryRegion, type SendRequest, WrOpcode } from "@rdma/ibverbs";
- *
- * function requests(mr: MemoryRegion, ah: AddressHandle, remoteAddr: bigint, rkey: number): SendRequest[] {
- *   const sge = mr.slice(0, 64);
- *   return [
- *     { sge, ah, remoteQpn: 18, remoteQkey: 0x1111_1111 },
- *     { sge },
- *     { opcode: WrOpcode.RDMA_READ, sge, remoteAddr, rkey },
- *   ];
- * }
- * ```
+ * The attributes of send requests (`struct ibv_send_wr`). A {@linkcode SendRequest} has those of its opcode.
  *
  * @category Work requests
  */
-export interface SendRequest {
+export interface SendAttributes {
   /** A number of your choice, 64 bits. The completion carries it, as a bigint. 0 if left out. */
   readonly wrId?: number | bigint;
   /** What the request does. SEND if left out. */
@@ -145,6 +140,83 @@ export interface SendRequest {
   /** BIND_MW: what the window is bound to. */
   readonly bindInfo?: MwBindInfo;
 }
+
+/**
+ * A send request (`struct ibv_send_wr`): the attributes of one opcode, SEND if it is left out. {@linkcode SendAttributes}
+ * explains each attribute. The data is in `sge`.
+ *
+ * These attributes are needed:
+ *
+ * - SEND, SEND_WITH_IMM: nothing more on RC and UC; on UD `ah`, `remoteQpn` and `remoteQkey`
+ * - RDMA_WRITE, RDMA_WRITE_WITH_IMM, RDMA_READ: `remoteAddr` and `rkey`; ATOMIC_WRITE: the same, and 8 bytes of data
+ * - ATOMIC_FETCH_AND_ADD: `remoteAddr`, `rkey` and `compareAdd`; 8 bytes of data
+ * - ATOMIC_CMP_AND_SWP: the same, and `swap`
+ * - SEND_WITH_INV, LOCAL_INV: `invalidateRkey`
+ * - BIND_MW: `mw`, `rkey` and `bindInfo`
+ *
+ * A request with an attribute that its opcode does not have is refused: by its type, and when it is posted.
+ *
+ * @example Requests for a datagram, for a message on a connection, and for an RDMA read
+ * ```ts
+ * import { type AddressHandle, type MemoryRegion, type SendRequest, WrOpcode } from "@rdma/ibverbs";
+ *
+ * function requests(mr: MemoryRegion, ah: AddressHandle, remoteAddr: bigint, rkey: number): SendRequest[] {
+ *   const sge = mr.slice(0, 64);
+ *   return [
+ *     { sge, ah, remoteQpn: 18, remoteQkey: 0x1111_1111 },
+ *     { sge },
+ *     { opcode: WrOpcode.RDMA_READ, sge, remoteAddr, rkey },
+ *   ];
+ * }
+ * ```
+ *
+ * @category Work requests
+ */
+export type SendRequest =
+  & Pick<
+    SendAttributes,
+    "wrId" | "sge" | "signaled" | "inline" | "fence" | "solicited" | "sendFlags"
+  >
+  & (
+    | (
+      | {
+        readonly [
+          K in
+            | "opcode"
+            | "immData"
+            | "invalidateRkey"
+            | "remoteAddr"
+            | "rkey"
+            | "compareAdd"
+            | "swap"
+            | "mw"
+            | "bindInfo"
+        ]?: never;
+      }
+      | { readonly opcode: typeof WrOpcode.SEND }
+      | { readonly opcode: typeof WrOpcode.SEND_WITH_IMM } & Pick<SendAttributes, "immData">
+    )
+      & Pick<SendAttributes, "ah" | "remoteQpn" | "remoteQkey" | "remoteSrqn">
+    | { readonly opcode: typeof WrOpcode.SEND_WITH_INV }
+      & Required<Pick<SendAttributes, "invalidateRkey">>
+      & Pick<SendAttributes, "remoteSrqn">
+    | { readonly opcode: typeof WrOpcode["RDMA_WRITE" | "RDMA_READ" | "ATOMIC_WRITE"] }
+      & Required<Pick<SendAttributes, "remoteAddr" | "rkey">>
+      & Pick<SendAttributes, "remoteSrqn">
+    | { readonly opcode: typeof WrOpcode.RDMA_WRITE_WITH_IMM }
+      & Required<Pick<SendAttributes, "remoteAddr" | "rkey">>
+      & Pick<SendAttributes, "remoteSrqn" | "immData">
+    | { readonly opcode: typeof WrOpcode.ATOMIC_FETCH_AND_ADD }
+      & Required<Pick<SendAttributes, "remoteAddr" | "rkey" | "compareAdd">>
+      & Pick<SendAttributes, "remoteSrqn">
+    | { readonly opcode: typeof WrOpcode.ATOMIC_CMP_AND_SWP }
+      & Required<Pick<SendAttributes, "remoteAddr" | "rkey" | "compareAdd" | "swap">>
+      & Pick<SendAttributes, "remoteSrqn">
+    | { readonly opcode: typeof WrOpcode.LOCAL_INV }
+      & Required<Pick<SendAttributes, "invalidateRkey">>
+    | { readonly opcode: typeof WrOpcode.BIND_MW }
+      & Required<Pick<SendAttributes, "mw" | "rkey" | "bindInfo">>
+  );
 
 /**
  * What a memory window is bound to (`struct ibv_mw_bind_info`).

@@ -2,6 +2,7 @@
 
 import {
   AccessFlags,
+  CompletionChannel,
   CompletionQueue,
   type Context,
   MemoryRegion,
@@ -38,7 +39,9 @@ class Server {
 
   constructor(context: Context) {
     const pd = new ProtectionDomain(context);
-    const cq = this.cq = new CompletionQueue(context, { cqe: 2 * LIST });
+    // A channel of its own: events that others have left would wake it.
+    const channel = new CompletionChannel(context);
+    const cq = this.cq = new CompletionQueue(context, { cqe: 2 * LIST, channel });
     this.#qp = createQp(pd, cq, cq);
     const mr = new MemoryRegion(pd, LIST * SLOT, AccessFlags.LOCAL_WRITE);
     const bytes = mr.bytes();

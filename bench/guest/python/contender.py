@@ -174,22 +174,24 @@ class Server:
     def serve(self, count):
         for wc in self.cq.poll(LIST)[1]:  # the sender of the last round was ended late
             self.qp.post_recv(self.recvs[wc.wr_id])
-        self.cq.req_notify()
         print(self.qp.qp_num, flush=True)
         waited = []
         while len(waited) < count:
+            # polled once more after the arming: a completion before it makes no event
+            self.cq.req_notify()
+            self.take(waited)
             self.channel.get_cq_event(self.cq)
             self.cq.ack_events(1)
-            self.cq.req_notify()
-            while True:
-                n, wcs = self.cq.poll(1)
-                if n == 0:
-                    break
-                check(wcs[0])
-                stamp = self.mr.read(8, wcs[0].wr_id * SLOT + GRH)
-                waited.append(time.clock_gettime_ns(time.CLOCK_MONOTONIC) - int.from_bytes(stamp, "little"))
-                self.qp.post_recv(self.recvs[wcs[0].wr_id])
+            self.take(waited)
         return sorted(waited)[len(waited) // 2]
+
+    def take(self, waited):
+        while (polled := self.cq.poll(1))[0] != 0:
+            [wc] = polled[1]
+            check(wc)
+            stamp = self.mr.read(8, wc.wr_id * SLOT + GRH)
+            waited.append(time.clock_gettime_ns(time.CLOCK_MONOTONIC) - int.from_bytes(stamp, "little"))
+            self.qp.post_recv(self.recvs[wc.wr_id])
 
 
 def timed(work, count, parts):

@@ -1,6 +1,8 @@
 // The output and the status of devices and devinfo, compared with those of the C tools.
 import { assertEquals, assertStringIncludes } from "@std/assert";
+import { listDevices } from "../../../mod.ts";
 import type { Ending } from "../programs.ts";
+import { addDevice, addDummy } from "../links.ts";
 import { RXE } from "../setup.ts";
 import { STUB, stubTest } from "../stub.ts";
 import { cli, cliProcess, tool } from "./cli.ts";
@@ -10,11 +12,18 @@ function trimmed({ stdout }: Ending): string {
   return stdout.replaceAll(/[ \t]+$/gm, "");
 }
 
-stubTest("devices prints what ibv_devices prints", async () => {
-  const ours = await cli("devices");
+stubTest("devices prints what ibv_devices prints, in the same order", async () => {
+  await using stack = new AsyncDisposableStack();
+  assertEquals(listDevices().map(({ name }) => name), [RXE, STUB]);
+  await addDummy(stack, "third");
+  // The kernel lists it after the stub, and a folder of sysfs before.
+  await addDevice(stack, "a_third", "third");
+  const ours = await cliProcess(["devices"]);
   const theirs = await tool("ibv_devices", []);
   assertEquals([trimmed(ours), ours.stderr, ours.code], [trimmed(theirs), "", 0]);
   assertStringIncludes(ours.stdout, RXE);
+  // libibverbs keeps the list of a process and puts at its start what came later.
+  assertEquals(listDevices().map(({ name }) => name), ["a_third", RXE, STUB]);
 });
 
 for (

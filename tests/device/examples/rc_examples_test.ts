@@ -2,7 +2,10 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { main as count } from "../../../examples/atomics_counter.ts";
 import { main as write } from "../../../examples/rc_write_imm.ts";
+import { main as rpc } from "../../../examples/rpc_by_name.ts";
 import { connectRc, type RemoteMemory } from "../../../net/mod.ts";
+// librdmacm keeps the device open: not within a test.
+import "../cm/bed.ts";
 import { freshPort } from "../programs.ts";
 import { deviceTest, RXE } from "../setup.ts";
 import { linesOf, runEnds, runHere, runPair, serve } from "./ladder.ts";
@@ -77,4 +80,14 @@ deviceTest("atomics_counter.ts counts for others, also after a client that went 
     assertEquals(await client.fetchAdd(memory, 0, 37n), 5n);
   });
   assertEquals([ending.code, ending.stdout], [0, "server: the counter is 42\n"]);
+});
+
+deviceTest("rpc_by_name.ts calls functions of a server that is found by its address", async () => {
+  const lines = linesOf(await runHere(rpc, "-d", RXE, `--service=${freshPort()}`));
+  assertEquals(lines, [
+    "server: a client connects",
+    "add(2,3) gives 5",
+    'reverse("hello") gives "olleh"',
+    "frobnicate() fails: there is no such function",
+  ]);
 });

@@ -89,7 +89,7 @@ deviceTest(
     await untilListening(port);
     const { gid, lid, qpn } = await exchange(port, null) as UdAddress;
     await using caller = await listenUd({ device: RXE, qkey: QKEY });
-    const server: UdAddress = { transport: "ud", gid, lid, qpn, qkey: QKEY };
+    const server: UdAddress = { transport: "UD", gid, lid, qpn, qkey: QKEY };
     await caller.send(new TextEncoder().encode("\x1b[2J"), server);
     const [answer, from] = await caller.receive(undefined, { signal: AbortSignal.timeout(20_000) });
     const own = `0x${caller.addr.qpn.toString(16).padStart(6, "0")} at ${caller.addr.gid}`;

@@ -17,6 +17,8 @@ const RULES: readonly string[] = [
 export interface LossyLink extends AsyncDisposable {
   /** The names of the devices. */
   readonly devices: readonly [string, string];
+  /** The names of their network devices. */
+  readonly netdevs: readonly [string, string];
   /** The GID index of the IPv4 address of a device. */
   gidIndex(device: string): number;
   /** Lets both ends of the cable do something to packets, such as `loss 20%`. */
@@ -47,6 +49,7 @@ export async function lossyLink(): Promise<LossyLink> {
   const owned = stack.move();
   return {
     devices: DEVICES,
+    netdevs: NETDEVS,
     gidIndex: (device) => gidIndexOf(device)!,
     disturb: async (...netem) => {
       for (const netdev of NETDEVS) {

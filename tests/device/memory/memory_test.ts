@@ -62,7 +62,8 @@ deviceTest("new MemoryRegion() has the device use memory of every kind", async (
 
 const { RDMA_READ, RDMA_WRITE, ATOMIC_FETCH_AND_ADD } = WrOpcode;
 const { SUCCESS, REM_ACCESS_ERR } = WcStatus;
-const ACCESSES: [string, number, WrOpcode, WcStatus][] = [
+type Access = typeof WrOpcode["RDMA_READ" | "RDMA_WRITE" | "ATOMIC_FETCH_AND_ADD"];
+const ACCESSES: [string, number, Access, WcStatus][] = [
   ["lets peers read", REMOTE_READ, RDMA_READ, SUCCESS],
   ["lets peers not read", LOCAL_WRITE | REMOTE_WRITE, RDMA_READ, REM_ACCESS_ERR],
   ["lets peers write", LOCAL_WRITE | REMOTE_WRITE, RDMA_WRITE, SUCCESS],
@@ -77,8 +78,11 @@ for (const [what, access, opcode, status] of ACCESSES) {
     using mr = new MemoryRegion(pd, 4096, access);
     const target = { remoteAddr: mr.addr, rkey: mr.rkey };
     const sge = left.mr.slice(0, 8);
-    const compareAdd = opcode === ATOMIC_FETCH_AND_ADD ? { compareAdd: 1n } : {};
-    left.qp.postSend({ opcode, sge, ...target, ...compareAdd });
+    left.qp.postSend(
+      opcode === ATOMIC_FETCH_AND_ADD
+        ? { opcode, sge, ...target, compareAdd: 1n }
+        : { opcode, sge, ...target },
+    );
     assertEquals((await waitFor(left.cq))[0]!.status, status);
   });
 }

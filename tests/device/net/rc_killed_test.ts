@@ -68,6 +68,6 @@ for (const [action, use] of Object.entries(USES)) {
     await used;
     await assertRejects(() => conn.send(new Uint8Array(1)), Deno.errors.ConnectionReset);
     await assertRejects(() => conn.flush(), Deno.errors.ConnectionReset);
-    assertEquals(conn.peer.transport, "rc");
+    assertEquals(conn.peer.transport, "RC");
   });
 }

@@ -2,8 +2,13 @@
 
 import { connectRc } from "../../../net/mod.ts";
 
-const [device, tcpPort, action] = Deno.args as [string, string, string];
-const conn = await connectRc({ device, tcpPort: Number(tcpPort), connectTimeout: 60_000 });
+const [device, port, action] = Deno.args as [string, string, string];
+const conn = await connectRc({
+  ...device === "by name"
+    ? { hostname: "10.0.0.1", port: Number(port) }
+    : { device, tcpPort: Number(port) },
+  connectTimeout: 60_000,
+});
 const block = new Uint8Array(10_000);
 while (true) {
   if (action === "send") await conn.send(block);

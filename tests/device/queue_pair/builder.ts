@@ -5,6 +5,7 @@ import {
   QpType,
   type QueuePair,
   QueuePairEx,
+  type SendAttributes,
   SendFlags,
   SendOpsFlags,
   type SendRequest,
@@ -48,7 +49,7 @@ export function build(qp: QueuePair, requests: readonly SendRequest[]): void {
   wr.complete();
 }
 
-function begin(wr: WrBuilder, request: SendRequest): WrBuilder {
+function begin(wr: WrBuilder, request: SendAttributes): WrBuilder {
   const { opcode = WrOpcode.SEND, rkey = 0, remoteAddr = 0n, immData = 0 } = request;
   const { invalidateRkey = 0, compareAdd = 0, swap = 0 } = request;
   switch (opcode) {

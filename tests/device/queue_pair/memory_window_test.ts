@@ -34,7 +34,7 @@ async function bind(
 async function access(
   { left, right }: Pair,
   rkey: number,
-  opcode: WrOpcode,
+  opcode: typeof WrOpcode["RDMA_WRITE" | "RDMA_READ"],
 ): Promise<[status: WcStatus, byte: number]> {
   const remoteAddr = right.mr.addr + 64n;
   left.mr.bytes(0, 1)[0]!++;

@@ -19,6 +19,7 @@ import {
   WcOpcode,
   WcStatus,
   WrOpcode,
+  wrOpcodeStr,
 } from "../../../mod.ts";
 import { hasSymbol } from "../../../ffi/mod.ts";
 import {
@@ -106,6 +107,15 @@ deviceTest("WrBuilder.flush() completes where the device and libibverbs have it"
   const opcodes = (await waitFor(left.cq, 3)).map((wc) => wc.check().opcode);
   assertEquals(opcodes, [WcOpcode.RDMA_WRITE, WcOpcode.FLUSH, WcOpcode.FLUSH]);
 });
+
+deviceTest(
+  "A function that the installed libibverbs lacks gets the answer of a missing operation",
+  () => {
+    if (hasSymbol("ibv_wr_opcode_str")) return assertEquals(wrOpcodeStr(WrOpcode.SEND), "send");
+    const error = assertThrows(() => wrOpcodeStr(WrOpcode.SEND), VerbsError, "installed rdma-core");
+    assert(isRefused(error));
+  },
+);
 
 deviceTest("ON_DEMAND regions send, write and read where the device has them", async () => {
   using pair = connectedPair();

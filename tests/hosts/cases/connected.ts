@@ -6,6 +6,7 @@ import {
   ProtectionDomain,
   type QpAddress,
   QpType,
+  type SendAttributes,
   type SendRequest,
   type WorkCompletion,
   WrOpcode,
@@ -35,7 +36,7 @@ interface Operation {
   readonly type: QpType;
   /** Codes of the base transport header of its packets. */
   readonly opcodes: readonly number[];
-  readonly request: (number: number) => SendRequest;
+  readonly request: (number: number) => SendAttributes;
   /** Whether a request consumes a receive. */
   readonly receives?: boolean;
   /** Whether a request names memory of the second host. */
@@ -192,7 +193,7 @@ async function request(run: Run, operation: Operation): Promise<void> {
       else sge.bytes.set(data);
       const remoteAddr = BigInt(peer.addr) + BigInt(slotOf(number));
       const remote = operation.isRemote ? { remoteAddr, rkey: peer.rkey } : {};
-      qp.postSend({ sge, ...operation.request(number), ...remote });
+      qp.postSend({ sge, ...operation.request(number), ...remote } as SendRequest);
     }
     for (const wc of await waitFor(cq, numbers.length)) wc.check();
     for (const number of operation.reads ? numbers : []) {

@@ -32,7 +32,7 @@ const HELLO = { perf: 1, kind: "rc", size: 64, iters: 10, messages: 10, mtu: 102
 
 /** What somebody else says to a server of perf. */
 const STRANGERS: readonly (object | string)[] = [
-  ...["", "null\n", "no\x1b perf\n", `${" ".repeat(1025)}\n`, `${"9".repeat(1024)}\n`],
+  ...["", "null\n", "no\x1b perf\n", `${" ".repeat(0x4001)}\n`, `${"9".repeat(1024)}\n`],
   ...[{ perf: 2 }, { kind: "rd" }, { size: 0 }, { size: 2 ** 24 + 1 }, { iters: 9 }],
   ...[{ iters: 1e7 + 1 }, { messages: 9 }, { messages: 1e7 + 1 }, { mtu: 255 }, { mtu: 4097 }],
   ...[{ size: 1.5 }, { size: 2 ** 24, iters: 1e7, messages: 1e7, mtu: 4096 }, { error: "no" }],

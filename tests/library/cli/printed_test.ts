@@ -23,7 +23,18 @@ import { recorder as keep } from "../../pure/cli/terminal.ts";
 import { conversations } from "./both_ends.ts";
 
 const FILE = new URL("printed.txt", import.meta.url);
-const COMMANDS = ["devices", "devinfo", "gids", "explain", "watch", "pingpong", "perf"];
+const COMMANDS = [
+  "devices",
+  "devinfo",
+  "gids",
+  "explain",
+  "doctor",
+  "watch",
+  "pingpong",
+  "rping",
+  "udaddy",
+  "perf",
+];
 const GREEN = "\x1b[32m";
 const GRH = "00".repeat(20) + ipv4();
 const RDMA = bth(0x0a) + hex([0x1000n, 8], [7, 4], [64, 4]) + "00".repeat(68);
@@ -32,6 +43,9 @@ const LINES: readonly (readonly string[])[] = [
   [],
   ...COMMANDS.map((name) => [name, "--help"]),
   ...["rc", "srq", "ud"].map((kind) => ["pingpong", kind, "--help"]),
+  ["help"],
+  ["help", "gids"],
+  ["help", "nothing"],
   ["devices"],
   ["devices", "--json"],
   ["devinfo"],
@@ -56,6 +70,11 @@ const LINES: readonly (readonly string[])[] = [
   ["devinfo", "-i", "9"],
   ["gids", "-i", "9"],
   ["gids", "extra"],
+  ["rping", "-C", "1"],
+  ["rping", "-S", "31"],
+  ["rping", "one", "two"],
+  ["udaddy", "-C", "1001"],
+  ["udaddy", "-S", "4097"],
 ];
 
 /** Files of a system with two counters. */

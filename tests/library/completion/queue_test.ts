@@ -113,6 +113,7 @@ on.test("An iteration gets what another one polled and did not give out", async 
 
 on.test("CompletionQueue.completions() refuses wrong options at once", ({ context, cq }) => {
   using silent = new CompletionQueue(context, { cqe: 4, channel: null });
+  assertThrows(() => silent.reqNotify(), TypeError, "it has no channel for its events");
   assertRefused(
     [() => cq.completions({ batch: 0 }), RangeError, "batch 0"],
     [() => silent.completions(), TypeError, "has no channel"],

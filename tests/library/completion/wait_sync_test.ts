@@ -1,7 +1,13 @@
 // Waiting for completions and events on the thread itself.
 import * as recorder from "../../provider/recorder.ts";
 import { recorderPath } from "../../provider/compile.ts";
-import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
 import { stub } from "@std/testing/mock";
 import { verbs } from "../../../ffi/library.ts";
 import { CompletionChannel, CompletionQueue, VerbsError, WorkCompletions } from "../../../mod.ts";
@@ -45,8 +51,19 @@ on.test("CompletionQueue.waitSync() sleeps until another thread completes a requ
   await completeWhenAsleep("cq0");
   assertEquals(one.waitSync(), true);
   assertEquals(one.poll().map(({ wrId }) => wrId), [7n]);
-  const calls = recorder.takeOf("ibv_req_notify_cq", "ibv_ack_cq_events");
-  assertEquals(calls.map(({ args }) => args["cq"]), ["cq0", "cq0"]);
+  assertEquals(arms(), ["cq0"]);
+});
+
+on.test("CompletionQueue.waitSync() acknowledges its events when the queue is closed", ({ one }) => {
+  for (let i = 0; i < 3; i++) {
+    recorder.sendCqEvent("cq0");
+    assertEquals(one.waitSync({ timeout: 1 }), false);
+  }
+  one.close();
+  const calls = recorder.takeOf("ibv_ack_cq_events", "ibv_destroy_cq");
+  const acknowledged = calls.slice(0, -1).map(({ args }) => Number(args["nevents"]));
+  assertEquals(acknowledged.reduce((a, b) => a + b), 3);
+  assertEquals(calls.at(-1)!.verb, "ibv_destroy_cq");
 });
 
 on.test("CompletionChannel.getCqEventSync() sleeps until another thread completes a request", async (setup) => {
@@ -67,14 +84,32 @@ on.test("CompletionQueue.waitSync() arms nothing where there are completions, an
   assertEquals(one.waitSync({ timeout: 0 }), false);
 });
 
-on.test("CompletionQueue.waitSync() finds a completion that came just before the arming", ({ one }) => {
-  const { ibv_req_notify_cq } = verbs();
-  using _late = stub(verbs(), "ibv_req_notify_cq", (...args) => {
-    recorder.complete("cq0");
-    return ibv_req_notify_cq(...args);
+on.test("CompletionQueue.waitSync() finds a completion that came just before the arming", ({ context, one }) => {
+  const { ibv_poll_cq, ibv_req_notify_cq } = verbs();
+  {
+    using _late = stub(verbs(), "ibv_req_notify_cq", (...args) => {
+      recorder.complete("cq0");
+      return ibv_req_notify_cq(...args);
+    });
+    assertEquals(one.waitSync({ timeout: 0 }), true);
+  }
+  // In the native call nothing can come in between but from before it.
+  using _late = stub(verbs(), "ibv_poll_cq", (...args) => {
+    const polled = ibv_poll_cq(...args);
+    recorder.complete("cq2");
+    return polled;
   });
-  assertEquals(one.waitSync(), true);
+  const cq = new CompletionQueue(context, { cqe: 8 });
+  assertEquals([cq.waitSync(), cq.poll().length], [true, 1]);
   assertEquals(recorder.takeOf("ibv_get_cq_event"), []);
+});
+
+on.test("CompletionQueue.waitSync() tells that the queue has overrun", ({ one }) => {
+  recorder.fail("ibv_poll_cq", "EIO", { skip: 1 });
+  assertStringIncludes(assertThrows(() => one.waitSync(), VerbsError).message, "overrun");
+  recorder.fail("ibv_poll_cq", "EIO", { skip: 2 });
+  recorder.sendCqEvent("cq0");
+  assertStringIncludes(assertThrows(() => one.waitSync(), VerbsError).message, "overrun");
 });
 
 on.test("CompletionQueue.waitSync() arms again after an event without a completion", ({ one }) => {
@@ -168,7 +203,7 @@ on.test("Blocking calls fail when the device is gone, and try again where the ve
   recorder.fail("ibv_get_cq_event", "EINTR", { times: 1 });
   assertEquals(channel.getCqEventSync(), one);
   recorder.sendCqEvent("cq0");
-  recorder.fail("ibv_get_cq_event", "EIO", { times: 1 });
+  recorder.fail("ibv_get_cq_event", "EIO", { times: 2 });
   assertEquals(assertThrows(() => one.waitSync(), VerbsError).code, "EIO");
 });
 
@@ -181,4 +216,18 @@ on.test("Those who wait by the event loop wait on after a blocking call has read
   recorder.complete("cq0");
   assertEquals(one.waitSync(), true);
   await assertRejects(() => aborted, DOMException);
+});
+
+on.test("CompletionQueue.waitSync() gives the events that it reads asleep to others who wait for them", async (setup) => {
+  const { channel, one, two } = setup;
+  recorder.sendCqEvent("cq1");
+  assertEquals(one.waitSync({ timeout: 1 }), false);
+  assertEquals(channel.getCqEventSync({ timeout: 0 }), two);
+  for (const cq of ["cq0", "cq1"] as const) {
+    const next = channel.getCqEvent();
+    recorder.sendCqEvent(cq);
+    assertEquals(one.waitSync({ timeout: 1 }), false);
+    assertEquals(await next, cq === "cq0" ? one : two);
+  }
+  assertEquals(channel.getCqEventSync({ timeout: 0 }), undefined);
 });

@@ -1,8 +1,8 @@
 // Attributes of devices and ports, in every bit.
 import * as recorder from "../../provider/recorder.ts";
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { structs } from "../../../ffi/layout.ts";
-import { AtomicCap, LinkLayer, Mtu, PortState } from "../../../mod.ts";
+import { AtomicCap, LinkLayer, Mtu, PortCapFlags, PortState } from "../../../mod.ts";
 import { assertSame, paths, readByC, valueAt } from "../../c/device_attr_ex.ts";
 import { onContext as on } from "../recorded.ts";
 
@@ -60,3 +60,31 @@ on.test("Context.queryPort() gives values of enums", (context) => {
   const { state, activeMtu, linkLayer } = context.queryPort(1);
   assertEquals([state, activeMtu, linkLayer], [PortState.ACTIVE, Mtu[4096], LinkLayer.ETHERNET]);
 });
+
+on.test(
+  "console.log() shows names of enums and flags, and GUIDs as tools do",
+  (context) => {
+    recorder.answer("ibv_query_port", {
+      state: PortState.ACTIVE,
+      active_mtu: Mtu[4096],
+      link_layer: LinkLayer.ETHERNET,
+      port_cap_flags: PortCapFlags.IP_BASED_GIDS,
+    });
+    const port = context.queryPort(1);
+    const text = Deno.inspect(port);
+    for (
+      const line of [
+        'state: "ACTIVE"',
+        'activeMtu: "4096"',
+        'portCapFlags: "IP_BASED_GIDS"',
+        'linkLayer: "ETHERNET"',
+      ]
+    ) {
+      assertStringIncludes(text, line);
+    }
+    assertEquals(JSON.parse(JSON.stringify(port)).state, PortState.ACTIVE);
+    assertMatch(Deno.inspect(context.queryDevice()), /nodeGuid: "[0-9a-f]{4}(:[0-9a-f]{4}){3}"/);
+    const device = Deno.inspect(context.device);
+    assertMatch(device, /guid: "[0-9a-f]{4}(:[0-9a-f]{4}){3}",\s+index: -?\d+,\s+nodeType: "CA"/);
+  },
+);

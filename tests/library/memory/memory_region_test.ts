@@ -1,7 +1,14 @@
 // Memory regions, as a provider receives them, and against hostile input.
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import * as recorder from "../../provider/recorder.ts";
-import { AccessFlags, Context, MemoryRegion, ProtectionDomain, VerbsError } from "../../../mod.ts";
+import {
+  AccessFlags,
+  Context,
+  MemoryRegion,
+  ProtectionDomain,
+  type RemoteMemory,
+  VerbsError,
+} from "../../../mod.ts";
 import { outputOf } from "../../subprocess.ts";
 import { onPd } from "../recorded.ts";
 import { assertRefused, bad } from "../refusals.ts";
@@ -17,6 +24,14 @@ Deno.test("MemoryRegion has the keys of the provider's region", () => {
   using mr = new MemoryRegion(pd, 64, LOCAL_WRITE);
   assertEquals([mr.lkey, mr.rkey], [0x1234_5678, 0xfedc_ba98]);
   assertEquals(Deno.inspect(mr), "MemoryRegion { length: 64, lkey: 305419896, rkey: 4275878552 }");
+});
+
+onPd.test("MemoryRegion.remote survives JSON, and names the highest address", ({ pd }) => {
+  const iova = 0xffff_ffff_ffff_f000n;
+  using mr = new MemoryRegion(pd, 4096, LOCAL_WRITE, { iova });
+  const remote: RemoteMemory = JSON.parse(JSON.stringify(mr.remote));
+  assertEquals(remote, { addr: "0xfffffffffffff000", length: 4096, rkey: mr.rkey });
+  assertEquals(BigInt(remote.addr), mr.addr);
 });
 
 /** Size of the address space of this process in bytes. */

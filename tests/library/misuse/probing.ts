@@ -7,6 +7,7 @@ import { makePlan, PATIENCE_MS, type Plan } from "./lessons.ts";
 import type { Choosable } from "./sample.ts";
 import { verdict } from "./verdict.ts";
 import { World } from "../registry/world.ts";
+import { fakesLeft } from "../cm/fake.ts";
 import * as recorder from "../../provider/recorder.ts";
 
 /** What a run can do: all its cases. */
@@ -86,15 +87,16 @@ export interface Attempt {
 /** Runs one case in a world of its own, and looks at what it left. */
 async function runCase(one: Case): Promise<Omit<Attempt, "closeAgain">> {
   recorder.reset();
+  const before = fakesLeft();
+  const left = (): number => recorder.live() + fakesLeft() - before;
   const { outcome, wrong, closeAgain } = await attempt(one);
   if (one.leaves) await silence(QUIET_MS);
   else {
-    await idle();
+    await idle(left);
     // What failed when a wait ended has told nobody: the next close() does it.
     if (recorder.live() > 0) closeAgain();
-    await idle();
-    const live = recorder.live();
-    if (live > 0) wrong.push(`${live} objects are left`);
+    await idle(left);
+    if (left() > 0) wrong.push(`${left()} objects are left`);
   }
   wrong.push(...recorder.violations().filter((violation) => !one.excused?.test(violation)));
   return { outcome, wrong };

@@ -29,6 +29,7 @@ const FFI = new Set([
   "hasSymbol",
   "library",
   "nonblocking",
+  "rdmacm",
   "readField",
   "structToObject",
   "verbs",
@@ -38,7 +39,7 @@ const FFI = new Set([
 /**
  * These take no time to check their argument, on the hot path, and reach only memory of JavaScript: any error will do.
  */
-const UNCHECKED = /^(WorkCompletions(Ex)?#(?!at)\w+|new WorkCompletions(Ex)?):/;
+const UNCHECKED = /^(WorkCompletions(Ex)?#(?!at)\w+|new (Efa)?WorkCompletions(Ex)?):/;
 
 /** The language's own classes, and Deno's for what ./net says. */
 const KNOWN = [TypeError, RangeError, SyntaxError, ...Object.values(Deno.errors)];

@@ -166,7 +166,7 @@ netTest("connectRc() rejects if the peer does not answer", async () => {
 netTest("connectRc() rejects when there is no such device or port", async () => {
   const exchange = (): Promise<unknown> => Promise.resolve(ADDRESS);
   await assertRejects(() => connectRc({ device: "nosuch0", exchange }), Deno.errors.NotFound);
-  await assertRejects(() => connectRc({ device: RXE, exchange, port: 9 }), RangeError);
+  await assertRejects(() => connectRc({ device: RXE, exchange, portNum: 9 }), RangeError);
 });
 
 netTest("listenRc() listens where it is told, by default for this host alone", async () => {

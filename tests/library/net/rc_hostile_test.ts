@@ -52,14 +52,18 @@ class RawPeer implements Disposable {
       this.#qp.activateRc(toQpAddress(peer), retries);
       this.send(HELLO);
       const { gid, qkey: _qkey, ...own } = this.#qp.address;
-      const rc = { transport: "rc", gid: gid!, credits: CREDITS, maxMessage: 1024 } as const;
+      const rc = { transport: "RC", gid: gid!, credits: CREDITS, maxMessage: 1024 } as const;
       return Promise.resolve({ ...own, ...rc });
     };
     return await connectRc({ device: RXE, exchange, connectTimeout, credits: CREDITS });
   }
 
   /** Sends a message of a type, with new credits. */
-  send(type: number, credits: number = 0, opcode: WrOpcode = WrOpcode.SEND_WITH_IMM): void {
+  send(
+    type: number,
+    credits: number = 0,
+    opcode: typeof WrOpcode["SEND" | "SEND_WITH_IMM"] = WrOpcode.SEND_WITH_IMM,
+  ): void {
     const immData = (type << 28 | credits) >>> 0;
     const sge = this.#mr.slice(4096, 16);
     this.#qp.postSend(opcode === WrOpcode.SEND ? { opcode, sge } : { opcode, sge, immData });
@@ -105,7 +109,7 @@ netTest("connectRc() rejects if the channel gives something else than an address
         throw new Error("no property");
       },
     },
-    { transport: "rc", gid: "x".repeat(1_000_000) },
+    { transport: "RC", gid: "x".repeat(1_000_000) },
   ];
   for (const value of values) {
     const exchange = (): Promise<unknown> => Promise.resolve(value);

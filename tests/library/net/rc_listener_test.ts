@@ -19,7 +19,7 @@ function ownAddress(): RcAddress {
   using context = Context.open(OPTIONS.device);
   const gid = context.recommendGid(1).gid.toString();
   const numbers = { lid: 1, qpn: 17, psn: 5, mtu: 1024, rdAtomic: 1, credits: 2, maxMessage: 64 };
-  return { transport: "rc", gid, ...numbers };
+  return { transport: "RC", gid, ...numbers };
 }
 
 /** A listener and its partners. */
@@ -72,7 +72,7 @@ async function answerOf(tcp: Deno.TcpConn): Promise<string> {
   return new TextDecoder().decode(buffer.subarray(0, count ?? 0));
 }
 
-const ANSWER = '{"transport":"rc",';
+const ANSWER = '{"transport":"RC",';
 
 Deno.test("a pending accept() does not hide why the listener is closed", async () => {
   const pending: Promise<unknown>[] = [];
@@ -134,7 +134,7 @@ Deno.test("RcListener closes the device when no connection is left, and opens it
 
 Deno.test("SharedDevice is the same one while anybody uses it", () => {
   recorder.reset();
-  const device = new SharedDevice({ device: OPTIONS.device, port: 1 });
+  const device = new SharedDevice({ device: OPTIONS.device, portNum: 1 });
   const first = device.use();
   device.use()[Symbol.dispose]();
   const second = device.use();
@@ -147,7 +147,7 @@ Deno.test("SharedDevice is the same one while anybody uses it", () => {
 
 Deno.test("RcListener serves others while 670 partners send garbage or nothing", async () => {
   await using bed = await Bed.open();
-  const lines = ["", "garbage\n", "{", "", `{"transport":"rc"}\n`];
+  const lines = ["", "garbage\n", "{", "", `{"transport":"RC"}\n`];
   const flood = (async () => {
     for (let i = 0; i < 670; i++) await bed.call(lines[i % lines.length]!);
   })();

@@ -1,7 +1,7 @@
 import * as recorder from "../../provider/recorder.ts";
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { VerbsError } from "../../../mod.ts";
-import { listenUd, type UdConn, type UdOptions } from "../../../net/mod.ts";
+import { listenUd, type UdAddress, type UdConn, type UdOptions } from "../../../net/mod.ts";
 import { bytes, netTest, QKEY, RXE, text } from "./bed.ts";
 
 function listen(options: Partial<UdOptions> = {}): Promise<UdConn> {
@@ -46,6 +46,64 @@ netTest("UdConn iterates over datagrams until it is closed", async () => {
   assertEquals(seen, ["a", "b", "c"]);
   await assertRejects(() => server.receive(), Deno.errors.BadResource);
   await assertRejects(() => server.send(bytes("x"), client.addr), Deno.errors.BadResource);
+});
+
+netTest(
+  "UdConn.sendMany() and receiveMany() keep the order, and leave what does not fit",
+  async () => {
+    await using server = await listen();
+    await using client = await listen({ sendDepth: 4 });
+    const words = ["one", "two", "three", "four", "five", "six"];
+    const { addr } = server;
+    assertEquals(await client.sendMany(words.map((word) => [bytes(word), addr])), 6);
+    const buffer = new Uint8Array(16);
+    const first = await server.receiveMany(buffer);
+    assertEquals(first.map(([message]) => text(message)), ["one", "two", "three", "four"]);
+    assertEquals(text(buffer), "onetwothreefour\0");
+    assertEquals(await server.sendMany(first), 4);
+    assertEquals((await client.receiveMany(new Uint8Array(64))).length, 4);
+    await assertRejects(() => server.receiveMany(new Uint8Array(3)), RangeError, "4 bytes");
+    const rest = await server.receiveMany(new Uint8Array(64));
+    assertEquals(rest.map(([message]) => text(message)), ["five", "six"]);
+    const waiting = server.receiveMany(buffer);
+    await client.send(bytes("late"), addr);
+    assertEquals((await waiting).map(([message]) => text(message)), ["late"]);
+  },
+);
+
+netTest("UdConn.sendMany() sends nothing if it refuses a datagram", async () => {
+  await using conn = await listen();
+  const { addr } = conn;
+  const bad: [unknown, string][] = [
+    [null, "datagram is not an array"],
+    [[bytes("x")], "address"],
+    [["x", addr], "message"],
+    [[new Uint8Array(conn.maxMessage + 1), addr], "MTU"],
+    [[bytes("x"), { ...addr, qpn: -1 }], "qpn"],
+  ];
+  for (const [datagram, message] of bad) {
+    const datagrams = [[bytes("x"), addr], datagram] as [Uint8Array, UdAddress][];
+    await assertRejects(() => conn.sendMany(datagrams), Error, message);
+  }
+  await assertRejects(() => conn.sendMany(addr as never), TypeError, "it is not an array");
+  assertEquals([conn.stats.sent, await conn.sendMany([])], [0, 0]);
+  conn.close();
+  await assertRejects(() => conn.sendMany([]), Deno.errors.BadResource);
+});
+
+netTest("UdConn.send() reads an address again that the caller has changed", async () => {
+  await using one = await listen();
+  await using two = await listen();
+  const address = { ...one.addr };
+  await two.send(bytes("x"), address);
+  Object.assign(address, { qpn: two.addr.qpn });
+  await two.send(bytes("y"), address);
+  const signal = AbortSignal.timeout(10_000);
+  for (const [conn, word] of [[two, "y"], [one, "x"]] as const) {
+    assertEquals(text((await conn.receive(undefined, { signal }))[0]), word);
+  }
+  Object.assign(address, { qpn: -1 });
+  await assertRejects(() => two.send(bytes("z"), address), RangeError, "qpn");
 });
 
 netTest("UdConn.send() waits while all sends are in progress, and loses none", async () => {
@@ -105,7 +163,7 @@ netTest("UdConn.close() rejects those who wait, and says what they did", async (
 
 netTest("listenUd() and UdConn.send() refuse what cannot work", async () => {
   await assertRejects(() => listenUd({ device: "nosuch0", qkey: QKEY }), Deno.errors.NotFound);
-  await assertRejects(() => listen({ port: 9 }), RangeError);
+  await assertRejects(() => listen({ portNum: 9 }), RangeError);
   await assertRejects(() => listen({ sendDeep: 5 } as object), TypeError, '"sendDeep"');
   await using conn = await listen();
   const long = new Uint8Array(conn.maxMessage + 1);

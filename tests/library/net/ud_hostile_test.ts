@@ -1,7 +1,8 @@
 import { assertEquals, assertGreater, assertInstanceOf, assertRejects } from "@std/assert";
 import { VerbsError } from "../../../mod.ts";
 import { connectRc, listenUd, type UdAddress, type UdConn } from "../../../net/mod.ts";
-import { bytes, netTest, QKEY, RXE } from "./bed.ts";
+import { bytes, netTest, QKEY, RXE, until } from "./bed.ts";
+import * as recorder from "../../provider/recorder.ts";
 
 const { BadResource, NotFound } = Deno.errors;
 
@@ -144,6 +145,8 @@ netTest("UdConn.close() works in every state, and every call tells of it", async
     assertEquals(conn.addr, addr, state);
     assertEquals(conn.stats.recvErrors, 0);
     await conn[Symbol.asyncDispose]();
+    // The look-up of a peer's link address ends by itself.
+    await until("all objects are destroyed", () => recorder.live() === 0);
   }
 });
 

@@ -31,7 +31,7 @@ const cli = (...args: string[]): readonly string[] => ["cli/mod.ts", ...args];
 /** A program for each row: a module as text, or a file with arguments. */
 const PARTS: Readonly<Record<string, string | readonly string[]>> = {
   "importing any module": `
-    import "mod.ts"; import "rss.ts"; import "ffi/mod.ts"; import "net/mod.ts"; import "cli/mod.ts"; import "rxe/mod.ts";`,
+    import "mod.ts"; import "rss.ts"; import "cm.ts"; import "ffi/mod.ts"; import "net/mod.ts"; import "cli/mod.ts"; import "rxe/mod.ts";`,
   "addresses, GRHs, hashes": `
     import { formatAddress, Gid, Grh, microsoftRssKey, parseAddress, RxHash } from "mod.ts";
     import { toeplitz } from "rss.ts";
@@ -69,6 +69,14 @@ const PARTS: Readonly<Record<string, string | readonly string[]>> = {
     await connectRc({ device: "recorder0", tcpPort, connectTimeout: 100 }).catch((error) => {
       if (!(error instanceof Deno.errors.TimedOut)) throw error;
     });`,
+  "net: listenRc() and connectRc() with port": `
+    import { connectRc, listenRc } from "net/mod.ts";
+    const ways = [() => listenRc({ port: 0 }), () => connectRc({ hostname: "10.0.0.1", port: 5 })];
+    for (const connect of ways) {
+      await connect().catch((error) => {
+        if (error instanceof Deno.errors.NotCapable) throw error;
+      });
+    }`,
   "cli explain": cli("explain", "00".repeat(20) + "45" + "00".repeat(19)),
   "cli devices, devinfo, gids, watch": cli("gids"),
   "cli pingpong, perf": cli("pingpong", "rc", "-d", "recorder0", "-g", "1", "--warm-up=0"),

@@ -3,6 +3,7 @@ import * as recorder from "../../provider/recorder.ts";
 import { assertEquals, assertThrows } from "@std/assert";
 import {
   AccessFlags,
+  AddressHandle,
   Gid,
   LinkLayer,
   Mtu,
@@ -135,6 +136,21 @@ onUd.test("QueuePair.address of a UD queue pair tells its qkey", ({ qp }) => {
   qp.activateUd({ port: 1, qkey: 0x1111, gidIndex: 0, sqPsn: 4 });
   const { transport, qkey, psn, rdAtomic } = qp.address;
   assertEquals([transport, qkey, psn, rdAtomic], ["UD", 0x1111, 4, 0]);
+});
+
+onUd.test("QueuePair.ahAttr() makes the address handle of a peer from its address", ({ qp }) => {
+  const peer: QpAddress = { ...PEER, transport: "UD", qkey: 5 };
+  assertThrows(() => qp.ahAttr(peer), TypeError, "activateUd() was not called");
+  qp.activateUd({ port: 1, qkey: 1, gidIndex: 3 });
+  using _ah = new AddressHandle(qp.pd, qp.ahAttr(JSON.parse(JSON.stringify(peer)), { sl: 2 }));
+  const { fields } = recorder.takeOne("ibv_create_ah").args.attr as RecordedStruct;
+  const { dlid, sl, is_global, port_num, "grh.sgid_index": index } = fields;
+  assertEquals([dlid, sl, is_global, port_num, index], [7, 2, 1, 1, 3]);
+  assertRefused(
+    [() => qp.ahAttr(PEER), TypeError, 'the transport of the peer is "RC", and "UD" is needed'],
+    [() => qp.ahAttr({ ...peer, gid: null }), TypeError, "the peer has no GID"],
+    [() => qp.ahAttr(peer, { timeout: 1 } as object), TypeError, "timeout"],
+  );
 });
 
 Deno.test("QueuePair.address names a GID that is missing on RoCE and where the port requires it", () => {

@@ -47,7 +47,7 @@ onUd.test("new QueuePair() uses ibv_create_qp unless an attribute needs ibv_crea
   const plain = recorder.take().map(({ verb }) => verb);
   assertEquals(plain, ["ibv_create_qp"]);
   for (const [more, mask] of cases) {
-    new QueuePair(pd, { ...init, ...more });
+    new QueuePair(pd, { ...init, ...more } as QpInitAttr);
     const attr = fieldsOf("ibv_create_qp_ex");
     assertEquals([attr.comp_mask, attr.pd, attr.send_cq], [mask, "pd0", "cq0"]);
     assertEquals(attr.send_ops_flags, BigInt(more.sendOpsFlags ?? 0));

@@ -3,7 +3,15 @@
 /** The modules of the public API; `rxe` sets up a guest and is no binding. */
 export type ModuleName = typeof MODULES[number];
 
-const MODULES = ["mod.ts", "rss.ts", "net/mod.ts", "cli/mod.ts", "ffi/mod.ts"] as const;
+const MODULES = [
+  "mod.ts",
+  "rss.ts",
+  "cm.ts",
+  "efa.ts",
+  "net/mod.ts",
+  "cli/mod.ts",
+  "ffi/mod.ts",
+] as const;
 const ROOT = new URL("../../../", import.meta.url);
 const IMPORTS = new URL("tools/std/import_map.json", ROOT).pathname;
 

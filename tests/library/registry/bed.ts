@@ -53,8 +53,8 @@ export async function silence(time: number): Promise<void> {
 }
 
 /** Calls on other threads and the watcher use objects for a while after these are disposed. */
-export async function idle(): Promise<void> {
-  for (let turns = 0; recorder.live() > 0 && turns < 500; turns++) {
+export async function idle(left: () => number = recorder.live): Promise<void> {
+  for (let turns = 0; left() > 0 && turns < 500; turns++) {
     await new Promise((resolve) => setTimeout(resolve, 2));
   }
 }

@@ -1,19 +1,24 @@
 // Everything that can be called, and its valid calls.
 
+import * as cm from "../../../cm.ts";
 import * as cli from "../../../cli/mod.ts";
+import * as efa from "../../../efa.ts";
 import * as ffi from "../../../ffi/mod.ts";
 import * as net from "../../../net/mod.ts";
 import * as verbs from "../../../mod.ts";
 import * as rss from "../../../rss.ts";
+import { rootOf } from "../../../types/core/resource.ts";
 import type { Attributes, Callable, ModuleName } from "./api.ts";
 import { RECEIVERS, RECIPES } from "./recipes.ts";
 import type { World } from "./world.ts";
 
-const { Context, Resource } = verbs;
+const { Resource } = verbs;
 
 const EXPORTS: Readonly<Record<ModuleName, Readonly<Record<string, unknown>>>> = {
   "mod.ts": verbs,
   "rss.ts": rss,
+  "cm.ts": cm,
+  "efa.ts": efa,
   "net/mod.ts": net,
   "cli/mod.ts": cli,
   "ffi/mod.ts": ffi,
@@ -53,6 +58,7 @@ const NOT_CALLED: ReadonlySet<string> = new Set([
   "new SystemError",
   "new WorkCompletion",
   "new WorkCompletionEx",
+  "new EfaWorkCompletion",
   "new ExposedMemory",
   // They read memory at any address that the caller gives; the module says that it does not check.
   "hasContextOp",
@@ -182,8 +188,7 @@ export async function step(iterator: AsyncIterator<unknown>, self: unknown): Pro
 
 /** Closes what a call opened and nothing else closes. */
 export function disposeResult(result: unknown): void {
-  const isRoot = !(result instanceof Resource) || result instanceof Context;
-  if (!isRoot) return;
+  if (result instanceof Resource && rootOf(result) !== result) return;
   const close = (): void =>
     (result as Partial<Disposable> | null | undefined)?.[Symbol.dispose]?.();
   try {

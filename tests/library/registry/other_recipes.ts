@@ -11,7 +11,7 @@ const MESSAGE = new Uint8Array(8);
 
 const RC = {
   device: DEVICE,
-  port: 1,
+  portNum: 1,
   gidIndex: 0,
   credits: 4,
   sendDepth: 4,
@@ -44,7 +44,7 @@ export const OTHER_RECIPES: Readonly<Record<string, Recipe>> = {
   listenUd: ({ signal }) => [
     {
       device: DEVICE,
-      port: 1,
+      portNum: 1,
       qkey: QKEY,
       gidIndex: 0,
       recvDepth: 4,
@@ -62,6 +62,15 @@ export const OTHER_RECIPES: Readonly<Record<string, Recipe>> = {
     return [new Uint8Array(4096), { signal: signal() }];
   },
   "UdConn#send": async (world) => [MESSAGE.slice(), await udPeer(world), { signal: signal() }],
+  "UdConn#receiveMany": async (world) => {
+    const conn = await world.udConn();
+    await conn.send(MESSAGE, conn.addr);
+    return [new Uint8Array(4096), { signal: signal() }];
+  },
+  "UdConn#sendMany": async (world) => [
+    [[MESSAGE.slice(), await udPeer(world)]],
+    { signal: signal() },
+  ],
   "UdConn#joinMulticast": () => [GROUP, 0],
   "UdConn#leaveMulticast": async (world) => {
     (await world.udConn()).joinMulticast(GROUP);
@@ -92,6 +101,7 @@ export const OTHER_RECIPES: Readonly<Record<string, Recipe>> = {
       signal: world.signal,
       hostname: "127.0.0.1",
       tcpPort: (await world.listener()).addr.port,
+      retryInterval: 5,
     },
   ],
   "RcConn#receive": async (world) => {

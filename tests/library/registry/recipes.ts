@@ -38,6 +38,8 @@ import {
 } from "../../../mod.ts";
 import { enums } from "../../../ffi/mod.ts";
 import { complete, DEVICE, sendPortEvent, takeQueryPort } from "./bed.ts";
+import { CM_RECEIVERS, CM_RECIPES } from "./cm_recipes.ts";
+import { EFA_RECEIVERS, EFA_RECIPES } from "./efa_recipes.ts";
 import { OTHER_RECEIVERS, OTHER_RECIPES } from "./other_recipes.ts";
 import {
   bindInfo,
@@ -111,6 +113,8 @@ const ofBothQueuePairs: Readonly<Record<string, Recipe>> = Object.fromEntries(
 
 /** Several valid calls of one callable have names with a comment after the id. */
 export const RECIPES: Readonly<Record<string, Recipe>> = {
+  ...CM_RECIPES,
+  ...EFA_RECIPES,
   ...OTHER_RECIPES,
   "new Gid": () => [new Uint8Array(16)],
   "Gid.parse": () => ["fe80::1"],
@@ -139,6 +143,8 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
     complete(cq);
     return [{ timeout: 1 }];
   },
+  "CompletionChannel#ref": () => [],
+  "CompletionChannel#unref": () => [],
   "new CompletionQueue": ({ context, channel }) => [context, { cqe: 4, channel, compVector: 2 }],
   "CompletionQueue#poll": () => [4],
   "CompletionQueue#pollInto": ({ batch }) => [batch],
@@ -184,6 +190,8 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
     sendPortEvent(context, EventType.PORT_ACTIVE);
     return [{ timeout: 1 }];
   },
+  "Context#ref": () => [],
+  "Context#unref": () => [],
   "Context#queryPort": () => [1],
   "Context#queryPort (old)": ({ context }) => {
     takeQueryPort(context);
@@ -407,6 +415,10 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
   "QueuePairStates#activateUd": () => [
     { port: 1, qkey: QKEY, gidIndex: 0, pkeyIndex: 0, sqPsn: 1 },
   ],
+  "QueuePairStates#ahAttr": () => [
+    { ...PEER, transport: "UD", qkey: QKEY },
+    { sl: 3, hopLimit: 1, trafficClass: 5, flowLabel: 6 },
+  ],
   "QueuePairStates#query": () => [1],
   "new ReplyPath": ({ pd }) => [pd, { port: 1, maxPeers: 4, maxPending: 2 }],
   "ReplyPath#to": ({ grh }) => [{ ...WC }, grh],
@@ -515,6 +527,8 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
 
 /** The objects that the members of a class are called on, and those of single calls. */
 export const RECEIVERS: Readonly<Record<string, Receiver>> = {
+  ...CM_RECEIVERS,
+  ...EFA_RECEIVERS,
   ...OTHER_RECEIVERS,
   ...REQUEST_RECEIVERS,
   Gid: ({ gid }) => gid,
@@ -572,6 +586,10 @@ export const RECEIVERS: Readonly<Record<string, Receiver>> = {
   "WrBuilder#setXrcSrqn": ({ xrcEx }) => xrcEx.wrStart().send(),
   "QueuePairStates#activateUc": ({ uc }) => uc,
   "QueuePairStates#activateUd": ({ reset }) => reset,
+  "QueuePairStates#ahAttr": ({ reset }) => {
+    reset.activateUd({ port: 1, gidIndex: 0, qkey: QKEY });
+    return reset;
+  },
   "QueuePairStates#init": ({ resetRc }) => resetRc,
   "QueuePairStates#init (ud)": ({ reset }) => reset,
   "QueuePairStates#modify (ud)": ({ reset }) => reset,

@@ -60,8 +60,11 @@ import {
   type RcOptions,
   UdConn,
 } from "../../../net/mod.ts";
+import { CmId, EventChannel, PortSpace } from "../../../cm.ts";
 import { ToeplitzKey } from "../../../rss.ts";
 import { connect } from "../../provider/recorder.ts";
+import { FakeNet } from "../cm/fake.ts";
+import { rootOf } from "../../../types/core/resource.ts";
 import { activate, complete, DEVICE } from "./bed.ts";
 
 /** The qkey of the datagram queue pair. */
@@ -180,6 +183,10 @@ interface Objects {
   readonly xrcEx: QueuePairEx;
   readonly builder: WrBuilder;
   readonly udBuilder: WrBuilder;
+  readonly cmNet: FakeNet;
+  readonly cmChannel: EventChannel;
+  /** In state IDLE. */
+  readonly cmId: CmId;
 }
 
 const { LOCAL_WRITE, MW_BIND, ON_DEMAND } = AccessFlags;
@@ -278,6 +285,13 @@ const MAKE: { readonly [K in keyof Objects]: (world: World) => Objects[K] } = {
   },
   builder: ({ readyEx }) => readyEx.wrStart(),
   udBuilder: ({ udEx }) => udEx.wrStart(),
+  cmNet: (world) => {
+    const typeOf = (portSpace?: PortSpace): QpType =>
+      portSpace === PortSpace.UDP ? QpType.UD : QpType.RC;
+    return new FakeNet(DEVICE, world.cmChannel, (portSpace) => plain(world, typeOf(portSpace)));
+  },
+  cmChannel: () => new EventChannel(),
+  cmId: ({ cmChannel }) => new CmId(cmChannel),
 };
 
 /** The names of the objects of a world, in the order in which they can be made. */
@@ -394,7 +408,11 @@ export class World {
     for (const world of worlds) stack.defer(() => world.close());
     const context = this.#made.get("context") as Context | undefined;
     if (context !== undefined) stack.use(context);
-    for (const [, made] of this.resources) if (!(made instanceof Resource)) stack.use(made);
+    const net = this.#made.get("cmNet") as FakeNet | undefined;
+    if (net !== undefined) stack.use(net);
+    for (const [, made] of this.resources) {
+      if (!(made instanceof Resource) || rootOf(made) === made) stack.use(made);
+    }
   }
 }
 

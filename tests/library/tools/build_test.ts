@@ -1,7 +1,7 @@
 // What is compiled on this host: C helpers of the tests, and the kernel module of the stub HCA.
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { buildModule, STUB_SOURCES } from "../../../rxe/stub/build.ts";
+import { buildModules, STUB_SOURCES } from "../../../rxe/stub/build.ts";
 import { exists } from "../../../rxe/host/shell.ts";
 import { compileC } from "../../c/compile.ts";
 
@@ -29,7 +29,7 @@ Deno.test("STUB_SOURCES has all sources of the stub HCA", () => {
 });
 
 for (const name of ["plain", "with a space", "with:colon"]) {
-  Deno.test(`buildModule() builds in a folder named "${name}"`, async () => {
+  Deno.test(`buildModules() builds in a folder named "${name}"`, async () => {
     const parent = await Deno.makeTempDir();
     const folder = `${parent}/${name}`;
     try {
@@ -42,7 +42,7 @@ for (const name of ["plain", "with a space", "with:colon"]) {
       const { makeTempDir } = Deno;
       let made = "";
       Deno.makeTempDir = async (options) => made = await makeTempDir(options);
-      await buildModule([["Makefile", makefile]], headers, `${folder}/stub_hca.ko`)
+      await buildModules([["Kbuild", new Uint8Array()], ["Makefile", makefile]], headers, folder)
         .finally(() => Deno.makeTempDir = makeTempDir);
       assertEquals([made.includes("ibverbs-module-"), exists(made)], [true, false]);
       assertEquals(await Deno.readTextFile(`${folder}/stub_hca.ko`), "built\n");

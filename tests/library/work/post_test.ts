@@ -11,6 +11,7 @@ import {
   QpType,
   QueuePair,
   RecvRequestList,
+  type SendAttributes,
   SendFlags,
   type SendRequest,
   SendRequestList,
@@ -225,7 +226,7 @@ for (const [name, take] of Object.entries(TAKERS)) {
 
 onUd.test("QueuePair.postSend() names the attributes that a datagram lacks", (parts) => {
   const { qp } = parts;
-  const { sge, ah, remoteQpn, remoteQkey } = datagram(parts) as Required<SendRequest>;
+  const { sge, ah, remoteQpn, remoteQkey } = datagram(parts) as Required<SendAttributes>;
   const list = new SendRequestList({ capacity: 1 });
   list.set(0, { sge });
   assertRefused(
@@ -242,8 +243,8 @@ onUd.test("QueuePair.postSend() names the attributes that a datagram lacks", (pa
 });
 
 onRc.test("QueuePair.postSend() names the attributes that an opcode lacks", ({ qp, mr }) => {
-  const lacking = (opcode: WrOpcode, attributes: SendRequest = {}) => (): void =>
-    qp.postSend({ opcode, sge: mr.slice(0, 8), ...attributes });
+  const lacking = (opcode: WrOpcode, attributes: object = {}) => (): void =>
+    qp.postSend({ opcode, sge: mr.slice(0, 8), ...attributes } as SendRequest);
   const { RDMA_WRITE, RDMA_READ, ATOMIC_FETCH_AND_ADD, ATOMIC_CMP_AND_SWP } = WrOpcode;
   const atomic = { remoteAddr: 8n, rkey: 1 };
   const swap = lacking(ATOMIC_CMP_AND_SWP, { ...atomic, compareAdd: 0n });
@@ -253,14 +254,18 @@ onRc.test("QueuePair.postSend() names the attributes that an opcode lacks", ({ q
     [lacking(RDMA_READ, { remoteAddr: 8n }), TypeError, "RDMA_READ needs rkey"],
     [lacking(ATOMIC_FETCH_AND_ADD, atomic), TypeError, "needs compareAdd"],
     [swap, TypeError, "ATOMIC_CMP_AND_SWP needs swap"],
-    [() => qp.postSend({ opcode: WrOpcode.LOCAL_INV }), TypeError, "needs invalidateRkey"],
+    [
+      () => qp.postSend({ opcode: WrOpcode.LOCAL_INV } as SendRequest),
+      TypeError,
+      "needs invalidateRkey",
+    ],
     [send, TypeError, "SEND_WITH_INV needs invalidateRkey"],
   );
 });
 
 Deno.test("QueuePair.postSend() refuses opcodes that the transport does not have", () => {
   const { RDMA_WRITE, RDMA_READ, LOCAL_INV, SEND_WITH_IMM, ATOMIC_FETCH_AND_ADD } = WrOpcode;
-  const attributes: Readonly<Record<number, SendRequest>> = {
+  const attributes: Readonly<Record<number, SendAttributes>> = {
     [LOCAL_INV]: { invalidateRkey: 1 },
     [SEND_WITH_IMM]: {},
     [ATOMIC_FETCH_AND_ADD]: { remoteAddr: 8n, rkey: 1, compareAdd: 1 },
@@ -276,7 +281,7 @@ Deno.test("QueuePair.postSend() refuses opcodes that the transport does not have
     using parts = record(type);
     const message = `of type ${nameOf(QpType, type)} has no opcode ${nameOf(WrOpcode, opcode)}`;
     const request = { opcode, ...attributes[opcode] ?? { remoteAddr: 8n, rkey: 1 } };
-    assertRefused([() => parts.qp.postSend(request), TypeError, message]);
+    assertRefused([() => parts.qp.postSend(request as SendRequest), TypeError, message]);
   }
 });
 
@@ -536,7 +541,11 @@ onUd.test("SendRequestList takes no address handle that only looks like one or i
   list.set(0, { ...rest, ah });
   ah.close();
   assertThrows(() => qp.postSend(list), TypeError, "the address handle is disposed");
-  assertThrows(() => qp.postSend({ ...rest, ah }), TypeError, "the address handle is disposed");
+  assertThrows(
+    () => qp.postSend({ ...rest, ah } as SendRequest),
+    TypeError,
+    "the address handle is disposed",
+  );
   assertThrows(() => list.setAh(0, ah), TypeError, "the address handle is disposed");
   assertNothingPosted();
 });

@@ -4,6 +4,7 @@ import { assertEquals, assertNotEquals, assertThrows } from "@std/assert";
 import {
   AccessFlags,
   MemoryRegion,
+  type SendAttributes,
   SendFlags,
   type SendRequest,
   SendRequestList,
@@ -120,7 +121,7 @@ onRc.test("SendRequestList.set() leaves nothing of the request that was there be
 
 Deno.test("SendRequestList.set() refuses attributes that the opcode does not have", () => {
   const list = new SendRequestList({ capacity: 1 });
-  const set = (request: SendRequest) => () => list.set(0, request);
+  const set = (request: SendAttributes) => () => list.set(0, request);
   const { RDMA_WRITE, RDMA_READ, ATOMIC_FETCH_AND_ADD, LOCAL_INV } = WrOpcode;
   const none = "has no attribute";
   assertRefused(

@@ -1,9 +1,13 @@
-// What the programs of perftest say, and what a run looks like in README.md.
+// What the programs of perftest say, and what a run looks like in bench/RESULTS.md.
 
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { parseCmtime } from "../../../bench/guest/cmtime.ts";
 import { parsePerftest, type Test } from "../../../bench/guest/perftest.ts";
-import type { Result } from "../../../bench/measurement.ts";
-import { between, markdown } from "../../../bench/readme.ts";
+import type { Result, Round } from "../../../bench/measurement.ts";
+import { SUMMARY } from "../../../bench/plot.ts";
+import { ROWS } from "../../../bench/rows/all.ts";
+import type { Row } from "../../../bench/rows/types.ts";
+import { between, markdown } from "../../../bench/page.ts";
 import type { Run } from "../../../bench/record.ts";
 import { digits, duration, table } from "../../../bench/table.ts";
 
@@ -18,7 +22,7 @@ Deno.test("between() replaces what stands between the markers, and nothing else"
 
 Deno.test("between() throws when a marker is missing", () => {
   for (const text of [`before ${BEGIN}`, `${END} ${BEGIN}`]) {
-    assertThrows(() => between(text, "new"), Error, "README.md lacks");
+    assertThrows(() => between(text, "new"), Error, "the page lacks");
   }
 });
 
@@ -56,6 +60,14 @@ Deno.test("markdown() shows misses beside hits, and counts lost messages", () =>
   assertStringIncludes(markdown(run(8)), "C: 2 lost");
 });
 
+Deno.test("markdown() judges no goal whose contender is younger than the run", () => {
+  const rounds = result(8).rounds.map(({ pyverbs: _, ...others }) => others as Round);
+  const page = markdown({ ...run(8), results: [{ id: "changed", rounds }] });
+  assertStringIncludes(page, "| at most 16 x C | 8 [8, 8] x | met |");
+  assertStringIncludes(page, "| 8 x faster than pyverbs |  | not measured |");
+  assertStringIncludes(page, "1 goals met, 0 missed");
+});
+
 Deno.test("table() shows each contender's ratio to C with its interval", () => {
   const lines = table([result(8)]).split("\n");
   for (const words of ["MISSED", "C: 2 lost"]) assertStringIncludes(lines[1]!, words);
@@ -90,4 +102,24 @@ Deno.test("parsePerftest() gives the nanoseconds of a message", () => {
 Deno.test("parsePerftest() throws if the program did not finish", () => {
   assertThrows(() => parsePerftest(LATENCY, "Couldn't connect\n"), Error, "Couldn't connect");
   assertThrows(() => parsePerftest(LATENCY, " 64  999  1  2  3  4\n"), Error, "Cannot measure");
+});
+
+Deno.test("parseCmtime() gives the nanoseconds of a connection, if none was rejected", () => {
+  const output = "create qp    :        7.31       2.89     159.00     365.50\n" +
+    "connect      :       80.72      72.67   29909.00    4035.80\n";
+  assertEquals(parseCmtime(output), 4_035_800);
+  for (const wrong of [`event: RDMA_CM_EVENT_REJECTED, error: 8\n${output}`, "connecting\n"]) {
+    assertThrows(() => parseCmtime(wrong), Error, "cmtime said");
+  }
+});
+
+Deno.test("the README is short, and its chart has eight rows that C and Deno have", () => {
+  const readme = Deno.readTextFileSync(new URL("../../../README.md", import.meta.url));
+  assertEquals(readme.split("\n").length <= 150, true);
+  const isDrawn = ({ unit, entries }: Row): boolean =>
+    unit === undefined && ["C", "Deno"].every((who) => entries.some((entry) => entry.who === who));
+  assertEquals(
+    SUMMARY.map((id) => ROWS.some((row) => row.id === id && isDrawn(row))),
+    Array(8).fill(true),
+  );
 });

@@ -1,6 +1,7 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { choice, command, CommandError, flag, number, text } from "../../../cli/shell/command.ts";
 import { run } from "../../../cli/run.ts";
+import denoJson from "../../../deno.json" with { type: "json" };
 import { recorder } from "./terminal.ts";
 
 const seen: unknown[] = [];
@@ -92,6 +93,14 @@ Deno.test("run() refuses wrong command lines before it opens the library", async
     const recorded = recorder();
     assertEquals([await run(args, recorded.terminal), recorded.out], [status, ""]);
     assertStringIncludes(recorded.err, message);
+  }
+});
+
+Deno.test("run() prints the version of the package, also for a command", async () => {
+  for (const args of [["--version"], ["perf", "--version"]]) {
+    const kept = recorder();
+    assertEquals(await run(args, kept.terminal), 0);
+    assertEquals(kept.out, `@rdma/ibverbs ${denoJson.version}\n`);
   }
 });
 

@@ -12,6 +12,7 @@ import { allFences } from "../../../tools/docs/fences.ts";
 import { stdArguments } from "../../../tools/host/jsr.ts";
 import { inProject } from "../../../tools/host/paths.ts";
 import { runDeno } from "../../subprocess.ts";
+import { rdmacmRows } from "../../../ffi/rdmacm/functions.ts";
 import { QpState, QpType } from "../../../types/queue_pair/qp_enums.ts";
 import { requiredFor } from "../../../types/queue_pair/activation.ts";
 
@@ -78,6 +79,12 @@ Deno.test("docs/queue_pairs.md explains each attribute of activations", () => {
   });
   assertEquals(names.length, 17);
   assertEquals(names.filter((name) => !new RegExp(`^\\| \`${name}\``, "m").test(text)), []);
+});
+
+Deno.test("docs/from_c.md has a row for each function of librdmacm", () => {
+  const rows = readDocument("docs/from_c.md").split("\n").filter((line) => line.startsWith("|"));
+  const named = new Set(rows.flatMap((row) => row.split("|")[1]!.match(/\brdma_\w+/g) ?? []));
+  assertEquals(Object.keys(rdmacmRows).filter((name) => !named.has(name)), []);
 });
 
 const drawings = inProject("docs/drawings");

@@ -3,6 +3,9 @@
 import { assert, assertEquals, assertGreater } from "@std/assert";
 import denoJson from "../../../deno.json" with { type: "json" };
 import { stdArguments } from "../../../tools/host/jsr.ts";
+import * as cm from "../../../cm.ts";
+import { rows } from "../../../ffi/verbs.ts";
+import * as verbs from "../../../mod.ts";
 import { runDeno } from "../../subprocess.ts";
 
 /** What readers look for. A further noun is a decision: it is one more line in the list of categories. */
@@ -14,7 +17,9 @@ const CATEGORIES: Record<string, string> = {
   "./ffi": `Calls of verbs, Constants, Errors, Layouts of structs, Native handles,
     Operations of a device, Pointers and memory, Prototypes of verbs`,
   "./rss": "Receive work queues and RSS",
-  "./net": "Connections, Datagrams, Memory of the peer, Objects and lifetimes",
+  "./cm": "Addresses, Connections, Errors, Events, Objects and lifetimes",
+  "./efa": "Devices, Memory, Queue pairs, Senders",
+  "./net": "Connections, Datagrams, Memory, Memory of the peer, Objects and lifetimes",
   "./cli": "Commands",
   "./rxe": "Errors, Guest, Options",
 };
@@ -122,3 +127,34 @@ for (const [name, source] of Object.entries(denoJson.exports)) {
     assert(doc.includes("**Where to go next.**"), "it says where to go next");
   });
 }
+
+Deno.test("each member of an enum says what it means, where editors and the pages show it", async () => {
+  let documented = 0;
+  for (const [source, module] of [[".", verbs], ["./cm", cm]] as const) {
+    const { symbols } = await pageOf(denoJson.exports[source]);
+    for (const [name, values] of Object.entries(module)) {
+      if (typeof values !== "object") continue;
+      const [{ def }] = symbols.find((symbol) => symbol.name === name)!.declarations as [
+        Documented,
+      ];
+      const members: Documented[] = def.tsType.value.properties;
+      assertEquals(members.map(({ name }) => name).sort(), Object.keys(values).sort(), name);
+      const faults = members.filter(({ jsDoc }) => !/\.$/.test(jsDoc?.doc?.trim() ?? ""));
+      assertEquals(faults.map((member) => `${name}.${member.name}`), []);
+      documented += members.length;
+    }
+  }
+  assertGreater(documented, 410);
+});
+
+/** What closing an object calls, what names a device, and what reads a field of a completion: nobody calls these here. */
+const NOT_SEARCHED =
+  /^_|^ibv_(close|dealloc|dereg|destroy|free|unimport|wc_read|get_device)_|^ibv_(cq_ex_to_cq|reg_mr_iova2|wr_abort)$/;
+
+Deno.test("the search of the pages finds each verb by its name in C", async () => {
+  const text = JSON.stringify((await pageOf(denoJson.exports["."])).symbols);
+  const words = new Set(text.match(/\b\w*ibv_\w+/g));
+  const verbs = Object.keys(rows).filter((name) => !NOT_SEARCHED.test(name));
+  assertEquals(verbs.filter((name) => !words.has(name)), []);
+  assertGreater(verbs.length, 125);
+});

@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertRejects, assertStrictEquals, assertThrows } from "@std/assert";
 import { readOptions } from "../../../internal/options.ts";
 import { Gid, Grh, WcFlags, type WorkCompletions } from "../../../mod.ts";
-import { connectRc, listenRc, type RcOptions } from "../../../net/mod.ts";
+import { connectRc, listenRc, type RcConnectOptions, type RcOptions } from "../../../net/mod.ts";
 import { readRcAddress, toQpAddress } from "../../../net/rc/rc_address.ts";
 import { RC_RULES, type RcSettings } from "../../../net/rc/rc_options.ts";
 import { Peers } from "../../../net/ud/peers.ts";
@@ -22,9 +22,9 @@ type Limits = Readonly<Record<string, readonly [min: number, max: number, byDefa
 
 const [UINT16, UINT24, UINT32, INT32] = [0xffff, 0xff_ffff, 0xffff_ffff, 0x7fff_ffff];
 const SAFE = Number.MAX_SAFE_INTEGER;
-const UD = { transport: "ud", gid: "::ffff:10.0.0.1", lid: 1, qpn: 2, qkey: 3 } as const;
+const UD = { transport: "UD", gid: "::ffff:10.0.0.1", lid: 1, qpn: 2, qkey: 3 } as const;
 const RC = {
-  ...{ transport: "rc" as const, gid: "::ffff:10.0.0.1", lid: 1, qpn: 2, psn: 3, mtu: 1024 },
+  ...{ transport: "RC" as const, gid: "::ffff:10.0.0.1", lid: 1, qpn: 2, psn: 3, mtu: 1024 },
   ...{ rdAtomic: 16, credits: 32, maxMessage: 4096 },
 } as const;
 
@@ -33,7 +33,7 @@ const READERS: Readonly<
   Record<string, readonly [read: (given: object) => object, base: object, limits: Limits]>
 > = {
   rcOptions: [(given) => readOptions(given, RC_RULES), {}, {
-    port: [1, 255, 1],
+    portNum: [1, 255, 1],
     gidIndex: [0, 255],
     credits: [1, 2 ** 15, 32],
     sendDepth: [1, 2 ** 15, 32],
@@ -42,10 +42,10 @@ const READERS: Readonly<
     retryCnt: [0, 7, 6],
     keepAlive: [0, INT32, 1000],
     spin: [0, SAFE, 0],
-    connectTimeout: [1, INT32, 5000],
+    connectTimeout: [1, INT32, 15_000],
   }],
   readUdOptions: [(given) => readUdOptions(any(given)), { qkey: 5 }, {
-    port: [1, 255, 1],
+    portNum: [1, 255, 1],
     qkey: [0, UINT32, 5],
     gidIndex: [0, 255],
     recvDepth: [1, 2 ** 20, 512],
@@ -108,7 +108,7 @@ Deno.test("readUdAddress() refuses what is no address", () => {
   const wrong: [unknown, string][] = [
     [null, "it is not an object"],
     ["ud", "it is not an object"],
-    [{ ...UD, transport: "rc" }, 'its transport is not "ud"'],
+    [{ ...UD, transport: "RC" }, 'its transport is not "UD"'],
     [{ ...UD, gid: 1 }, "its gid is not a string"],
   ];
   for (const [address, reason] of wrong) {
@@ -119,7 +119,7 @@ Deno.test("readUdAddress() refuses what is no address", () => {
 
 Deno.test("readRcAddress() refuses what is no address, and toQpAddress() leaves out what a queue pair has not", () => {
   const wrong: [unknown, string][] = [
-    [{ ...RC, transport: "ud" }, 'Cannot use transport "ud": it is not "rc"'],
+    [{ ...RC, transport: "UD" }, 'Cannot use transport "UD": it is not "RC"'],
     [{ ...RC, gid: 1 }, "Cannot use gid 1: it is not a string"],
     [{ ...RC, a: 1 }, 'Cannot use address: there is no attribute "a"'],
     [7, "Cannot use address 7: it is not an object"],
@@ -216,7 +216,7 @@ Deno.test("Peers.target() knows the packet of its own senders, and each address 
   const peers = new Peers(5, 2);
   const sender = peers.sender(batchOf(PACKET), 0, memoryOf(4), 1);
   const grh = new Grh(new Uint8Array(memoryOf(4).buffer, 4));
-  assertEquals([sender.gid, sender.transport], [grh.sgid.toString(), "ud"]);
+  assertEquals([sender.gid, sender.transport], [grh.sgid.toString(), "UD"]);
   const { packet } = peers.target(sender);
   assertEquals([packet?.grh.sgid, packet?.wc], [grh.sgid, any(PACKET)]);
   for (const [other, address] of [[peers, { ...sender }], [new Peers(5, 2), sender]] as const) {
@@ -278,7 +278,8 @@ Deno.test("Options that are no numbers have their values only", () => {
 const exchange = (): Promise<unknown> => Promise.reject(new Error("not reached"));
 const signal = AbortSignal.abort(new RangeError("aborted"));
 const MAX = 2 ** 20;
-const ONE = "exactly one of tcpPort and exchange";
+const ONE = "exactly one of port, tcpPort and exchange";
+const CHOSEN = "the address chooses it";
 
 type Wrong = readonly [options: object, error: ErrorConstructor, message: string][];
 
@@ -286,6 +287,12 @@ const WRONG: Wrong = [
   [{ tcpPort: 65536 }, RangeError, "tcpPort"],
   [{ tcpPort: 5, hostname: 5 }, TypeError, "hostname"],
   [{ tcpPort: 5, signal }, RangeError, "aborted"],
+  [{ port: 65536 }, RangeError, "port"],
+  [{ port: 5, hostname: "::", device: "rxe0" }, TypeError, `device "rxe0" with port: ${CHOSEN}`],
+  [{ port: 5, hostname: "::", portNum: 1 }, TypeError, `portNum 1 with port: ${CHOSEN}`],
+  [{ port: 5, hostname: "::", gidIndex: 1 }, TypeError, `gidIndex 1 with port: ${CHOSEN}`],
+  [{ port: 5, hostname: "::", peerGid: "tcp" }, TypeError, `peerGid "tcp" with port: ${CHOSEN}`],
+  [{ port: 5, hostname: "::", signal }, RangeError, "aborted"],
 ];
 const WRONG_LISTENERS: Wrong = [
   ...WRONG,
@@ -294,12 +301,17 @@ const WRONG_LISTENERS: Wrong = [
     [{ [name]: MAX + 1 }, RangeError, name],
   ]),
   [{ tcpPort: -1 }, RangeError, "tcpPort"],
+  [{ port: -1 }, RangeError, "port"],
+  [{ port: 0, tcpPort: 0 }, TypeError, "only one of port and tcpPort"],
   [{ exchange }, TypeError, '"exchange"'],
 ];
 const WRONG_CLIENTS: Wrong = [
   ...WRONG,
   [{}, TypeError, ONE],
   [{ tcpPort: 5, exchange }, TypeError, ONE],
+  [{ port: 5, hostname: "::", tcpPort: 5 }, TypeError, ONE],
+  [{ port: 5 }, TypeError, "port needs hostname"],
+  [{ port: 0, hostname: "::" }, RangeError, "port 0"],
   [{ exchange: 5 }, TypeError, "exchange 5: it is not a function"],
   [{ tcpPort: 0 }, RangeError, "tcpPort 0"],
   [{ tcpPort: 5, maxPending: 5 }, TypeError, '"maxPending"'],
@@ -310,6 +322,6 @@ Deno.test("listenRc() and connectRc() check their own options before they do any
     await assertRejects(() => listenRc(options), error, message);
   }
   for (const [options, error, message] of WRONG_CLIENTS) {
-    await assertRejects(() => connectRc(options), error, message);
+    await assertRejects(() => connectRc(options as RcConnectOptions), error, message);
   }
 });

@@ -1,6 +1,7 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { stub } from "@std/testing/mock";
 import { abortable, connectRc } from "../../../net/rc/connect_rc.ts";
-import { readLine, writeAddress } from "../../../net/rc/exchange.ts";
+import { readLine, readOffer, writeAddress, writeOffer } from "../../../net/rc/exchange.ts";
 import { type RcAddress, readRcAddress } from "../../../net/rc/rc_address.ts";
 
 const HOSTILE = "\x1b[2J\x7f\u009b31m\u202e\u2028";
@@ -73,8 +74,8 @@ Deno.test("readRcAddress() shows nothing that a terminal obeys", () => {
   for (
     const address of [
       HOSTILE,
-      { transport: "rc", gid: HOSTILE },
-      { transport: "rc", gid: "::1", lid: HOSTILE },
+      { transport: "RC", gid: HOSTILE },
+      { transport: "RC", gid: "::1", lid: HOSTILE },
       { [HOSTILE]: 1 },
     ]
   ) assertHarmless(assertThrows(() => readRcAddress(address), InvalidData));
@@ -89,13 +90,57 @@ Deno.test("abortable() rejects with the reason of the signal, whatever fails bec
 });
 
 Deno.test("connectRc() names the host and the port where nobody listens", async () => {
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const { port } = listener.addr;
-  listener.close();
-  const message = `Cannot connect to 127.0.0.1 port ${port}: nobody listens there`;
+  const tcpPort = freePort();
+  const message = `Cannot connect to 127.0.0.1 port ${tcpPort}: nobody listens there`;
+  await assertRejects(() => connectRc({ tcpPort }), Deno.errors.ConnectionRefused, message);
+});
+
+/** A port of this host on which nobody listens. */
+function freePort(): number {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  return listener.addr.port;
+}
+
+Deno.test("connectRc() with retryInterval tries until somebody listens", async () => {
+  const reason = new Error("somebody listens");
+  const controller = new AbortController();
+  const { signal } = controller;
+  let attempts = 0;
+  using _connect = stub(Deno, "connect", () => {
+    if (++attempts < 3) return Promise.reject(new Deno.errors.ConnectionRefused()) as never;
+    controller.abort(reason);
+    return new Promise(() => {}) as never;
+  });
+  const connecting = connectRc({ tcpPort: 5, retryInterval: 1, connectTimeout: 60_000, signal });
+  assertEquals(await assertRejects(() => connecting, Error), reason);
+  assertEquals(attempts, 3);
+});
+
+Deno.test("connectRc() with retryInterval ends when the time is over, and when the signal aborts", async () => {
+  const tcpPort = freePort();
+  // The time is over before the next attempt.
+  const late = (): Promise<unknown> =>
+    connectRc({ tcpPort, retryInterval: 60_000, connectTimeout: 60_000 });
+  await assertRejects(late, Deno.errors.ConnectionRefused, `port ${tcpPort}: nobody listens there`);
+  const signal = AbortSignal.timeout(20);
   await assertRejects(
-    () => connectRc({ tcpPort: port }),
-    Deno.errors.ConnectionRefused,
-    message,
+    () => connectRc({ tcpPort, retryInterval: 60_000, connectTimeout: 90_000, signal }),
+    DOMException,
   );
+});
+
+Deno.test("readOffer() reads what writeOffer() writes, with and without zeros behind", () => {
+  const most = { credits: 2 ** 15, maxMessage: 2 ** 24 };
+  const bytes = writeOffer(most);
+  const field = new Uint8Array(56);
+  field.set(bytes);
+  assertEquals([readOffer(bytes), readOffer(field)], [most, most]);
+});
+
+Deno.test("readOffer() refuses what is none, and shows nothing of it that a terminal obeys", () => {
+  const wrong = ["", HOSTILE, "null", "{}", '{"credits":0,"maxMessage":64}', '{"credits":1}'];
+  for (const text of [...wrong, `{"credits":1,"maxMessage":64,"${HOSTILE}":1}`]) {
+    const bytes = new TextEncoder().encode(text);
+    assertHarmless(assertThrows(() => readOffer(bytes), InvalidData, "address of the peer"));
+  }
 });

@@ -8,7 +8,7 @@ const { InvalidData } = Deno.errors;
 
 function address(gid: string, lid = 0): RcAddress {
   const numbers = { qpn: 1, psn: 2, mtu: 1024, rdAtomic: 1, credits: 1, maxMessage: 64 };
-  return { transport: "rc", gid, lid, ...numbers };
+  return { transport: "RC", gid, lid, ...numbers };
 }
 
 Deno.test("checkUnicast() permits the address of a port", () => {

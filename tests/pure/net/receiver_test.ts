@@ -33,6 +33,8 @@ class Bed {
         pollInto: (batch: WorkCompletions) => this.#poll(batch),
         reqNotify: () => {},
         channel: {
+          ref: () => {},
+          unref: () => {},
           getCqEvent: ({ signal }: { signal: AbortSignal }) => {
             signal.addEventListener("abort", () => event.reject(signal.reason));
             return event.promise;

@@ -9,9 +9,12 @@ import {
 } from "@std/assert";
 import { runCommandLine } from "../../../rxe/command_line.ts";
 import { GuestError } from "../../../rxe/guest/machine.ts";
+import { ensureGuest } from "../../../rxe/guest/parts.ts";
 import type { GuestOptions } from "../../../rxe/guest/run.ts";
 import { SetupError } from "../../../rxe/host/report.ts";
+import { DEBIAN } from "./debian.ts";
 import { comesUp, ends, play, type Played, type Step, step } from "./machines.ts";
+import { programs } from "./programs.ts";
 
 const ignore = Deno.build.arch !== "x86_64";
 
@@ -104,6 +107,24 @@ exec 'cat' 'a file'
   assert(!variables!.includes("IBVERBS_HOST"));
   assertEquals(said, "");
   await Deno.remove(share, { recursive: true });
+});
+
+test("runInGuest() gives the guest another userland, and Deno within it", async () => {
+  // What all userlands share comes from the host's cache.
+  await ensureGuest();
+  const cache = await Deno.makeTempDir();
+  const ran = await programs(DEBIAN, { IBVERBS_CACHE: cache });
+  const { userland } = await ensureGuest({ userland: "12" });
+  await ran[Symbol.asyncDispose]();
+  const { initrd } = await play({ "1": [comesUp(ends(0, 0, 0))] }, { userland: "12" });
+  const { "guest.env": settings, "command.sh": command } = initrd["1-1"]!;
+  await Deno.remove(cache, { recursive: true });
+  assertStringIncludes(
+    settings!,
+    `FORWARDED=''\nUSERLAND='${userland}'\nDENO_PROGRAM='${Deno.execPath()}'\n` +
+      "SYSTEM_FOLDERS='etc var lib64 lib sbin bin usr'\n",
+  );
+  assertStringIncludes(command!, "\nDENO='/run/deno'\n");
 });
 
 test("runInGuest() gives QEMU a machine with these parts and no other", async () => {

@@ -3,6 +3,7 @@
 import { assertEquals } from "@std/assert";
 import { cacheFolder } from "../../../rxe/host/paths.ts";
 import { outputOf, runScript } from "../../subprocess.ts";
+import { DEBIAN } from "./debian.ts";
 import { programs } from "./programs.ts";
 
 /** The programs that the set-up runs: the package manager, and what unpacks packages. */
@@ -23,27 +24,6 @@ Deno.test("ensureGuest() writes to its cache only, and runs the package manager 
   await outputOf(script, { permissions: PERMISSIONS });
 });
 
-const VERSION = "6.1.0-1-amd64";
-
-/** Plays apt, and unpacks a package of all that the set-up looks for. */
-const SCRIPTS = {
-  "apt-get": `for name; do :; done; case "$*" in
-    *--print-uris*) echo "'http://host' $name.deb 7000000 x";; *download*) touch "$name.deb";; esac`,
-  "apt-cache": `[ "$1" != depends ] || {
-      for name; do :; done
-      case $name in
-      linux-headers*) printf '%s\\n' $name gcc-12 linux-headers-6.1.0-1-common linux-kbuild-6.1;;
-      *) echo "Depends: linux-image-${VERSION}";;
-      esac
-      exit
-    }
-    shift 2; for name; do echo "Package: $name"; done`,
-  "dpkg-deb": "",
-  tar: `cd "$3"; mkdir -p boot lib/modules/${VERSION} usr/src/linux-headers-${VERSION}
-    for file in boot/vmlinuz-${VERSION} busybox; do echo $file >$file; done`,
-  make: `mkdir "\${5#OUT=}"; echo the module >"\${5#OUT=}/stub_hca.ko"`,
-};
-
 /** A host where the files of packages are missing until they are looked for once more. */
 const SCRIPT = `
   import { ensureGuest } from ${JSON.stringify(import.meta.resolve("../../../rxe/guest/parts.ts"))};
@@ -60,17 +40,32 @@ const SCRIPT = `
   const stub = await ensureStub();
   const { kernel, busybox } = await ensureGuest();
   for (const path of [stub, kernel.folder + "/boot/kernel", busybox]) console.log(Deno.readTextFileSync(path).trim());
+  const show = async (folder) => {
+    const args = [folder, "!", "-type", "d", "!", "-name", "modules.*", "-printf", "%P %l\\n"];
+    const { stdout } = await new Deno.Command("find", { args }).output();
+    console.log(folder + "\\n  " + new TextDecoder().decode(stdout).trim().split("\\n").sort().join("\\n  "));
+  };
+  for (const name of ["6.1", "6.12", "7.3"]) {
+    const { kernel } = await ensureGuest({ kernel: name });
+    console.log(kernel.version);
+    await show(kernel.folder);
+  }
+  for (const [uid, name] of ["11", "12", "13", "sid"].entries()) {
+    Deno.uid = () => uid;
+    const { userland } = await ensureGuest({ userland: name });
+    if (name === "11") await show(userland);
+  }
 `;
 
 // After a wanted change, run this file with IBVERBS_PRINT=1: it writes set_up.txt anew.
-Deno.test("ensureStub() and ensureGuest() get these packages and files, and say so", async () => {
-  await using ran = await programs(SCRIPTS);
+Deno.test("ensureStub() and ensureGuest() get these packages and files of each release, and say so", async () => {
+  await using ran = await programs(DEBIAN);
   const env = { IBVERBS_CACHE: `${ran.folder}/cache` };
   const { stdout, stderr } = await runScript(SCRIPT, { env });
   const calls = ran.calls().filter((call) => !/^apt-cache show|^dpkg-deb|--print-uris/.test(call));
   const shown = [stdout, stderr, ...new Set(calls), ""].join("\n")
-    .replace(/-o \S+=\S+ |\/tmp\/ibverbs-module-\w+/g, "")
-    .replaceAll(ran.folder, "");
+    .replace(/ $|-o \S+=\S+ |\/tmp\/ibverbs-module-\w+/gm, "")
+    .replaceAll(ran.folder, "").replaceAll(Deno.execPath(), "deno");
   const file = new URL("set_up.txt", import.meta.url);
   if (Deno.env.get("IBVERBS_PRINT") === "1") await Deno.writeTextFile(file, shown);
   assertEquals(shown, await Deno.readTextFile(file));

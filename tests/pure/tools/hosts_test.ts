@@ -32,8 +32,10 @@ const UD_PACKET: Packet = {
 };
 
 Deno.test("packetOf() reads a datagram without the bytes that fill it up, and IPv6", () => {
-  assertEquals(packetOf(UD_LINE), UD_PACKET);
-  const { src, trafficClass, hopLimit, flowLabel, destQp, srcQp, payload } = packetOf(RC_LINE);
+  assertEquals(packetOf(UD_LINE.split("\t")), UD_PACKET);
+  const { src, trafficClass, hopLimit, flowLabel, destQp, srcQp, payload } = packetOf(
+    RC_LINE.split("\t"),
+  );
   assertEquals([src, destQp, srcQp, payload], ["fd00::1", 0x13, NaN, "c0ffeec0"]);
   assertEquals([trafficClass, hopLimit, flowLabel], [0x48, 63, 5]);
 });

@@ -58,6 +58,7 @@ Deno.test("reasonsIn() and stale() tell which rows of the table fit", () => {
 const SOURCE =
   `import { stryCov_9fa48 as reach, stryMutAct_9fa48 as active } from "../tools/mutants/switch.ts";
 const mutant = (id: string): boolean => active(id) || (reach(id), false);
+if (mutant("killed while it loads")) throw new Error();
 export const loaded = mutant("killed when loaded") ? 2 : 1;
 let changed = 1;
 let lazy: number | undefined;
@@ -90,16 +91,24 @@ Deno.test({ name: "loaded", fn: (t) => t.step("", () => { if (all.loaded !== 1) 
 Deno.test("fails always", () => { throw new Error(); });
 `;
 
-Deno.test("judgeAll() tells killed mutants from those that survive or hang", async () => {
+/** A project with one source file that has mutants, and with these tests. */
+function treeOf(content: string, tests: Readonly<Record<string, string>>): Tree {
   const project = Deno.makeTempDirSync({ prefix: "ibverbs-mutants-test-" });
   Deno.mkdirSync(`${project}/tools/mutants`, { recursive: true });
   Deno.mkdirSync(`${project}/types`);
   for (const name of ["runner.ts", "switch.ts"]) {
     Deno.copyFileSync(inProject(`tools/mutants/${name}`), `${project}/tools/mutants/${name}`);
   }
-  Deno.writeTextFileSync(`${project}/a_test.ts`, TESTS);
-  using tree = new Tree([{ name: "types/a.ts", content: SOURCE }], project);
+  for (const [name, text] of Object.entries(tests)) {
+    Deno.writeTextFileSync(`${project}/${name}`, text);
+  }
+  const tree = new Tree([{ name: "types/a.ts", content }], project);
   Deno.removeSync(project, { recursive: true });
+  return tree;
+}
+
+Deno.test("judgeAll() tells killed mutants from those that survive or hang", async () => {
+  using tree = treeOf(SOURCE, { "a_test.ts": TESTS });
   const ids = [...SOURCE.matchAll(/mutant\("(.*?)"\)/g)].map(([, id]) => id!);
   const verdicts = async (quick: number, ...names: string[]): Promise<[string, string][]> => {
     const mutants = new Map(names.map((name) => [name, mutantOf(name, "")]));
@@ -110,7 +119,22 @@ Deno.test("judgeAll() tells killed mutants from those that survive or hang", asy
   for (const [name, verdict] of await verdicts(100, ...ids)) {
     assertEquals(name.startsWith(verdict), true, `${name}: ${verdict}`);
   }
-  assertEquals(ids.length, 11);
+  assertEquals(ids.length, 12);
   // As a slow test.
   assertEquals(await verdicts(0, "killed"), [["killed", "killed"]]);
+});
+
+Deno.test("judgeAll() tries what a test file imports by that file first, however slow it is", async () => {
+  const [head] = SOURCE.split("let changed");
+  const other = `await import("./types/" + "a.ts"); Deno.test("", () => {});`;
+  const slow = `import { loaded } from "./types/a.ts";
+    Deno.test("slow", () => new Promise((done) => setTimeout(done, 1000)));
+    Deno.test("quick", () => { if (loaded !== 1) throw new Error(); });`;
+  const tests = Object.fromEntries([..."1234"].map((name) => [`${name}_test.ts`, other]));
+  using tree = treeOf(head!, { ...tests, "5_test.ts": slow });
+  const mutants = new Map([["killed when loaded", mutantOf("", "")]]);
+  const patience = { loading: 60, quick: 0.3, budget: 0, until: Infinity };
+  const files = [...Object.keys(tests), "5_test.ts"];
+  const judged = await judgeAll([tree], mutants, files, patience);
+  assertEquals(judged.map(({ verdict }) => verdict), ["killed"]);
 });

@@ -12,7 +12,7 @@ const MESSAGES = 4;
 /** Asks the server, and ends it. */
 export default async function clients(program: Program): Promise<void> {
   const { gid, lid, qpn } = JSON.parse((await program.line())!) as QpAddress;
-  const server = { transport: "ud", gid: gid!, lid, qpn, qkey: QKEY } as const;
+  const server = { transport: "UD", gid: gid!, lid, qpn, qkey: QKEY } as const;
   await Promise.all(Array.from({ length: CLIENTS }, async (_, client) => {
     using conn = await listenUd({ device: RXE, qkey: QKEY });
     for (let i = 0; i < MESSAGES; i++) {

@@ -12,7 +12,7 @@ const AGAIN_MS = 500;
 export default async function datagrams(program: Program): Promise<void> {
   const qpn = await queuePairOf(program);
   using client = await listenUd({ device: RXE, qkey: QKEY });
-  const to = { transport: "ud", gid: gid(), lid: 0, qpn, qkey: QKEY } as const;
+  const to = { transport: "UD", gid: gid(), lid: 0, qpn, qkey: QKEY } as const;
   const again = setInterval(() => send(), AGAIN_MS);
   try {
     const reply = client.receive();

@@ -1,21 +1,24 @@
-/** The conversation by TCP of the two ends of a measurement: lines of JSON. */
+/** The conversation by TCP of two ends of the same command: lines of JSON. */
 
 import { quote } from "../../internal/checks.ts";
 import { CommandError } from "../shell/command.ts";
-import { deadlineOf, readBytes, writeBytes } from "../peer/tcp.ts";
+import { type Address, decodeAddress, encodeAddress } from "./address.ts";
+import { deadlineOf, readBytes, writeBytes } from "./tcp.ts";
 
 /** No line of a well-meaning peer is longer. */
-const LONGEST = 1024;
+const LONGEST = 0x4000;
 
 const LINE_FEED = 10;
 
 export class Channel {
   readonly #connection: Deno.TcpConn;
+  readonly #command: string;
   readonly #timeout: number;
 
-  /** Talks over a connection. The peer may be silent for some seconds. */
-  constructor(connection: Deno.TcpConn, timeout: number) {
+  /** Talks over a connection, to the same command. The peer may be silent for some seconds. */
+  constructor(connection: Deno.TcpConn, command: string, timeout: number) {
     this.#connection = connection;
+    this.#command = command;
     this.#timeout = timeout;
   }
 
@@ -39,25 +42,35 @@ export class Channel {
       if (byte === LINE_FEED) break;
       if (byte === undefined) throw new CommandError("the peer closed the connection");
       if (line.push(byte) > LONGEST) {
-        throw new CommandError("the peer is no perf: its line is long");
+        throw new CommandError(`the peer is no ${this.#command}: its line is long`);
       }
     }
-    return parseObject(new TextDecoder().decode(new Uint8Array(line)));
+    return this.#parse(new TextDecoder().decode(new Uint8Array(line)));
+  }
+
+  #parse(text: string): Readonly<Record<string, unknown>> {
+    let value: unknown;
+    try {
+      value = JSON.parse(text);
+    } catch {
+      value = undefined;
+    }
+    if (typeof value !== "object" || value === null) {
+      throw new CommandError(`the peer is no ${this.#command}: it sent ${quote(text)}`);
+    }
+    if ("error" in value) throw new CommandError(`the peer cannot: ${value.error}`);
+    return value as Readonly<Record<string, unknown>>;
   }
 }
 
-function parseObject(text: string): Readonly<Record<string, unknown>> {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    value = undefined;
-  }
-  if (typeof value !== "object" || value === null) {
-    throw new CommandError(`the peer is no perf: it sent ${quote(text)}`);
-  }
-  if ("error" in value) throw new CommandError(`the peer cannot: ${value.error}`);
-  return value as Readonly<Record<string, unknown>>;
+/** An address as text, for a message. */
+export function addressText(address: Address): string {
+  return new TextDecoder().decode(encodeAddress(address));
+}
+
+/** The address in a message. */
+export function addressIn({ address }: Readonly<Record<string, unknown>>): Address {
+  return decodeAddress(new TextEncoder().encode(String(address)));
 }
 
 /**

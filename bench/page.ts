@@ -1,9 +1,9 @@
-/** The results as Markdown, and their place in README.md. */
+/** The results as Markdown, and their place in bench/RESULTS.md. */
 
 import type { Run, RunStage } from "./record.ts";
 import { type Result, valuesOf } from "./measurement.ts";
 import { ROWS } from "./rows/all.ts";
-import type { Row, Stage } from "./rows/types.ts";
+import type { Goal, Row, Stage } from "./rows/types.ts";
 import { judge, median, type Outcome, type Verdict } from "./statistics.ts";
 import { CONTENDERS } from "./plot.ts";
 import { figuresOf, notes, show, showInterval } from "./table.ts";
@@ -19,7 +19,7 @@ const END = "<!-- end of results -->";
 export function between(text: string, replacement: string): string {
   const begin = text.indexOf(BEGIN);
   const end = text.indexOf(END, begin);
-  if (begin < 0 || end < 0) throw new Error(`Cannot write results: README.md lacks "${BEGIN}"`);
+  if (begin < 0 || end < 0) throw new Error(`Cannot write results: the page lacks "${BEGIN}"`);
   return `${text.slice(0, begin + BEGIN.length)}\n\n${replacement.trim()}\n\n${text.slice(end)}`;
 }
 
@@ -37,7 +37,7 @@ export function markdown(run: Run): string {
     section(stage as Stage, how, run.results)
   );
   return [
-    "![Time of one operation in C, here and in pyverbs](bench/results.svg)",
+    "![Time of one operation in C, here and in pyverbs](results.svg)",
     summary(run),
     ...sections,
   ].join("\n\n");
@@ -79,12 +79,18 @@ function digits(value: number): string {
 
 function verdictsOf(result: Result): Verdict[] {
   const row = ROWS.find(({ id }) => id === result.id);
-  return row === undefined ? [] : row.goals.map((goal) => judge(goal, result));
+  const goals = row?.goals.filter((goal) => isMeasured(goal, result)) ?? [];
+  return goals.map((goal) => judge(goal, result));
+}
+
+/** A recorded run may be older than a contender. */
+function isMeasured({ contenders }: Goal, { rounds }: Result): boolean {
+  return contenders.every((who) => rounds[0]?.[who] !== undefined);
 }
 
 /** A line for each goal, and one for a row without. */
 function linesOf(row: Row, result: Result): string[][] {
-  const verdicts = verdictsOf(result);
+  const verdicts = row.goals.map((goal) => verdictCells(goal, result));
   const remarks = [row.note, notes(result)].filter((note) => note !== undefined && note !== "");
   const title = [row.title, ...remarks.map((note) => `<br><sub>${note}</sub>`)].join("");
   const figures = CONTENDERS.map((who) => figuresText(row, result, [who]));
@@ -93,13 +99,13 @@ function linesOf(row: Row, result: Result): string[][] {
   const first = [title, ...figures, figuresText(row, result, others, true)];
   return Array.from({ length: Math.max(1, verdicts.length) }, (_, i) => [
     ...i === 0 ? first : first.map(() => ""),
-    ...verdictCells(verdicts[i]),
+    ...verdicts[i] ?? ["shown", "", ""],
   ]);
 }
 
-function verdictCells(verdict: Verdict | undefined): string[] {
-  if (verdict === undefined) return ["shown", "", ""];
-  const { goal, measured, outcome } = verdict;
+function verdictCells(goal: Goal, result: Result): string[] {
+  if (!isMeasured(goal, result)) return [goal.text, "", "not measured"];
+  const { measured, outcome } = judge(goal, result);
   const shown = `${showInterval(measured)} ${goal.unit}`;
   return [goal.text, shown, outcome === "missed" ? "**missed**" : outcome];
 }
@@ -114,7 +120,7 @@ function figuresText(row: Row, result: Result, whos: readonly string[], named = 
   ).join(", ");
 }
 
-export async function writeReadme(path: string, run: Run): Promise<void> {
+export async function writePage(path: string, run: Run): Promise<void> {
   await Deno.writeTextFile(path, between(await Deno.readTextFile(path), markdown(run)));
   const { success } = await new Deno.Command(Deno.execPath(), { args: ["fmt", "-q", path] })
     .output();

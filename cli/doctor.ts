@@ -1,0 +1,129 @@
+import { Context } from "../mod.ts";
+import {
+  type Command,
+  command,
+  CommandError,
+  flag,
+  messageOf,
+  number,
+  text,
+  UsageError,
+  type Values,
+} from "./shell/command.ts";
+import { PORT_OPTIONS } from "./shell/ports.ts";
+import { type HostFacts, works } from "./doctor/facts.ts";
+import { type Finding, findingsOf } from "./doctor/finding.ts";
+import { gather } from "./doctor/gather.ts";
+import { DEVICE_CHECKS, LIMIT_CHECKS } from "./doctor/host_checks.ts";
+import { pageOf, statusOf } from "./doctor/page.ts";
+import { examinePair, introduce, pairPort, SILENCE_S } from "./doctor/pair.ts";
+import { pairFindings } from "./doctor/pair_checks.ts";
+import type { PairFacts, SideFacts } from "./doctor/pair_facts.ts";
+import { PORT_CHECKS } from "./doctor/port_checks.ts";
+import { Channel } from "./peer/channel.ts";
+import { acceptOne, connectTo } from "./peer/tcp.ts";
+
+const STATUS = { healthy: 0, warning: 1, broken: 2, notExamined: 3 } as const;
+const SECONDS = 1;
+const TCP_PORT = 18515;
+const CONNECT_MS = 10_000;
+const VERSION = 1;
+
+/** The checks in the order of causes: what follows from another fault is behind it. */
+export const CHECKS = { ...DEVICE_CHECKS, ...PORT_CHECKS, ...LIMIT_CHECKS } as const;
+
+const OPTIONS = {
+  ...PORT_OPTIONS,
+  seconds: number("SECONDS", `how long to watch counters; ${SECONDS} by default`, [0, 3600], "n"),
+  listen: flag("wait for the doctor of another host, and examine the way to it"),
+  peer: text("HOST", "examine the way to that host, where doctor --listen runs"),
+  port: number("PORT", `TCP port of --listen and --peer; ${TCP_PORT} by default`, [1, 65535], "p"),
+};
+
+type DoctorValues = Values<typeof OPTIONS>;
+
+export const doctor: Command = command({
+  name: "doctor",
+  summary:
+    "Examines this host, or the way to another one: what is wrong with RDMA, and what to do.",
+  details: `
+The first line names the fault that matters most, and its remedy. The exit status is 0 if nothing is
+wrong, 1 for a warning, 2 if no message can be sent, and 3 if nothing can be examined.
+It reads /sys and /proc, which Deno opens only to programs with all permissions (deno run -A).
+With --listen on one host and --peer on another one, both send small and large messages to each
+other, and both tell in which direction they are lost.`,
+  options: OPTIONS,
+  usageStatus: STATUS.notExamined,
+  async run(values, terminal): Promise<number> {
+    if (values.listen && values.peer !== undefined) {
+      const reason = "--listen is for one host, and --peer for the other one";
+      throw new UsageError(reason, STATUS.notExamined);
+    }
+    if (Deno.permissions.querySync({ name: "read", path: "/sys" }).state !== "granted") {
+      const reason = "it reads /sys and /proc, which Deno opens only with deno run -A";
+      throw new CommandError(reason, STATUS.notExamined);
+    }
+    const isPair = values.listen || values.peer !== undefined;
+    const { facts, pair } = isPair
+      ? await examineBoth(values)
+      : { facts: await gather(values, () => waitFor(values.seconds ?? SECONDS)), pair: undefined };
+    const ofHost = findingsOf(CHECKS, facts);
+    const findings = pair === undefined ? ofHost : pairFindings(pair, ofHost);
+    const status = statusOf(findings);
+    if (values.json) terminal.printJson({ doctor: VERSION, status, findings, facts, pair });
+    else terminal.print(pageOf(findings, facts, pair));
+    return STATUS[status];
+  },
+});
+
+async function waitFor(seconds: number): Promise<number> {
+  await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+  return seconds;
+}
+
+/** Examines this host and the way to the other one. */
+async function examineBoth(
+  values: DoctorValues,
+): Promise<{ facts: HostFacts; pair: PairFacts | undefined }> {
+  try {
+    using connection = await connectionOf(values);
+    const channel = new Channel(connection, "doctor", SILENCE_S);
+    const before = await gather(values, () => waitFor(0));
+    using context = contextOf(before);
+    const here = sideOf(before, context);
+    const there = await introduce(channel, here);
+    const host = values.peer ?? connection.remoteAddr.hostname;
+    const given = { host, here, there, isFirst: values.peer !== undefined };
+    let pair: PairFacts | undefined;
+    const facts = await gather(values, async () => {
+      const start = performance.now();
+      pair = await examinePair(channel, context, given);
+      return Math.ceil((performance.now() - start) / 1000);
+    });
+    return { facts, pair: pair ?? await examinePair(channel, undefined, given) };
+  } catch (error) {
+    throw new CommandError(messageOf(error), STATUS.notExamined);
+  }
+}
+
+async function connectionOf({ peer, port = TCP_PORT }: DoctorValues): Promise<Deno.TcpConn> {
+  if (peer === undefined) return await acceptOne(port);
+  try {
+    return await connectTo(peer, port, AbortSignal.timeout(CONNECT_MS));
+  } catch (error) {
+    throw new Error(`${messageOf(error)}; "doctor --listen" must run there`);
+  }
+}
+
+/** The first device with a port that works. */
+function contextOf({ devices }: HostFacts): Context | undefined {
+  const device = devices.find(({ ports }) => ports.some(works));
+  return device === undefined ? undefined : Context.open(device.name);
+}
+
+function sideOf(facts: HostFacts, context: Context | undefined): SideFacts {
+  const findings: readonly Finding[] = findingsOf(CHECKS, facts);
+  if (context === undefined) return { findings, port: null };
+  const { ports } = facts.devices.find(({ name }) => name === context.device.name)!;
+  return { findings, port: pairPort(context, ports.find(works)!.port) };
+}

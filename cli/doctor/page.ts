@@ -1,0 +1,121 @@
+/** How `doctor` shows what it found: the findings first, and below them each part of the host with its state. */
+
+import type { Line, Style } from "../shell/terminal.ts";
+import { alignColumns } from "../shell/text.ts";
+import type { HostFacts, NetdevFacts, PortFacts } from "./facts.ts";
+import type { Finding, Level } from "./finding.ts";
+import type { PairFacts, Probe } from "./pair_facts.ts";
+import { portName } from "./port_checks.ts";
+
+const STYLES: Readonly<Record<Level | "ok", Style>> = {
+  ok: "green",
+  warning: "yellow",
+  broken: "red",
+};
+
+/** The status of all findings together. */
+export function statusOf(findings: readonly Finding[]): Level | "healthy" {
+  return findings[0]?.level ?? "healthy";
+}
+
+export function pageOf(
+  findings: readonly Finding[],
+  facts: HostFacts,
+  pair?: PairFacts,
+): Line[] {
+  return [
+    ...findings.length === 0 ? [healthyLine(facts, pair)] : findings.map(findingLine),
+    "",
+    ...partLines([...hostParts(findings, facts), ...pair === undefined ? [] : pairParts(pair)]),
+  ];
+}
+
+function healthyLine({ seconds }: HostFacts, pair: PairFacts | undefined): Line {
+  const good = pair === undefined
+    ? "nothing is wrong"
+    : `messages reach ${pair.host} and come from there`;
+  const watched = seconds === 0 ? "" : `, and no counter of errors rose within ${seconds} s`;
+  return [{ text: "healthy", style: "green" }, `: ${good}${watched}`];
+}
+
+function findingLine({ level, subject, problem, remedy }: Finding): Line {
+  const text = `: ${subject}: ${problem}. Remedy: ${remedy}`;
+  return [{ text: level, style: STYLES[level] }, text];
+}
+
+type Part = readonly [level: Level | "ok", subject: string, text: string];
+
+function partLines(parts: readonly Part[]): Line[] {
+  const rows = alignColumns(parts);
+  return rows.map((row, i): Line => {
+    const [level] = parts[i]!;
+    return ["  ", { text: level, style: STYLES[level] }, row.slice(level.length)];
+  });
+}
+
+function hostParts(findings: readonly Finding[], facts: HostFacts): Part[] {
+  return partsOf(facts).map(([subject, text]): Part => {
+    const found = findings.find((finding) => finding.subject === subject);
+    return [found?.level ?? "ok", subject, text];
+  });
+}
+
+function pairParts({ host, gids, out, in: back }: PairFacts): Part[] {
+  const ways = [[`to ${host}`, gids?.there, out], [`from ${host}`, gids?.there, back]] as const;
+  return ways.flatMap(([subject, gid, probes]) =>
+    probes.map((probe): Part => [levelOf(probe), subject, probeText(probe, gid)])
+  );
+}
+
+function levelOf({ sent, received, status }: Probe): Level | "ok" {
+  if (received === 0 || status !== "SUCCESS") return "broken";
+  return received < sent ? "warning" : "ok";
+}
+
+function probeText({ service, size, sent, received, status }: Probe, gid = ""): string {
+  const result = sent === 0
+    ? status
+    : `${received} of ${sent} arrived${status === "SUCCESS" ? "" : `, ${status}`}`;
+  return `${service}, ${size} bytes, ${gid}: ${result}`;
+}
+
+/** What each finding can be about, in a few words. */
+function partsOf(facts: HostFacts): [subject: string, text: string][] {
+  const { kernel, library, limits, files, devices } = facts;
+  const namespaces = facts.namespaces === "shared" ? "share" : "do not share";
+  const lacking = files.map(({ device }) => device)
+    .filter((device) => !devices.some(({ name }) => name === device));
+  return [
+    ["kernel", `Linux ${kernel}, network namespaces ${namespaces} devices`],
+    ["libibverbs", library.path ?? "none"],
+    [
+      "limits",
+      `locked memory ${amount(limits.lockedMemory)}, open files ${amount(limits.openFiles)}`,
+    ],
+    ...lacking.map((device): [string, string] => [device, "not listed by libibverbs"]),
+    ...devices.flatMap((device): [string, string][] =>
+      device.ports.length === 0
+        ? [[device.name, "not opened"]]
+        : device.ports.map((port) => [portName(device, port), portText(port)])
+    ),
+  ];
+}
+
+function amount(limit: number | null): string {
+  return limit === null ? "unlimited" : String(limit);
+}
+
+function portText({ state, isRoce, lid, mtu, netdevs, gid }: PortFacts): string {
+  return [
+    state,
+    isRoce ? "RoCE" : `LID ${lid}`,
+    `MTU ${mtu}`,
+    ...netdevs.map(netdevText),
+    ...gid === null ? [] : [`GID ${gid.index}: ${gid.gid}`],
+  ].join(", ");
+}
+
+function netdevText({ name, isHere, isUp, mtu }: NetdevFacts): string {
+  const state = !isHere ? "elsewhere" : isUp ? `up, MTU ${mtu}` : "down";
+  return `${name} (${state})`;
+}

@@ -1,0 +1,47 @@
+/** How `explain` shows a capture: each frame with its headers. */
+
+import { CommandError, messageOf } from "../shell/command.ts";
+import type { Terminal } from "../shell/terminal.ts";
+import { type Frame, readCapture } from "./capture.ts";
+import { readFrame } from "./packet.ts";
+import { row, type Section, sectionLines, sectionValues } from "./section.ts";
+
+/**
+ * Shows all frames of a file.
+ *
+ * @throws {CommandError} If the file is no capture, or is damaged; the frames before are shown.
+ */
+export function explainCapture(file: string, json: boolean, terminal: Terminal): void {
+  for (const frame of readCapture(Deno.readFileSync(file))) {
+    const { name, sections } = explainFrame(frame);
+    const { number, time, bytes: { length } } = frame;
+    if (json) {
+      const facts = { frame: number, time, length, packet: name };
+      terminal.printJson({ ...facts, ...sectionValues(sections) }, "line");
+    } else {
+      const text = `Frame ${number}, ${dateOf(time)}, ${length} bytes: ${name ?? "no RoCE packet"}`;
+      terminal.print([[{ text, style: "green" }], ...sectionLines(sections), ""]);
+    }
+  }
+}
+
+/** A damaged file may have times that no calendar has. */
+function dateOf(time: number): string {
+  const date = new Date(time * 1000);
+  return Number.isNaN(date.getTime()) ? `${time} s` : date.toISOString();
+}
+
+/** The headers of a frame, and the name of the packet if it is one of RoCE. */
+function explainFrame({ bytes, linkType }: Frame): {
+  readonly name: string | null;
+  readonly sections: readonly Section[];
+} {
+  try {
+    const { packet, sections } = readFrame(bytes, linkType);
+    return { name: packet?.opcode ?? null, sections };
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error;
+    const damage = row("reason", messageOf(error));
+    return { name: null, sections: [{ key: "damaged", title: "Damaged", rows: [damage] }] };
+  }
+}

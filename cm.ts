@@ -1,0 +1,79 @@
+/**
+ * Connections by name: how two programs find each other by IP addresses and make a connection (`librdmacm`, the RDMA
+ * communication manager). It works with the queue pairs of `@rdma/ibverbs`, and with peers in any language that use
+ * librdmacm. It needs `--allow-ffi`, and the system's librdmacm on first use.
+ *
+ * This program listens, connects to itself, and ends the connection:
+ *
+ * ```ts
+ * import { CompletionQueue, Context, ProtectionDomain, QpType, QueuePair } from "@rdma/ibverbs";
+ * import { CmEventType, CmId, EventChannel } from "@rdma/ibverbs/cm";
+ *
+ * using channel = new EventChannel();
+ * using listener = new CmId(channel);
+ * listener.bindAddr({ hostname: "10.0.0.1", port: 0 });
+ * listener.listen();
+ *
+ * using context = Context.open(listener.device!.name);
+ * using pd = new ProtectionDomain(context);
+ * using cq = new CompletionQueue(context, { cqe: 16 });
+ * const cap = { maxSendWr: 8, maxRecvWr: 8 };
+ * const init = { type: QpType.RC, sendCq: cq, recvCq: cq, cap };
+ *
+ * async function serve(): Promise<void> {
+ *   for await (const { type, id, conn } of channel) {
+ *     if (type !== CmEventType.CONNECT_REQUEST) continue;
+ *     console.log(`request with ${new TextDecoder().decode(conn!.privateData.subarray(0, 5))}`);
+ *     using qp = new QueuePair(pd, init);
+ *     await id.accept(qp);
+ *     await id.disconnected();
+ *     return id.close();
+ *   }
+ * }
+ *
+ * const served = serve();
+ * using client = new CmId(channel);
+ * await client.resolveAddr({ hostname: "10.0.0.1", port: listener.srcPort });
+ * await client.resolveRoute();
+ * using qp = new QueuePair(pd, init);
+ * await client.connect(qp, { privateData: new TextEncoder().encode("hello") });
+ * client.establish();
+ * console.log(`answered: ${await client.disconnect({ timeout: 5000 })}`);
+ * await served;
+ * ```
+ *
+ * On a host with a soft-RoCE device that has this address it prints:
+ *
+ * ```text
+ * request with hello
+ * answered: true
+ * ```
+ *
+ * **Objects.** An {@linkcode EventChannel} is where events come from, and a {@linkcode CmId} is one end of a connection, or
+ * one that listens. Closing the channel closes its ids. The queue pairs, their completion queues and memory are the
+ * program's own: the id tells only how to move a queue pair, and when.
+ *
+ * **Where to go next.**
+ *
+ * - The address of a host by its name: {@linkcode getAddrInfo}.
+ * - Datagrams: `new CmId(channel, PortSpace.UDP)`; groups: {@linkcode CmId.prototype.joinMulticast | CmId.joinMulticast}.
+ * - What a connection can tell its peer: {@linkcode ConnParamInit}.
+ * - What can go wrong: {@linkcode CmError}.
+ *
+ * @module
+ */
+
+export type { AbortOptions } from "./internal/abort.ts";
+export {
+  type AddrInfo,
+  AddrInfoFlags,
+  type AddrInfoHints,
+  getAddrInfo,
+} from "./types/cm/addr_info.ts";
+export { type CmEvent, CmId, EventChannel, type ResolveOptions } from "./types/cm/cm_id.ts";
+export { CmIdentity, type CmOptions } from "./types/cm/cm_identity.ts";
+export type { ConnParam, ConnParamInit, UdParam } from "./types/cm/conn_param.ts";
+export { CmEventType, type CmState, PortSpace } from "./types/cm/enums.ts";
+export { CmError } from "./types/cm/errors.ts";
+export { eventStr, getDevices } from "./types/cm/functions.ts";
+export type { SocketAddress } from "./types/cm/socket_address.ts";

@@ -1,0 +1,64 @@
+/**
+ * Elastic Fabric Adapters, the network devices of a large cloud: what they have beyond verbs (`libefa`, `efadv.h`). They
+ * work with the classes of `@rdma/ibverbs`. The module needs `--allow-ffi`, and the system's libefa on first use.
+ *
+ * EFA has no GRH, so that a reply finds its way otherwise than elsewhere: the completion of a message tells the number of
+ * an address handle that the receiver already has to the sender, or else the sender's GID.
+ *
+ * This function answers messages of peers that it does not know:
+ *
+ * ```ts
+ * import { AccessFlags, AddressHandle, type Context, MemoryRegion, ProtectionDomain, WcOpcode } from "@rdma/ibverbs";
+ * import { EFA_UNKNOWN_SENDER, efaAhNumber, EfaCompletionQueue, SrdQueuePair } from "@rdma/ibverbs/efa";
+ *
+ * async function echo(context: Context, remoteQkey: number): Promise<void> {
+ *   using pd = new ProtectionDomain(context);
+ *   using cq = new EfaCompletionQueue(context, { cqe: 64 });
+ *   const cap = { maxSendWr: 16, maxRecvWr: 16 };
+ *   using qp = new SrdQueuePair(pd, { sendCq: cq, recvCq: cq, cap });
+ *   qp.activate({ qkey: remoteQkey });
+ *   using mr = new MemoryRegion(pd, 8192, AccessFlags.LOCAL_WRITE);
+ *   const handles = new Map<number, AddressHandle>();
+ *
+ *   qp.postRecv({ sge: mr.slice(0, 8192) });
+ *   for await (const wc of cq.completions()) {
+ *     if (wc.check().opcode === WcOpcode.SEND) {
+ *       qp.postRecv({ sge: mr.slice(0, 8192) });
+ *       continue;
+ *     }
+ *     let ah = handles.get(wc.slid);
+ *     if (wc.slid === EFA_UNKNOWN_SENDER) {
+ *       ah = new AddressHandle(pd, { portNum: 1, grh: { dgid: wc.sgid!, sgidIndex: 0 } });
+ *       handles.set(efaAhNumber(ah), ah);
+ *     }
+ *     qp.postSend({ sge: mr.slice(0, wc.byteLen), ah: ah!, remoteQpn: wc.srcQp, remoteQkey });
+ *   }
+ * }
+ * ```
+ *
+ * It is tested on adapters that a kernel module stands in for, with the real libibverbs and libefa, and never on hardware.
+ *
+ * **Where to go next.**
+ *
+ * - Reliable datagrams: {@linkcode SrdQueuePair}. For UD, `QueuePair` of `@rdma/ibverbs` works as elsewhere.
+ * - Who has sent a message: {@linkcode EfaWorkCompletion}, {@linkcode efaAhNumber}.
+ * - What the device can do: {@linkcode queryEfaDevice}.
+ *
+ * @module
+ */
+
+export {
+  efaAhNumber,
+  type EfaDeviceAttr,
+  EfaDeviceCaps,
+  type EfaMrAttr,
+  queryEfaDevice,
+  queryEfaMr,
+} from "./types/efa/attributes.ts";
+export {
+  EFA_UNKNOWN_SENDER,
+  EfaCompletionQueue,
+  EfaWorkCompletion,
+  EfaWorkCompletions,
+} from "./types/efa/efa_completion_queue.ts";
+export { type SrdActivation, type SrdInitAttr, SrdQueuePair } from "./types/efa/srd_queue_pair.ts";

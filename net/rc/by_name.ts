@@ -1,0 +1,126 @@
+import {
+  AddrInfoFlags,
+  CmError,
+  CmEventType,
+  CmId,
+  EventChannel,
+  getAddrInfo,
+  PortSpace,
+  type SocketAddress,
+} from "../../cm.ts";
+import { show } from "../../internal/checks.ts";
+import type { Rule, Rules } from "../../internal/options.ts";
+import { TransportType } from "../../mod.ts";
+import { addressesOf } from "../../types/cm/addr_info.ts";
+import { RcConn } from "./rc_conn.ts";
+import { SharedDevice } from "./rc_device.ts";
+import { RcEnd } from "./rc_end.ts";
+import { RC_RULES, type RcSettings } from "./rc_options.ts";
+
+/** The rule of an option that must be left out, because the address chooses. */
+function chosen<T>(byDefault: Rule<T>): Rule<T> {
+  return (value, what) => {
+    if (value === undefined) return byDefault(value, what);
+    throw new TypeError(`Cannot use ${what} ${show(value)} with port: the address chooses it`);
+  };
+}
+
+const { device, portNum, gidIndex, peerGid } = RC_RULES;
+
+/** The rules of options that an address stands for. */
+export const BY_NAME: Pick<Rules<RcSettings>, "device" | "portNum" | "gidIndex" | "peerGid"> = {
+  device: chosen(device),
+  portNum: chosen(portNum),
+  gidIndex: chosen(gidIndex),
+  peerGid: chosen(peerGid),
+};
+
+/**
+ * Connects to who listens at a port of a host, at the first of its addresses where that is possible. `late` gets the likely
+ * reason if it takes too long.
+ */
+export async function connectByName(
+  settings: RcSettings,
+  hostname: string,
+  port: number,
+  signal: AbortSignal,
+  late: { reason: string },
+): Promise<RcConn> {
+  const addresses = addressesOf(hostname, port, { portSpace: PortSpace.TCP, signal });
+  let failure: unknown;
+  late.reason = ": the name server does not answer";
+  for await (const address of addresses) {
+    late.reason = "";
+    try {
+      return await connectAt(address, settings, `${hostname} port ${port}`, signal, late);
+    } catch (error) {
+      // A refusal tells more than that another address leads nowhere.
+      if (!(failure instanceof Deno.errors.ConnectionRefused)) failure = error;
+    }
+  }
+  throw failure;
+}
+
+async function connectAt(
+  address: SocketAddress,
+  settings: RcSettings,
+  target: string,
+  signal: AbortSignal,
+  late: { reason: string },
+): Promise<RcConn> {
+  using stack = new DisposableStack();
+  const id = new CmId(stack.use(new EventChannel()));
+  await id.resolveAddr(address, { signal });
+  await id.resolveRoute({ signal });
+  assertMessages(id);
+  const { name } = id.device!;
+  const shared = new SharedDevice({ device: name, portNum: id.portNum });
+  await using end = await RcEnd.make(shared.use(), settings, id);
+  late.reason =
+    ": the host does not answer. It may drop RoCE packets (UDP port 4791), or have no " +
+    "kernel module rdma_cm";
+  const conn = new RcConn(await refused(target, end.connectById(signal)));
+  stack.move();
+  return conn;
+}
+
+/** Finds the address of this host that a name stands for. */
+export async function lookUp(
+  hostname: string,
+  port: number,
+  signal: AbortSignal | undefined,
+): Promise<SocketAddress> {
+  const flags = AddrInfoFlags.PASSIVE | AddrInfoFlags.NOROUTE;
+  const hints = { flags, portSpace: PortSpace.TCP, signal };
+  const [info] = await getAddrInfo(hostname, String(port), hints);
+  return info!.srcAddr!;
+}
+
+/**
+ * Checks that a device can send messages with immediate data.
+ *
+ * @throws {Deno.errors.NotSupported} If it cannot.
+ */
+export function assertMessages({ device }: CmId): void {
+  if (device!.transportType !== TransportType.IWARP) return;
+  throw new Deno.errors.NotSupported(
+    `Cannot connect: device "${device!.name}" is iWARP, which has no immediate data`,
+  );
+}
+
+const NOBODY = 8;
+
+/** Whether the cause of a refusal is that nobody listens: over TCP there is no other one. */
+export function isAbsent(cause: unknown): boolean {
+  return !(cause instanceof CmError) || cause.status === NOBODY;
+}
+
+async function refused<T>(target: string, connected: Promise<T>): Promise<T> {
+  try {
+    return await connected;
+  } catch (error) {
+    if (!(error instanceof CmError) || error.event !== CmEventType.REJECTED) throw error;
+    const message = `Cannot connect to ${target}. ${error.message}`;
+    throw new Deno.errors.ConnectionRefused(message, { cause: error });
+  }
+}

@@ -1,0 +1,127 @@
+import { type CmEvent, CmEventType, CmId, EventChannel, type SocketAddress } from "../../cm.ts";
+import { nextTurn } from "../../internal/turns.ts";
+import { assertMessages, lookUp } from "./by_name.ts";
+import type { Door, Partner } from "./door.ts";
+import { readOffer } from "./exchange.ts";
+import type { RcOffer } from "./rc_address.ts";
+import { SharedDevice } from "./rc_device.ts";
+import { RcEnd } from "./rc_end.ts";
+import type { RcSettings } from "./rc_options.ts";
+
+/** A port of the RDMA communication manager. */
+export class CmDoor implements Door {
+  readonly #channel: EventChannel;
+  readonly #listener: CmId;
+  readonly #settings: RcSettings;
+  /** The devices that requests come over, by name and port. */
+  readonly #devices: Map<string, SharedDevice> = new Map();
+
+  static async open(
+    hostname: string | undefined,
+    port: number,
+    settings: RcSettings,
+  ): Promise<CmDoor> {
+    // IPv6 takes IPv4 as well.
+    const address = hostname === undefined
+      ? { hostname: "::", port }
+      : await lookUp(hostname, port, settings.signal);
+    return new CmDoor(address, settings);
+  }
+
+  constructor(address: SocketAddress, settings: RcSettings) {
+    using stack = new DisposableStack();
+    this.#channel = stack.use(new EventChannel());
+    this.#listener = new CmId(this.#channel);
+    this.#listener.bindAddr(address);
+    this.#listener.listen();
+    this.#settings = settings;
+    stack.move();
+  }
+
+  get addr(): SocketAddress {
+    return this.#listener.localAddress!;
+  }
+
+  async accept(): Promise<Partner> {
+    for await (const event of this.#channel) {
+      const { type, id } = event;
+      if (type === CmEventType.CONNECT_REQUEST) {
+        return new CmPartner(event, this.#settings, this.#deviceOf(id));
+      }
+      if (id === this.#listener && type === CmEventType.DEVICE_REMOVAL) break;
+    }
+    throw new Deno.errors.BadResource("Cannot accept: the device is gone");
+  }
+
+  #deviceOf({ device, portNum }: CmId): SharedDevice {
+    const { name } = device!;
+    const key = `${name} ${portNum}`;
+    const shared = this.#devices.get(key) ?? new SharedDevice({ device: name, portNum });
+    this.#devices.set(key, shared);
+    return shared;
+  }
+
+  ref(): void {
+    this.#channel.ref();
+  }
+
+  unref(): void {
+    this.#channel.unref();
+  }
+
+  close(): void {
+    this.#channel.close();
+  }
+}
+
+class CmPartner implements Partner {
+  readonly hostname: string;
+  readonly #id: CmId;
+  readonly #data: Uint8Array;
+  readonly #settings: RcSettings;
+  readonly #device: SharedDevice;
+  #offer: RcOffer | undefined;
+  #isConnected = false;
+
+  /** The connection gets a channel of its own, because it may outlive the listener. */
+  constructor({ id, conn }: CmEvent, settings: RcSettings, device: SharedDevice) {
+    using stack = new DisposableStack();
+    stack.use(id);
+    id.migrate(stack.use(new EventChannel()));
+    this.#id = id;
+    this.hostname = id.peerAddress!.hostname;
+    this.#data = conn!.privateData;
+    this.#settings = settings;
+    this.#device = device;
+    stack.move();
+  }
+
+  // deno-lint-ignore require-await -- it rejects, it does not throw
+  async read(): Promise<void> {
+    this.#offer = readOffer(this.#data);
+    assertMessages(this.#id);
+  }
+
+  async makeEnd(): Promise<RcEnd> {
+    using stack = new DisposableStack();
+    const device = stack.use(this.#device.use());
+    await nextTurn();
+    stack.move();
+    return await RcEnd.make(device, this.#settings, this.#id);
+  }
+
+  async connect(end: RcEnd, signal: AbortSignal): Promise<RcEnd> {
+    const connected = await end.connectById(signal, this.#offer!);
+    this.#isConnected = true;
+    return connected;
+  }
+
+  /** The kernel rejects a request whose id is closed. */
+  close(): void {
+    this.#id.channel.close();
+  }
+
+  [Symbol.dispose](): void {
+    if (!this.#isConnected) this.close();
+  }
+}

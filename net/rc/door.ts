@@ -1,0 +1,23 @@
+import type { RcEnd } from "./rc_end.ts";
+
+/** Where partners come in. */
+export interface Door {
+  readonly addr: { readonly hostname: string; readonly port: number };
+  /** Waits for the next partner. After a BadResource there are none any more. */
+  accept(): Promise<Partner>;
+  /** Says whether waiting for partners keeps the program alive. */
+  ref(): void;
+  unref(): void;
+  close(): void;
+}
+
+/** Who wants to connect. Closing it refuses it; disposing it does the same unless it is connected. */
+export interface Partner extends Disposable {
+  readonly hostname: string;
+  /** Reads and checks what it tells of itself. Nothing of the device is used for it before. */
+  read(signal: AbortSignal): Promise<void>;
+  /** Makes the end that it is connected to. */
+  makeEnd(): Promise<RcEnd>;
+  connect(end: RcEnd, signal: AbortSignal): Promise<RcEnd>;
+  close(): void;
+}

@@ -1,0 +1,94 @@
+import { nextTurn } from "../../internal/turns.ts";
+import type { Door, Partner } from "./door.ts";
+import { readLine, writeAddress } from "./exchange.ts";
+import { checkOwn, checkSpeaker, checkUnicast, endsOf, type TcpEnds } from "./peer_gid.ts";
+import { type RcAddress, readRcAddress } from "./rc_address.ts";
+import { SharedDevice } from "./rc_device.ts";
+import { RcEnd } from "./rc_end.ts";
+import type { RcSettings } from "./rc_options.ts";
+
+/** A TCP port. Partners tell their addresses there. */
+export class TcpDoor implements Door {
+  readonly #listener: Deno.TcpListener;
+  readonly #settings: RcSettings;
+  readonly #device: SharedDevice;
+
+  constructor(address: { hostname: string; port: number }, settings: RcSettings) {
+    this.#listener = Deno.listen(address);
+    this.#settings = settings;
+    this.#device = new SharedDevice(settings);
+  }
+
+  get addr(): Deno.NetAddr {
+    return this.#listener.addr;
+  }
+
+  async accept(): Promise<Partner> {
+    return new TcpPartner(await this.#listener.accept(), this.#settings, this.#device);
+  }
+
+  ref(): void {
+    this.#listener.ref();
+  }
+
+  unref(): void {
+    this.#listener.unref();
+  }
+
+  close(): void {
+    this.#listener.close();
+  }
+}
+
+class TcpPartner implements Partner {
+  readonly #tcp: Deno.TcpConn;
+  readonly #settings: RcSettings;
+  readonly #device: SharedDevice;
+  #peer: RcAddress | undefined;
+  /** Whether its GID has to be one of this host. */
+  #mustBeOwn = false;
+  #ends: TcpEnds | undefined;
+
+  constructor(tcp: Deno.TcpConn, settings: RcSettings, device: SharedDevice) {
+    this.#tcp = tcp;
+    this.#settings = settings;
+    this.#device = device;
+  }
+
+  get hostname(): string {
+    return this.#tcp.remoteAddr.hostname;
+  }
+
+  async read(signal: AbortSignal): Promise<void> {
+    const peer = this.#peer = readRcAddress(await readLine(this.#tcp, signal));
+    const ends = this.#ends = endsOf(this.#tcp);
+    checkUnicast(peer);
+    this.#mustBeOwn = this.#settings.peerGid === "tcp" && checkSpeaker(peer, ends);
+  }
+
+  /** The first step opens the device, and the last one makes queues: the event loop runs between them. */
+  async makeEnd(): Promise<RcEnd> {
+    const { portNum } = this.#settings;
+    using stack = new DisposableStack();
+    const device = stack.use(this.#device.use());
+    const { context } = device;
+    if (this.#mustBeOwn) checkOwn(this.#peer!, this.#ends!, context.gidTable(portNum));
+    await nextTurn();
+    stack.move();
+    return await RcEnd.make(device, this.#settings, this.#ends);
+  }
+
+  async connect(end: RcEnd, signal: AbortSignal): Promise<RcEnd> {
+    const answer = (): Promise<void> => writeAddress(this.#tcp, end.address, signal);
+    return await end.connect(this.#peer!, signal, answer);
+  }
+
+  close(): void {
+    this.#tcp.close();
+  }
+
+  /** What is over TCP is over once they are connected. */
+  [Symbol.dispose](): void {
+    this.#tcp[Symbol.dispose]();
+  }
+}

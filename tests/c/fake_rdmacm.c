@@ -1,0 +1,440 @@
+// A librdmacm without a network: every call succeeds and is noted, and the test says which events come. With
+// fake_network() ids reach each other, and the events come by themselves. What it knows is of one thread: each Worker has
+// a network of its own.
+
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <rdma/rdma_cma.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct channel {
+	struct rdma_event_channel c;
+	int write_end;
+};
+
+struct end {
+	struct rdma_cm_id id;
+	struct end *peer;
+	uint32_t qp_num;
+};
+
+static _Thread_local struct ibv_context *verbs;
+static _Thread_local char calls[1 << 16];
+static _Thread_local char failing[64];
+static _Thread_local int failing_errno;
+static _Thread_local int unacknowledged;
+static _Thread_local int ids;
+static _Thread_local uint8_t last_data[256];
+static _Thread_local unsigned int last_length;
+// The family whose addresses answer.
+static _Thread_local int network;
+static _Thread_local struct rdma_cm_id *listening;
+
+static int note(const char *name)
+{
+	if (strlen(calls) + strlen(name) + 2 <= sizeof calls)
+		strcat(strcat(calls, name), " ");
+	if (strcmp(name, failing) != 0)
+		return 0;
+	errno = failing_errno;
+	return -1;
+}
+
+static int with_data(const char *name, const void *data, unsigned int length)
+{
+	last_length = length;
+	if (length > 0)
+		memcpy(last_data, data, length);
+	return note(name);
+}
+
+// librdmacm has contexts of its own, which live as long as the process.
+void fake_device(struct ibv_context *context)
+{
+	verbs = verbs ? verbs : malloc(sizeof *verbs);
+	*verbs = *context;
+}
+
+void fake_network(int family)
+{
+	network = family;
+}
+
+void fake_fail(const char *name, int error)
+{
+	snprintf(failing, sizeof failing, "%s", name);
+	failing_errno = error;
+}
+
+const char *fake_calls(void)
+{
+	return calls;
+}
+
+void fake_clear(void)
+{
+	calls[0] = failing[0] = 0;
+}
+
+int fake_unacknowledged(void)
+{
+	return unacknowledged;
+}
+
+int fake_ids(void)
+{
+	return ids;
+}
+
+unsigned int fake_data(uint8_t *bytes)
+{
+	memcpy(bytes, last_data, last_length);
+	return last_length;
+}
+
+struct rdma_event_channel *rdma_create_event_channel(void)
+{
+	int ends[2];
+	struct channel *channel;
+
+	if (note("rdma_create_event_channel") || pipe2(ends, O_CLOEXEC))
+		return NULL;
+	channel = calloc(1, sizeof *channel);
+	channel->c.fd = ends[0];
+	channel->write_end = ends[1];
+	return &channel->c;
+}
+
+// Events that nobody has read go with the channel, and so do the ids of requests among them.
+void rdma_destroy_event_channel(struct rdma_event_channel *c)
+{
+	struct channel *channel = (struct channel *)c;
+	struct rdma_cm_event *event;
+
+	note("rdma_destroy_event_channel");
+	fcntl(c->fd, F_SETFL, O_NONBLOCK);
+	while (!rdma_get_cm_event(c, &event)) {
+		if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST) {
+			ids--;
+			free(event->id);
+		}
+		rdma_ack_cm_event(event);
+	}
+	close(c->fd);
+	close(channel->write_end);
+	free(channel);
+}
+
+static struct rdma_cm_id *new_id(struct rdma_event_channel *channel, enum rdma_port_space ps)
+{
+	struct end *end = calloc(1, sizeof *end);
+
+	end->id.channel = channel;
+	end->id.ps = ps;
+	ids++;
+	return &end->id;
+}
+
+int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **id, void *context,
+		   enum rdma_port_space ps)
+{
+	if (note("rdma_create_id"))
+		return -1;
+	*id = new_id(channel, ps);
+	return 0;
+}
+
+int rdma_destroy_id(struct rdma_cm_id *id)
+{
+	struct end *peer = ((struct end *)id)->peer;
+
+	if (note("rdma_destroy_id"))
+		return -1;
+	if (peer)
+		peer->peer = NULL;
+	if (listening == id)
+		listening = NULL;
+	ids--;
+	free(id);
+	return 0;
+}
+
+static void send_event(struct rdma_cm_event *event)
+{
+	struct channel *channel = (struct channel *)event->id->channel;
+
+	unacknowledged++;
+	if (write(channel->write_end, &event, sizeof event) != sizeof event)
+		abort();
+}
+
+// An event of an id, or a request to it; the private data is text. Returns the id that the event is about.
+struct rdma_cm_id *fake_event(struct rdma_cm_id *id, int type, int status, const char *text)
+{
+	struct rdma_cm_event *event = calloc(1, sizeof *event);
+
+	event->event = type;
+	event->status = status;
+	event->id = id;
+	if (type == RDMA_CM_EVENT_CONNECT_REQUEST) {
+		event->listen_id = id;
+		event->id = new_id(id->channel, id->ps);
+		event->id->verbs = verbs;
+	}
+	// Both kinds of parameters begin alike.
+	event->param.conn.private_data = strdup(text);
+	event->param.conn.private_data_len = strlen(text);
+	send_event(event);
+	return event->id;
+}
+
+// In the place of private data, the event has what the caller gave.
+static int join(const char *name, struct rdma_cm_id *id, void *context)
+{
+	struct rdma_cm_event *event;
+
+	if (note(name))
+		return -1;
+	event = calloc(1, sizeof *event);
+	event->event = RDMA_CM_EVENT_MULTICAST_JOIN;
+	event->id = id;
+	event->param.ud.private_data = context;
+	send_event(event);
+	return 0;
+}
+
+int rdma_join_multicast(struct rdma_cm_id *id, struct sockaddr *addr, void *context)
+{
+	return join("rdma_join_multicast", id, context);
+}
+
+int rdma_join_multicast_ex(struct rdma_cm_id *id, struct rdma_cm_join_mc_attr_ex *attr, void *context)
+{
+	return join("rdma_join_multicast_ex", id, context);
+}
+
+// Without a network the test sends it.
+static struct end *tell(struct rdma_cm_id *id, int type, int status, struct rdma_conn_param *param)
+{
+	char text[257] = "";
+
+	if (!network || !id)
+		return NULL;
+	if (param)
+		memcpy(text, param->private_data, param->private_data_len);
+	return (struct end *)fake_event(id, type, status, text);
+}
+
+static struct rdma_cm_id *peer_of(struct rdma_cm_id *id)
+{
+	struct end *peer = ((struct end *)id)->peer;
+
+	return peer ? &peer->id : NULL;
+}
+
+int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event **event)
+{
+	return read(channel->fd, event, sizeof *event) == sizeof *event ? 0 : -1;
+}
+
+int rdma_ack_cm_event(struct rdma_cm_event *event)
+{
+	unacknowledged--;
+	if (event->event != RDMA_CM_EVENT_MULTICAST_JOIN) {
+		memset((void *)event->param.conn.private_data, 'x', event->param.conn.private_data_len);
+		free((void *)event->param.conn.private_data);
+	}
+	free(event);
+	return 0;
+}
+
+int rdma_bind_addr(struct rdma_cm_id *id, struct sockaddr *addr)
+{
+	id->verbs = verbs;
+	memcpy(&id->route.addr.src_storage, addr, addr->sa_family == AF_INET ? 16 : 28);
+	return note("rdma_bind_addr");
+}
+
+int rdma_resolve_addr(struct rdma_cm_id *id, struct sockaddr *from, struct sockaddr *to, int ms)
+{
+	id->verbs = verbs;
+	id->port_num = 1;
+	memcpy(&id->route.addr.dst_storage, to, to->sa_family == AF_INET ? 16 : 28);
+	if (to->sa_family == network)
+		tell(id, RDMA_CM_EVENT_ADDR_RESOLVED, 0, NULL);
+	else
+		tell(id, RDMA_CM_EVENT_ADDR_ERROR, -ETIMEDOUT, NULL);
+	return note("rdma_resolve_addr");
+}
+
+int rdma_resolve_route(struct rdma_cm_id *id, int ms)
+{
+	tell(id, RDMA_CM_EVENT_ROUTE_RESOLVED, 0, NULL);
+	return note("rdma_resolve_route");
+}
+
+int rdma_listen(struct rdma_cm_id *id, int backlog)
+{
+	listening = id;
+	return note("rdma_listen");
+}
+
+int rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *param)
+{
+	struct end *from = (struct end *)id;
+	struct end *to = tell(listening, RDMA_CM_EVENT_CONNECT_REQUEST, 0, param);
+
+	if (to) {
+		from->qp_num = param->qp_num;
+		from->peer = to;
+		to->peer = from;
+		to->id.port_num = 1;
+		to->id.route.addr = id->route.addr;
+	} else {
+		tell(id, RDMA_CM_EVENT_REJECTED, 8, NULL);
+	}
+	return with_data("rdma_connect", param->private_data, param->private_data_len);
+}
+
+int rdma_accept(struct rdma_cm_id *id, struct rdma_conn_param *param)
+{
+	((struct end *)id)->qp_num = param->qp_num;
+	tell(peer_of(id), RDMA_CM_EVENT_CONNECT_RESPONSE, 0, param);
+	return with_data("rdma_accept", param->private_data, param->private_data_len);
+}
+
+int rdma_establish(struct rdma_cm_id *id)
+{
+	tell(peer_of(id), RDMA_CM_EVENT_ESTABLISHED, 0, NULL);
+	return note("rdma_establish");
+}
+
+int rdma_disconnect(struct rdma_cm_id *id)
+{
+	tell(peer_of(id), RDMA_CM_EVENT_DISCONNECTED, 0, NULL);
+	return note("rdma_disconnect");
+}
+
+// Every host but nobody has an address of each family; only the first is given, as librdmacm does. Another thread calls it.
+int rdma_getaddrinfo(const char *node, const char *service, const struct rdma_addrinfo *hints,
+		     struct rdma_addrinfo **res)
+{
+	struct rdma_addrinfo *info;
+	struct sockaddr_in6 *address;
+
+	if (node && strcmp(node, "nobody") == 0)
+		return EAI_NONAME;
+	info = calloc(1, sizeof *info);
+	address = calloc(1, sizeof *address);
+	info->ai_family = hints->ai_family ? hints->ai_family : AF_INET;
+	info->ai_qp_type = IBV_QPT_RC;
+	info->ai_port_space = hints->ai_port_space ? hints->ai_port_space : RDMA_PS_TCP;
+	info->ai_dst_addr = (struct sockaddr *)address;
+	address->sin6_family = info->ai_family;
+	address->sin6_port = htons(service ? atoi(service) : 0);
+	if (info->ai_family == AF_INET) {
+		info->ai_dst_len = sizeof(struct sockaddr_in);
+		inet_pton(AF_INET, "10.0.0.2", &((struct sockaddr_in *)address)->sin_addr);
+	} else {
+		info->ai_dst_len = sizeof *address;
+		inet_pton(AF_INET6, "fd00::2", &address->sin6_addr);
+	}
+	*res = info;
+	return 0;
+}
+
+void rdma_freeaddrinfo(struct rdma_addrinfo *info)
+{
+	free(info->ai_dst_addr);
+	free(info);
+}
+
+int rdma_reject(struct rdma_cm_id *id, const void *data, uint8_t length)
+{
+	return with_data("rdma_reject", data, length);
+}
+
+int rdma_reject_ece(struct rdma_cm_id *id, const void *data, uint8_t length)
+{
+	return with_data("rdma_reject_ece", data, length);
+}
+
+int rdma_migrate_id(struct rdma_cm_id *id, struct rdma_event_channel *channel)
+{
+	id->channel = channel;
+	return note("rdma_migrate_id");
+}
+
+int rdma_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *attr, int *mask)
+{
+	struct end *peer = ((struct end *)id)->peer;
+
+	*mask = IBV_QP_STATE;
+	if (network && attr->qp_state == IBV_QPS_INIT) {
+		*mask |= IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
+		attr->port_num = 1;
+	}
+	if (peer && attr->qp_state == IBV_QPS_RTR) {
+		*mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
+		*mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+		attr->path_mtu = IBV_MTU_1024;
+		attr->dest_qp_num = peer->qp_num;
+		attr->ah_attr.is_global = attr->ah_attr.port_num = 1;
+	}
+	if (peer && attr->qp_state == IBV_QPS_RTS) {
+		*mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN;
+		*mask |= IBV_QP_MAX_QP_RD_ATOMIC;
+	}
+	return note("rdma_init_qp_attr");
+}
+
+int rdma_set_option(struct rdma_cm_id *id, int level, int name, void *value, size_t length)
+{
+	return with_data("rdma_set_option", value, length);
+}
+
+__be16 rdma_get_src_port(struct rdma_cm_id *id)
+{
+	return id->route.addr.src_sin.sin_port;
+}
+
+__be16 rdma_get_dst_port(struct rdma_cm_id *id)
+{
+	return id->route.addr.dst_sin.sin_port;
+}
+
+int rdma_get_remote_ece(struct rdma_cm_id *id, struct ibv_ece *ece)
+{
+	memset(ece, 0, sizeof *ece);
+	return note("rdma_get_remote_ece");
+}
+
+struct ibv_context **rdma_get_devices(int *count)
+{
+	struct ibv_context **list = calloc(2, sizeof *list);
+
+	*count = 1;
+	list[0] = verbs;
+	return note("rdma_get_devices") ? NULL : list;
+}
+
+void rdma_free_devices(struct ibv_context **list)
+{
+	note("rdma_free_devices");
+	free(list);
+}
+
+const char *rdma_event_str(enum rdma_cm_event_type event)
+{
+	return event == RDMA_CM_EVENT_REJECTED ? "rejected" : "another";
+}
+
+int rdma_notify(struct rdma_cm_id *id, enum ibv_event_type e) { return note("rdma_notify"); }
+int rdma_set_local_ece(struct rdma_cm_id *id, struct ibv_ece *ece) { return note("rdma_set_local_ece"); }
+int rdma_leave_multicast(struct rdma_cm_id *id, struct sockaddr *addr) { return note("rdma_leave_multicast"); }

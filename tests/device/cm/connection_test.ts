@@ -1,0 +1,185 @@
+// Connections by name between two ids of one process.
+import { assertEquals, assertRejects } from "@std/assert";
+import { AddrInfoFlags, CmError, CmEventType, CmId, getAddrInfo, PortSpace } from "../../../cm.ts";
+import { AddressHandle, QpState, QpType, VerbsError, WrOpcode } from "../../../mod.ts";
+import { deviceTest, makeEnd, RXE, waitFor } from "../setup.ts";
+import { bytes, CmBed, HOSTS } from "./bed.ts";
+
+for (const [family, hostname] of Object.entries(HOSTS)) {
+  deviceTest(`CmId connects, and ends the connection, over ${family}`, async () => {
+    using bed = new CmBed();
+    const listener = bed.listener(undefined, hostname);
+    assertEquals([listener.state, listener.device?.name], ["LISTENING", RXE]);
+    const client = await bed.routed(listener);
+    assertEquals(client.state, "ROUTE_RESOLVED");
+    assertEquals(client.peerAddress, { hostname, port: listener.srcPort });
+    assertEquals([client.dstPort, client.portNum], [listener.srcPort, 1]);
+    const [left, right] = [bed.newQp(QpType.RC), bed.newQp(QpType.RC)];
+    const answered = client.connect(left, { privateData: bytes("ping"), retryCount: 3 });
+    const { id: server, listenId, conn } = await bed.request();
+    assertEquals([listenId, server.state], [listener, "REQUESTED"]);
+    assertEquals(conn!.privateData, Uint8Array.of(...bytes("ping"), ...new Uint8Array(52)));
+    assertEquals([conn!.qpNum, conn!.retryCount], [left.qpNum, 3]);
+    assertEquals(server.peerAddress, client.localAddress);
+    const accepted = server.accept(right, { privateData: bytes("pong") });
+    const { type, conn: reply } = await answered;
+    assertEquals(type, CmEventType.CONNECT_RESPONSE);
+    assertEquals(reply!.privateData.subarray(0, 5), Uint8Array.of(...bytes("pong"), 0));
+    assertEquals([client.state, left.state], ["RESPONDED", QpState.INIT]);
+    client.establish();
+    await accepted;
+    assertEquals([client.state, server.state], ["ESTABLISHED", "ESTABLISHED"]);
+    assertEquals([left.state, right.state], [QpState.RTS, QpState.RTS]);
+    const mr = bed.newMr();
+    mr.bytes().set(bytes("hello"));
+    right.postRecv({ sge: mr.slice(64, 64) });
+    left.postSend({ sge: mr.slice(0, 5) });
+    const completions = bed.cq.completions();
+    for (let i = 0; i < 2; i++) (await completions.next()).value!.check();
+    await completions.return();
+    assertEquals(mr.bytes(64, 5).slice(), bytes("hello"));
+    for (const [offset, qp] of [[128, left], [192, right]] as const) {
+      const remote = { remoteAddr: mr.addr, rkey: mr.rkey };
+      qp.postSend({ opcode: WrOpcode.RDMA_READ, sge: mr.slice(offset, 5), ...remote });
+      (await waitFor(bed.cq))[0]!.check();
+      assertEquals(mr.bytes(offset, 5).slice(), bytes("hello"));
+    }
+    const ended = server.disconnected();
+    assertEquals(await client.disconnect({ timeout: 10_000 }), true);
+    await ended;
+    assertEquals([client.state, server.state], ["DISCONNECTED", "DISCONNECTED"]);
+    assertEquals([left.state, right.state], [QpState.ERR, QpState.ERR]);
+  });
+}
+
+deviceTest(
+  "A request to a port where nobody listens is rejected, and the reason is named",
+  async () => {
+    using bed = new CmBed();
+    const to = { hostname: HOSTS.IPv4, port: 17_999 };
+    const [id, other] = [await bed.routed(to), await bed.routed(to, PortSpace.UDP)];
+    const qp = bed.newQp(QpType.RC);
+    const words = "nobody listens on this port";
+    const error = await assertRejects(() => id.connect(qp), CmError, words);
+    assertEquals([error.status, id.state, qp.state], [8, "FAILED", QpState.ERR]);
+    await assertRejects(() => other.connect(bed.newQp(QpType.UD)), CmError, words);
+  },
+);
+
+for (
+  const [name, portSpace, request, reply, rejection] of [
+    ["RC", PortSpace.TCP, 56, 196, 148],
+    ["UD", PortSpace.UDP, 180, 136, 136],
+  ] as const
+) {
+  deviceTest(`The longest private data of ${name} arrives whole`, async () => {
+    using bed = new CmBed();
+    const type = name === "RC" ? QpType.RC : QpType.UD;
+    const data = (length: number): Uint8Array => Uint8Array.from({ length }, (_, i) => i ^ 0x5a);
+    const listener = bed.listener(portSpace);
+    const id = await bed.routed(listener, portSpace);
+    const answered = id.connect(bed.newQp(type), { privateData: data(request) });
+    const { id: server, conn, ud } = await bed.request();
+    assertEquals((conn ?? ud)!.privateData, data(request));
+    const accepted = server.accept(bed.newQp(type), { privateData: data(reply) });
+    const answer = await answered;
+    assertEquals((answer.conn ?? answer.ud)!.privateData, data(reply));
+    id.establish();
+    await accepted;
+    const refused = await bed.routed(listener, portSpace);
+    const words = "the peer's program does not want it";
+    const rejected = assertRejects(() => refused.connect(bed.newQp(type)), CmError, words);
+    const { id: unwanted } = await bed.request();
+    unwanted.reject(data(rejection));
+    assertEquals((await rejected).privateData, data(rejection));
+    assertEquals([refused.state, unwanted.state], ["FAILED", "FAILED"]);
+  });
+}
+
+deviceTest(
+  "A datagram reaches the peer by what the answer tells, and a group by what joining gives",
+  async () => {
+    using bed = new CmBed();
+    const id = await bed.routed(bed.listener(PortSpace.UDP), PortSpace.UDP);
+    const [left, right] = [makeEnd(bed.pd, QpType.UD), makeEnd(bed.pd, QpType.UD)];
+    const answered = id.connect(left.qp);
+    const { id: server } = await bed.request();
+    await server.accept(right.qp);
+    const { ud } = await answered;
+    assertEquals(ud!.qpNum, right.qp.qpNum);
+    const member = new CmId(bed.channel, PortSpace.UDP);
+    member.bindAddr({ hostname: HOSTS.IPv4, port: 0 });
+    const address = { hostname: "239.1.2.3", port: 0 };
+    const group = await member.joinMulticast(address);
+    assertEquals(group.qpNum, 0xff_ffff);
+    right.qp.attachMcast(group.ahAttr.grh.dgid, 0);
+    for (const { ahAttr, qpNum, qkey } of [ud!, group]) {
+      using ah = new AddressHandle(bed.pd, ahAttr);
+      right.qp.postRecv({ sge: right.mr.slice(0, 1024) });
+      left.qp.postSend({ sge: left.mr.slice(0, 8), ah, remoteQpn: qpNum, remoteQkey: qkey });
+      for (const { cq } of [left, right]) (await waitFor(cq))[0]!.check();
+    }
+    right.qp.detachMcast(group.ahAttr.grh.dgid, 0);
+    member.leaveMulticast(address);
+    using other = new CmId(bed.channel, PortSpace.UDP);
+    other.bindAddr({ hostname: HOSTS.IPv6, port: 0 });
+    await assertRejects(
+      () => other.joinMulticast({ hostname: "ff0e::1:3", port: 0 }),
+      VerbsError,
+      "Linux joins only IPv4 groups over RoCE",
+    );
+    const error = await assertRejects(() => id.disconnect(), TypeError, "is for datagrams");
+    assertEquals(error.name, "TypeError");
+  },
+);
+
+deviceTest("getAddrInfo() finds addresses, and tells which names have none", async () => {
+  const [info] = await getAddrInfo(HOSTS.IPv6, "7471");
+  assertEquals(info!.dstAddr, { hostname: HOSTS.IPv6, port: 7471 });
+  const numeric = { flags: AddrInfoFlags.NUMERICHOST };
+  await assertRejects(() => getAddrInfo("nobody", "1", numeric), CmError, "is not known");
+});
+
+/** Numbers below 1 that follow from a seed. */
+function* numbers(seed: number): Generator<number, never> {
+  while (true) {
+    seed = Math.imul(seed ^ seed >>> 15, 0x2c1b3c6d) + 0x9e3779b9 | 0;
+    yield (seed >>> 0) / 2 ** 32;
+  }
+}
+
+deviceTest("Ids that are closed at any time, in any order, leave nothing behind", async () => {
+  using bed = new CmBed();
+  const random = numbers(21);
+  const pick = <T>(list: readonly T[]): T => list[Math.floor(random.next().value * list.length)]!;
+  const ignore = (): void => {};
+  for (let round = 0; round < 200; round++) {
+    const listener = bed.listener();
+    const client = new CmId(bed.channel);
+    const steps: (() => Promise<unknown>)[] = [
+      () => client.resolveAddr(listener.localAddress!),
+      () => client.resolveRoute(),
+      () => client.connect(bed.newQp(QpType.RC)),
+    ];
+    const stop = pick([1, 2, 3, 4, 5, 6]);
+    for (const step of steps.slice(0, Math.min(stop, 2))) await step();
+    const objects = [listener, client];
+    if (stop > 2) {
+      const connected = steps[2]!();
+      connected.catch(ignore);
+      if (stop > 3) {
+        const { id } = await bed.request();
+        objects.push(id);
+        if (stop > 4) id.accept(bed.newQp(QpType.RC)).catch(ignore);
+        if (stop > 5) await connected.then(() => client.establish());
+      }
+    }
+    while (objects.length > 0) {
+      const [one] = objects.splice(Math.floor(random.next().value * objects.length), 1);
+      const how = pick(["close", "close", "disconnect", "abort"]);
+      if (how === "disconnect") one!.disconnect({ timeout: 1 }).catch(ignore);
+      if (how === "abort") one!.disconnected({ signal: AbortSignal.abort() }).catch(ignore);
+      one!.close();
+    }
+  }
+});

@@ -1,0 +1,77 @@
+// Two Elastic Fabric Adapters of the stub, and queue pairs on them. Other tests find no adapters.
+
+import {
+  AccessFlags,
+  AddressHandle,
+  CompletionChannel,
+  CompletionQueue,
+  type MemoryRegion,
+  QpType,
+  QueuePair,
+} from "../../../mod.ts";
+import { bindEfa } from "../../../ffi/efa.ts";
+import { Fixture } from "../fixture.ts";
+import { stubTest, writeStub } from "../stub.ts";
+
+bindEfa();
+
+export const QKEY = 0x1234;
+/** The bytes of a datagram's receive that stay free. */
+export const HEADROOM = 40;
+/** The `slid` of a sender to whom the receiver has no address handle. */
+export const STRANGER = 0xffff;
+
+/** An adapter, open. */
+export class Adapter extends Fixture {
+  readonly mr: MemoryRegion;
+
+  constructor(device: "efa_0" | "efa_1") {
+    super(device);
+    const { LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE } = AccessFlags;
+    this.mr = this.newMr(16384, LOCAL_WRITE | REMOTE_READ | REMOTE_WRITE);
+  }
+
+  /** A queue with a channel, as its completions can be waited for. */
+  override newCq(cqe = 64): CompletionQueue {
+    return new CompletionQueue(this.context, { cqe, channel: new CompletionChannel(this.context) });
+  }
+
+  /** A UD queue pair that is ready to send. */
+  ud(): QueuePair {
+    const { cq } = this;
+    const cap = { maxSendWr: 16, maxRecvWr: 16, maxInlineData: 32 };
+    const qp = new QueuePair(this.pd, { type: QpType.UD, sendCq: cq, recvCq: cq, cap });
+    qp.activateUd({ port: 1, qkey: QKEY });
+    return qp;
+  }
+
+  /** An address handle to an adapter. */
+  to({ context }: Adapter): AddressHandle {
+    const grh = { dgid: context.queryGid(1, 0), sgidIndex: 0 };
+    return new AddressHandle(this.pd, { portNum: 1, grh });
+  }
+}
+
+/** Both adapters, open. */
+export class Fabric implements Disposable {
+  readonly left: Adapter = new Adapter("efa_0");
+  readonly right: Adapter = new Adapter("efa_1");
+
+  [Symbol.dispose](): void {
+    this.right[Symbol.dispose]();
+    this.left[Symbol.dispose]();
+  }
+}
+
+/** Registers a test on both adapters. */
+export function efaTest(name: string, body: (fabric: Fabric) => void | Promise<void>): void {
+  stubTest(name, async () => {
+    writeStub("efa", "on");
+    try {
+      using fabric = new Fabric();
+      await body(fabric);
+    } finally {
+      writeStub("efa", "off");
+    }
+  });
+}

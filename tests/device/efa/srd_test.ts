@@ -1,0 +1,216 @@
+// What only Elastic Fabric Adapters have, on the stub: reliable datagrams, and senders by number or by GID.
+
+import { assertEquals, assertNotEquals, assertThrows } from "@std/assert";
+import {
+  EFA_UNKNOWN_SENDER,
+  efaAhNumber,
+  EfaCompletionQueue,
+  EfaDeviceCaps,
+  type EfaWorkCompletion,
+  EfaWorkCompletions,
+  queryEfaDevice,
+  queryEfaMr,
+  SrdQueuePair,
+} from "../../../efa.ts";
+import {
+  AddressHandle,
+  type CompletionQueue,
+  QpState,
+  QpType,
+  WcOpcode,
+  WcStatus,
+  type WorkCompletion,
+} from "../../../mod.ts";
+import { rxe, withDeadline } from "../setup.ts";
+import { assertFails, calls, writeStub } from "../stub.ts";
+import { type Adapter, efaTest, type Fabric, QKEY } from "./bed.ts";
+
+/** An SRD queue pair with a completion queue of its own, which tells GIDs. */
+class End {
+  readonly cq: EfaCompletionQueue;
+  readonly qp: SrdQueuePair;
+  readonly adapter: Adapter;
+
+  constructor(adapter: Adapter, rnrRetry?: number) {
+    this.adapter = adapter;
+    const cq = this.cq = new EfaCompletionQueue(adapter.context, { cqe: 64 });
+    const cap = { maxSendWr: 16, maxRecvWr: 16, maxInlineData: 32 };
+    this.qp = new SrdQueuePair(adapter.pd, { sendCq: cq, recvCq: cq, cap });
+    this.qp.activate({ qkey: QKEY, ...rnrRetry !== undefined && { rnrRetry } });
+  }
+
+  /** Posts a receive of 64 bytes; its place is its number. */
+  receive(place: number): void {
+    this.qp.postRecv({ wrId: place, sge: this.adapter.mr.slice(place, 64) });
+  }
+
+  /** Posts a send of 64 bytes, whose place is its number too. */
+  send(place: number, ah: AddressHandle, to: End): void {
+    const sge = this.adapter.mr.slice(place, 64);
+    this.qp.postSend({ wrId: place, sge, ah, remoteQpn: to.qp.qpNum, remoteQkey: QKEY });
+  }
+}
+
+function ends({ left, right }: Fabric): [left: End, right: End] {
+  return [new End(left), new End(right)];
+}
+
+async function take<C extends WorkCompletion>(cq: CompletionQueue<C>, count: number): Promise<C[]> {
+  const found: C[] = [];
+  await withDeadline(new Error(`Cannot take ${count} completions`), async (signal) => {
+    for await (const completion of cq.completions({ signal })) {
+      if (found.push(completion) === count) return;
+    }
+  });
+  return found;
+}
+
+/** The handle for a completion's sender: one that is known by its number, or a new one. */
+function answerTo(
+  { slid, sgid }: EfaWorkCompletion,
+  { adapter }: End,
+  known: Map<number, AddressHandle>,
+): AddressHandle {
+  if (slid !== EFA_UNKNOWN_SENDER) return known.get(slid)!;
+  const ah = new AddressHandle(adapter.pd, { portNum: 1, grh: { dgid: sgid!, sgidIndex: 0 } });
+  known.set(efaAhNumber(ah), ah);
+  return ah;
+}
+
+efaTest("An adapter tells what it can do", ({ left: { context, mr } }) => {
+  const { RDMA_READ, RNR_RETRY, CQ_WITH_SGID } = EfaDeviceCaps;
+  const { deviceCaps, ...attr } = queryEfaDevice(context);
+  const all = RDMA_READ | RNR_RETRY | CQ_WITH_SGID;
+  assertEquals(deviceCaps & all, all);
+  assertEquals({ ...attr, inlineBufSizeEx: 0 }, {
+    ...{ maxSqWr: 4096, maxRqWr: 4096, maxSqSge: 2, maxRqSge: 2 },
+    ...{ inlineBufSize: 32, inlineBufSizeEx: 0, maxRdmaSize: 2 ** 30 },
+  });
+  // The kernel of the tests has no such call.
+  assertThrows(() => queryEfaMr(mr), Error, "Cannot query memory region");
+});
+
+efaTest(
+  "A stranger is found by its GID and then by its number, and both get the answer",
+  async (fabric) => {
+    const [client, server] = ends(fabric);
+    const { left, right } = fabric;
+    const own = new End(right); // a second sender, on the server's own adapter
+    const known = new Map<number, AddressHandle>();
+    const handles = new Map([[client, left.to(right)], [own, right.to(right)]]);
+    known.set(efaAhNumber(handles.get(own)!), handles.get(own)!);
+    const senders: string[] = [];
+    for (const [i, from] of [client, own, client, own].entries()) {
+      const text = new TextEncoder().encode(`message ${i}`.padEnd(64));
+      from.adapter.mr.bytes(1024, 64).set(text);
+      from.receive(2048);
+      server.receive(4096);
+      from.send(1024, handles.get(from)!, server);
+      const [wc] = await take(server.cq, 1) as [EfaWorkCompletion];
+      senders.push(wc.sgid === undefined ? "known" : String(wc.sgid));
+      assertEquals([wc.byteLen, wc.srcQp, wc.wcFlags], [64, from.qp.qpNum, 0]);
+      server.send(4096, answerTo(wc, server, known), from);
+      const ended = await take(from.cq, 2);
+      assertEquals(ended.map(({ opcode }) => opcode).sort(), [WcOpcode.SEND, WcOpcode.RECV].sort());
+      assertEquals((await take(server.cq, 1))[0]!.status, WcStatus.SUCCESS);
+      assertEquals(from.adapter.mr.bytes(2048, 64).slice(), text);
+    }
+    assertEquals(senders, [String(left.context.queryGid(1, 0)), "known", "known", "known"]);
+    assertNotEquals(known.size, 1);
+  },
+);
+
+efaTest("Sends that end in another order keep their handle until all are done", async (fabric) => {
+  const [from, to] = ends(fabric);
+  const [ah, others] = [fabric.left.to(fabric.right), fabric.left.to(fabric.right)];
+  writeStub("efa", "reversed");
+  try {
+    // One post rings the doorbell once: the last of them is the first to go.
+    from.qp.postSend([0, 1, 2, 3].map((i) => {
+      fabric.left.mr.bytes(64 * i, 64).fill(i + 1);
+      const sge = fabric.left.mr.slice(64 * i, 64);
+      const where = { ah: i === 0 ? ah : others, remoteQpn: to.qp.qpNum, remoteQkey: QKEY };
+      return { wrId: i, sge, ...where };
+    }));
+    ah.close();
+    for (const place of [0, 64, 128]) to.receive(place);
+    assertEquals((await take(from.cq, 3)).map(({ wrId }) => wrId), [3n, 2n, 1n]);
+    assertEquals(calls("destroy_ah"), []);
+    to.receive(192);
+    assertEquals((await take(from.cq, 1)).map(({ wrId }) => wrId), [0n]);
+    assertEquals(calls("destroy_ah").length, 1);
+  } finally {
+    writeStub("efa", "ordered");
+  }
+  const received = await take(to.cq, 4);
+  const first = received.map(({ wrId }) => fabric.right.mr.bytes(Number(wrId), 64)[0]);
+  assertEquals(first, [4, 3, 2, 1]);
+});
+
+efaTest(
+  "A send without a receive fails where it must not wait, and the queue pair goes on",
+  async ({ left, right }) => {
+    const [from, to] = [new End(left, 0), new End(right)];
+    const ah = left.to(right);
+    from.send(0, ah, to);
+    const [failed] = await take(from.cq, 1);
+    assertEquals([failed!.status, from.qp.state], [WcStatus.RNR_RETRY_EXC_ERR, QpState.RTS]);
+    to.receive(0);
+    from.send(0, ah, to);
+    assertEquals((await take(from.cq, 1))[0]!.status, WcStatus.SUCCESS);
+  },
+);
+
+efaTest("A batch has the GIDs, and clears those of an earlier poll", async (fabric) => {
+  const [from, to] = ends(fabric);
+  const batch = new EfaWorkCompletions(2);
+  const found: (string | undefined)[] = [];
+  for (const _ of [0, 1]) {
+    to.receive(0);
+    from.send(0, fabric.left.to(fabric.right), to);
+    await take(from.cq, 1);
+    assertEquals(to.cq.pollInto(batch), 1);
+    found.push(batch.sgid(0)?.toString());
+    fabric.right.to(fabric.left);
+  }
+  assertEquals(found, [String(fabric.left.context.queryGid(1, 0)), undefined]);
+  assertThrows(() => batch.sgid(2), RangeError);
+});
+
+efaTest("Messages are as long as the adapter's packets", async ({ left, right }) => {
+  const { maxMsgSz } = left.context.queryPort(1);
+  const [from, to] = [left.ud(), right.ud()];
+  const where = { ah: left.to(right), remoteQpn: to.qpNum, remoteQkey: QKEY };
+  left.mr.bytes(0, maxMsgSz).fill(7);
+  to.postRecv({ sge: right.mr.slice(0, 40 + maxMsgSz) });
+  from.postSend({ ...where, sge: left.mr.slice(0, maxMsgSz) });
+  const [wc] = await take(right.cq, 1);
+  assertEquals([wc!.byteLen, right.mr.bytes(0, 40 + maxMsgSz)[39 + maxMsgSz]], [40 + maxMsgSz, 7]);
+  await take(left.cq, 1);
+  const srd = new End(left);
+  for (const qp of [from, srd.qp]) {
+    const sge = left.mr.slice(0, maxMsgSz + 1);
+    assertThrows(() => qp.postSend({ ...where, sge }), RangeError, `allows ${maxMsgSz}`);
+  }
+});
+
+efaTest("What is not EFA's is refused, and says so", ({ left }) => {
+  using other = rxe();
+  const { cq, pd, context } = other;
+  const cap = { maxSendWr: 1, maxRecvWr: 1 };
+  const init = { sendCq: cq, recvCq: cq, cap };
+  const { hint } = assertFails(() => queryEfaDevice(context), "efadv_query_device", "EOPNOTSUPP");
+  assertEquals(hint?.includes("no Elastic Fabric Adapter"), true);
+  assertFails(() => new SrdQueuePair(pd, init), "efadv_create_qp_ex", "EOPNOTSUPP");
+  assertFails(() => new EfaCompletionQueue(context, { cqe: 4 }), "efadv_create_cq", "EOPNOTSUPP");
+  assertThrows(() => new SrdQueuePair(left.pd, init), TypeError, "another context");
+  const own = { ...init, sendCq: left.cq, recvCq: left.cq };
+  assertThrows(() => new SrdQueuePair(left.pd, { ...own, type: QpType.RC } as never), TypeError);
+  const qp = new SrdQueuePair(left.pd, own);
+  assertThrows(() => qp.activate({ qkey: -1 }), RangeError);
+  assertThrows(() => qp.activate({ qkey: 1, rnrRetry: 8 }), RangeError);
+  assertThrows(() => qp.activate({ qkey: 1, port: 2 }), RangeError);
+  assertEquals(qp.state, QpState.RESET);
+  qp.activate({ qkey: 1 });
+  assertThrows(() => qp.postSend({ sge: left.mr.slice(0, 8) } as never), TypeError, "ah");
+});

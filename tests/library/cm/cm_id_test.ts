@@ -1,0 +1,353 @@
+// What connection identifiers refuse, take over from events, and leave behind, without a network.
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import {
+  CmError,
+  CmEventType,
+  CmId,
+  EventChannel,
+  eventStr,
+  getDevices,
+  PortSpace,
+} from "../../../cm.ts";
+import { waitReadable } from "../../../ffi/fd_watcher.ts";
+import { QpState, QpType, VerbsError } from "../../../mod.ts";
+import { FakeBed, STATES } from "./fake.ts";
+
+const TO = { hostname: "10.0.0.2", port: 7471 };
+
+function test(title: string, body: (bed: FakeBed) => Promise<void>): void {
+  Deno.test(title, async () => {
+    {
+      using bed = new FakeBed();
+      await body(bed);
+    }
+    // Ends when the watcher's poll has returned.
+    await waitReadable(0).cancel();
+  });
+}
+
+/** Calls of the methods that need a state, and the states that they need. */
+const METHODS: [name: string, states: string[], call: (id: CmId, bed: FakeBed) => unknown][] = [
+  ["bind address", ["IDLE"], (id) => id.bindAddr(TO)],
+  ["resolve address", ["IDLE", "BOUND"], (id) => id.resolveAddr(TO)],
+  ["resolve route", ["ADDR_RESOLVED"], (id) => id.resolveRoute()],
+  ["listen", ["IDLE", "BOUND"], (id) => id.listen()],
+  ["connect", ["ROUTE_RESOLVED"], (id, bed) => id.connect(bed.net.newQp())],
+  ["establish", ["RESPONDED", "ESTABLISHED"], (id) => id.establish()],
+  ["accept", ["REQUESTED"], (id, bed) => id.accept(bed.net.newQp())],
+  ["reject", ["REQUESTED", "RESPONDED"], (id) => id.reject()],
+  ["notify", ["ACCEPTING", "ESTABLISHED"], (id) => id.notify()],
+  [
+    "disconnect",
+    ["RESPONDED", "ACCEPTING", "ESTABLISHED", "DISCONNECTED"],
+    (id) => id.disconnect(),
+  ],
+];
+
+for (const state of STATES) {
+  test(`CmId refuses in state ${state} what needs another one, before native code`, async (bed) => {
+    const id = await bed.net.idIn(state);
+    assertEquals(id.state, state);
+    for (const [name, states, call] of METHODS.filter(([, states]) => !states.includes(state))) {
+      bed.net.takeCalls();
+      const error = await assertRejects(async () => await call(id, bed), TypeError);
+      const words = `Cannot ${name}: the connection identifier is in state ${state}, and `;
+      assertEquals(error.message, `${words}${states.join(" or ")} is needed`);
+      assertEquals([id.state, ...bed.net.takeCalls()], [state]);
+    }
+  });
+
+  test(`CmId is closed in state ${state}, and then refuses everything`, async (bed) => {
+    const id = await bed.net.idIn(state);
+    id.close();
+    id.close();
+    for (const [, , call] of METHODS) {
+      await assertRejects(async () => await call(id, bed), TypeError, "it is disposed");
+    }
+    assertThrows(() => id.srcPort, TypeError, "disposed");
+  });
+}
+
+test("A step that waits ends when its id or the channel is closed, or its signal aborts", async (bed) => {
+  const id = new CmId(bed.net.channel);
+  const abort = new AbortController();
+  const aborted = assertRejects(() => id.resolveAddr(TO, { signal: abort.signal }), Error, "over");
+  abort.abort(new Error("over"));
+  await aborted;
+  assertEquals(id.state, "RESOLVING_ADDR");
+  const other = new CmId(bed.net.channel);
+  const closed = assertRejects(() => other.resolveAddr(TO), TypeError, "identifier was disposed");
+  other.close();
+  await closed;
+  const channel = new EventChannel();
+  const third = new CmId(channel);
+  const ended = assertRejects(() => third.resolveAddr(TO), TypeError, "was disposed");
+  const iterated = assertRejects(() => channel.events().next(), TypeError, "was disposed");
+  channel.close();
+  await Promise.all([ended, iterated]);
+  assert(third.disposed);
+});
+
+test("A wait ends if reading its signal closes the channel", async (bed) => {
+  const id = await bed.net.idIn("ESTABLISHED");
+  const { signal } = new AbortController();
+  const closing = new Proxy(signal, {
+    get: (target, key) => {
+      bed.net.channel.close();
+      return Reflect.get(target, key);
+    },
+  });
+  await assertRejects(() => id.disconnected({ signal: closing }), TypeError);
+});
+
+test("The errors of steps name the event and its cause, and leave a state to go on from", async (bed) => {
+  const id = new CmId(bed.net.channel);
+  const resolved = id.resolveAddr(TO);
+  bed.net.push(id, CmEventType.ADDR_ERROR, -110);
+  const error = await assertRejects(() => resolved, CmError);
+  assertEquals(
+    error.message,
+    "Cannot resolve address: the event is ADDR_ERROR (ETIMEDOUT: Connection timed out; " +
+      "the host does not answer ARP or neighbour discovery: is it up, and in this network?)",
+  );
+  assertEquals([error.event, error.status, id.state], [CmEventType.ADDR_ERROR, -110, "BOUND"]);
+  const client = await bed.net.idIn("ROUTE_RESOLVED");
+  const qp = bed.net.newQp();
+  const connected = client.connect(qp);
+  bed.net.push(client, CmEventType.REJECTED, 8, "sorry");
+  const refused = await assertRejects(() => connected, CmError, "(8: nobody listens on this port");
+  assertEquals(new TextDecoder().decode(refused.privateData), "sorry");
+  assertEquals([client.state, qp.state], ["FAILED", QpState.ERR]);
+});
+
+test("A request tells what the peer has set, and nothing of the C struct's own", async (bed) => {
+  const listener = await bed.net.idIn("LISTENING");
+  bed.net.push(listener, CmEventType.CONNECT_REQUEST, 0, "hi");
+  for await (const { conn, id } of bed.net.channel) {
+    assertEquals(conn, {
+      privateData: Uint8Array.of(104, 105),
+      responderResources: 0,
+      initiatorDepth: 0,
+      flowControl: false,
+      retryCount: 0,
+      rnrRetryCount: 0,
+      srq: false,
+      qpNum: 0,
+    });
+    return id.close();
+  }
+});
+
+test("CmId answers the end of a connection once, and moves the queue pair to ERR", async (bed) => {
+  const id = await bed.net.idIn("ESTABLISHED");
+  bed.net.takeCalls();
+  const ended = Promise.all([id.disconnected(), id.disconnected()]);
+  bed.net.push(id, CmEventType.DISCONNECTED);
+  await ended;
+  assertEquals(bed.net.takeCalls(), ["disconnect"]);
+  assertEquals(id.qp!.state, QpState.ERR);
+  assertEquals(await id.disconnect(), true);
+  assertEquals(bed.net.takeCalls(), []);
+});
+
+test("CmId.disconnect() waits no longer for the peer than it is told to", async (bed) => {
+  const id = await bed.net.idIn("ESTABLISHED");
+  assertEquals(await id.disconnect({ timeout: 1 }), false);
+  assertEquals([id.state, id.qp!.state], ["DISCONNECTING", QpState.ERR]);
+});
+
+for (
+  const [portSpace, limits] of [
+    [PortSpace.TCP, { request: 56, reply: 196, rejection: 148 }],
+    [PortSpace.UDP, { request: 180, reply: 136, rejection: 136 }],
+  ] as const
+) {
+  test(`Private data beyond the limits of ${portSpace} is refused before native code`, async (bed) => {
+    const service = portSpace === PortSpace.TCP ? "RC" : "UD";
+    const ids = {
+      request: await bed.net.idIn("ROUTE_RESOLVED", portSpace),
+      reply: await bed.net.idIn("REQUESTED", portSpace),
+      rejection: await bed.net.idIn("REQUESTED", portSpace),
+    };
+    const qp = bed.net.newQp(portSpace);
+    const calls = {
+      request: (privateData: Uint8Array) => ids.request.connect(qp, { privateData }),
+      reply: (privateData: Uint8Array) => ids.reply.accept(qp, { privateData }),
+      rejection: (privateData: Uint8Array) => ids.rejection.reject(privateData),
+    };
+    for (const message of ["request", "reply", "rejection"] as const) {
+      const limit = limits[message];
+      bed.net.takeCalls();
+      const error = await assertRejects(
+        async () => await calls[message](new Uint8Array(limit + 1)),
+        RangeError,
+      );
+      assertEquals(
+        error.message,
+        `Cannot use privateData of ${
+          limit + 1
+        } bytes: a ${message} of ${service} takes at most ${limit}`,
+      );
+      assertEquals(bed.net.takeCalls(), []);
+      const sent = Uint8Array.from({ length: limit }, (_, i) => i);
+      Promise.resolve(calls[message](sent)).catch(() => {});
+      assertEquals(bed.net.data, sent);
+    }
+  });
+}
+
+test("CmId refuses queue pairs of another transport, and wrong arguments, before native code", async (bed) => {
+  const id = await bed.net.idIn("ROUTE_RESOLVED");
+  const qp = bed.net.newQp();
+  bed.net.takeCalls();
+  const wrong: [() => Promise<unknown>, ErrorConstructor, string][] = [
+    [() => id.connect(bed.qp(QpType.UD)), TypeError, "its type is UD, and the id needs RC"],
+    [() => id.connect({} as never), TypeError, "it is not a QueuePair"],
+    [() => id.connect(qp, { retryCount: 8 }), RangeError, "retryCount 8"],
+    [() => id.connect(qp, { privateData: [1] as never }), TypeError, "privateData"],
+    [() => id.connect(qp, { colour: 1 } as never), TypeError, "colour"],
+    [() => id.connect(qp, {}, { signal: 1 as never }), TypeError, "signal"],
+  ];
+  for (const [call, type, words] of wrong) await assertRejects(call, type, words);
+  const fresh = new CmId(bed.net.channel);
+  const addresses: [object, ErrorConstructor, string][] = [
+    [{ hostname: "host", port: 1 }, SyntaxError, "neither IPv4 nor IPv6"],
+    [{ hostname: "10.0.0.1", port: 65536 }, RangeError, "port 65536"],
+    [{ hostname: "10.0.0.1" }, TypeError, "port is missing"],
+    [{ hostname: "10.0.0.1", port: 1, scopeId: 1 }, TypeError, "scopeId"],
+    [{ hostname: 1, port: 1 }, TypeError, "hostname"],
+  ];
+  for (const [address, type, words] of addresses) {
+    assertThrows(() => fresh.bindAddr(address as never), type, words);
+    await assertRejects(() => fresh.resolveAddr(address as never), type, words);
+  }
+  await assertRejects(() => fresh.resolveAddr(TO, { timeout: 0 }), RangeError, "timeout 0");
+  assertThrows(() => fresh.listen(0), RangeError, "backlog 0");
+  assertThrows(() => fresh.initQpAttr(QpState.ERR), RangeError, "it is not INIT, RTR or RTS");
+  assertThrows(() => fresh.prepare(qp), TypeError, "the id has no device yet");
+  assertThrows(() => fresh.setOptions({ tos: 256 }), RangeError, "tos 256");
+  assertThrows(() => new CmId(bed.net.channel, 7 as PortSpace), RangeError, "portSpace 7");
+  assertThrows(() => new CmId({} as EventChannel), TypeError, "it is not an EventChannel");
+  assertEquals(bed.net.takeCalls(), ["create_id"]);
+  assertEquals([id.state, fresh.state], ["ROUTE_RESOLVED", "IDLE"]);
+});
+
+test("A call that fails leaves the state, and its error names the function", async (bed) => {
+  const id = new CmId(bed.net.channel);
+  bed.net.fail("rdma_resolve_addr", 19);
+  const error = await assertRejects(() => id.resolveAddr(TO), VerbsError, "No RDMA device has");
+  assertEquals([error.verb, error.code, id.state], ["rdma_resolve_addr", "ENODEV", "IDLE"]);
+});
+
+test("Requests beyond the backlog are rejected, and those that nobody took when the listener closes", async (bed) => {
+  const listener = new CmId(bed.net.channel);
+  listener.listen(3);
+  const resolving = new CmId(bed.net.channel);
+  const resolved = resolving.resolveAddr(TO);
+  bed.net.takeCalls();
+  for (let i = 0; i < 5; i++) bed.net.push(listener, CmEventType.CONNECT_REQUEST);
+  bed.net.push(resolving, CmEventType.ADDR_RESOLVED);
+  await resolved;
+  assertEquals(bed.net.takeCalls(), ["destroy_id", "destroy_id"]);
+  const taken = await bed.net.next();
+  listener.close();
+  assertEquals(bed.net.takeCalls(), ["destroy_id", "destroy_id", "destroy_id"]);
+  assertEquals([taken.state, taken.disposed], ["REQUESTED", false]);
+});
+
+test("Events go to the step that waits, and the others to those who iterate, each once", async (bed) => {
+  const id = new CmId(bed.net.channel);
+  const first = bed.net.channel.events().next();
+  const resolved = id.resolveAddr(TO);
+  bed.net.push(id, CmEventType.ADDR_RESOLVED);
+  bed.net.push(id, CmEventType.ADDR_CHANGE);
+  bed.net.push(id, CmEventType.TIMEWAIT_EXIT);
+  await resolved;
+  assertEquals((await first).value?.type, CmEventType.ADDR_CHANGE);
+  const second = await bed.net.channel.events().next();
+  assertEquals([second.value?.type, second.value?.id], [CmEventType.TIMEWAIT_EXIT, id]);
+});
+
+test("An event that cannot be read is acknowledged, and its error goes to those who wait", async (bed) => {
+  const id = await bed.net.idIn("ESTABLISHED");
+  Object.defineProperty(id, "device", {
+    get: () => {
+      throw new Error("no device");
+    },
+  });
+  const ended = assertRejects(() => id.disconnected(), Error, "no device");
+  bed.net.push(id, CmEventType.DISCONNECTED);
+  await ended;
+});
+
+test("CmId.migrate() takes the id's events along, and is refused while a method waits", async (bed) => {
+  using channel = new EventChannel();
+  const id = await bed.net.idIn("ESTABLISHED");
+  const waiting = id.disconnected();
+  waiting.catch(() => {});
+  assertThrows(() => id.migrate(channel), TypeError, "a method of the id is waiting");
+  bed.net.push(id, CmEventType.ADDR_CHANGE);
+  const other = new CmId(bed.net.channel);
+  const resolved = other.resolveAddr(TO);
+  bed.net.push(other, CmEventType.ADDR_RESOLVED);
+  await resolved;
+  bed.net.push(id, CmEventType.DISCONNECTED);
+  await waiting;
+  id.migrate(channel);
+  assertEquals(id.channel, channel);
+  assertEquals((await channel.events().next()).value?.type, CmEventType.ADDR_CHANGE);
+  bed.net.push(id, CmEventType.TIMEWAIT_EXIT);
+  assertEquals((await channel.events().next()).value?.type, CmEventType.TIMEWAIT_EXIT);
+  bed.net.channel.close();
+  assertEquals([other.disposed, id.disposed], [true, false]);
+});
+
+/** Numbers from 0 up to below a limit that follow from a seed. */
+function numbersFrom(seed: number): (limit: number) => number {
+  return (limit) => {
+    seed = Math.imul(seed ^ seed >>> 15, 0x2c1b3c6d) + 0x9e3779b9 | 0;
+    return (seed >>> 8) % limit;
+  };
+}
+
+for (const [index, state] of STATES.entries()) {
+  Deno.test(`Objects of an id in state ${state} end in any order, with events between, and nothing is left`, async () => {
+    const number = numbersFrom(index);
+    for (let round = 0; round < 25; round++) {
+      using bed = new FakeBed();
+      using other = new EventChannel();
+      // Connections of datagrams have no end.
+      const isUd = state !== "DISCONNECTING" && number(4) === 0;
+      const id = await bed.net.idIn(state, isUd ? PortSpace.UDP : PortSpace.TCP);
+      const ignore = (): void => {};
+      const acts: (() => unknown)[] = [
+        () => id.close(),
+        () => id.qp?.close(),
+        () => bed.net.channel.close(),
+        () => bed.pd.close(),
+        () => id.disconnect({ timeout: 1 }),
+        () => id.disconnected({ signal: AbortSignal.abort() }),
+        () => id.migrate(other),
+        ...Array.from({ length: 4 }, () => () => bed.net.push(id, number(16) as CmEventType)),
+        () => bed.net.channel.events({ signal: AbortSignal.timeout(1) }).next(),
+      ];
+      const ends: Promise<unknown>[] = [];
+      while (acts.length > 0) {
+        const [act] = acts.splice(number(acts.length), 1);
+        ends.push(Promise.try(act!).catch(ignore));
+        if (number(2) === 0) await Promise.resolve();
+      }
+      await Promise.all(ends);
+      // A channel ends when the watcher's poll has returned.
+      for (const channel of [other, bed.net.channel]) channel.close();
+      await waitReadable(0).cancel();
+    }
+  });
+}
+
+test("getDevices() names the devices, and frees the list", async (bed) => {
+  assertEquals(getDevices().map(({ name }) => name), [bed.context.device.name]);
+  assertEquals(bed.net.takeCalls(), ["get_devices", "free_devices"]);
+  assertEquals(eventStr(CmEventType.REJECTED), "rejected");
+  await Promise.resolve();
+});

@@ -1,0 +1,39 @@
+// What the errors of connection events say.
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { CmEventType } from "../../../cm.ts";
+import { eventError } from "../../../types/cm/errors.ts";
+
+const TYPE = CmEventType;
+
+// It opens a library, which stays open.
+eventError("connect", TYPE.REJECTED, -1);
+
+Deno.test("an error of an event names the event and a likely cause", () => {
+  const cases = [
+    [TYPE.ADDR_ERROR, -110, "ADDR_ERROR (ETIMEDOUT: ", "does not answer ARP"],
+    [TYPE.ADDR_ERROR, -113, "EHOSTUNREACH", "does not answer ARP"],
+    [TYPE.ADDR_ERROR, -101, "ENETUNREACH", "no route"],
+    [TYPE.ADDR_ERROR, -19, "ENODEV", "no RDMA device"],
+    [TYPE.ROUTE_ERROR, -110, "ROUTE_ERROR", "subnet manager"],
+    [TYPE.UNREACHABLE, -110, "UNREACHABLE", "UDP port 4791"],
+    [TYPE.UNREACHABLE, 2, "UNREACHABLE (2: ", "does not want it"],
+    [TYPE.REJECTED, -111, "ECONNREFUSED", "nobody listens"],
+    [TYPE.REJECTED, 8, "REJECTED (8: ", "nobody listens"],
+    [TYPE.CONNECT_ERROR, -22, "CONNECT_ERROR (EINVAL: ", "Invalid argument)"],
+    [TYPE.REJECTED, 34, "(status 34)", ""],
+  ] as const;
+  for (const [type, status, start, cause] of cases) {
+    const { message, event } = eventError("connect", type, status);
+    assertStringIncludes(message, start);
+    assertStringIncludes(message, cause);
+    assertEquals(event, type);
+  }
+});
+
+Deno.test("each reason of a rejection has words of its own", () => {
+  // Those that Linux has, of which 34 is not used.
+  const reasons = Array.from({ length: 35 }, (_, i) => i + 1).filter((reason) => reason !== 34);
+  const words = reasons.map((reason) => eventError("connect", TYPE.REJECTED, reason).message);
+  assert(words.every((text) => !text.includes("status")));
+  assertEquals(new Set(words.map((text) => text.split(": ").at(-1))).size, reasons.length);
+});

@@ -1,0 +1,89 @@
+// Connections by name without a network.
+import { assertEquals, assertRejects } from "@std/assert";
+import { CmError } from "../../../cm.ts";
+import { connectRc, listenRc } from "../../../net/mod.ts";
+import { waitReadable } from "../../../ffi/fd_watcher.ts";
+import { outputOf } from "../../subprocess.ts";
+import { FakeBed } from "../cm/fake.ts";
+
+const port = 7471;
+const to = { hostname: "host", port };
+
+function test(title: string, body: (bed: FakeBed) => Promise<void>): void {
+  Deno.test(title, async () => {
+    {
+      using bed = new FakeBed();
+      await body(bed);
+    }
+    // Ends when the watcher's poll has returned.
+    await waitReadable(0).cancel();
+  });
+}
+
+/** What the network was asked for. */
+function triesOf(bed: FakeBed): string[] {
+  const names = ["resolve_addr", "connect"];
+  return bed.net.takeCalls().filter((name) => names.includes(name));
+}
+
+for (const [family, gone] of [["IPv4", []], ["IPv6", ["resolve_addr"]]] as const) {
+  test(`connectRc() connects to a host that answers at its address of ${family} only`, async (bed) => {
+    bed.connect(family);
+    await using listener = await listenRc({ port });
+    const [client, server] = await Promise.all([connectRc(to), listener.accept()]);
+    assertEquals(triesOf(bed), [...gone, "resolve_addr", "connect"]);
+    await client.send(Uint8Array.of(7));
+    assertEquals(await server.receive(), Uint8Array.of(7));
+    for (const conn of [client, server]) await conn.close();
+  });
+
+  test(`connectRc() tells that nobody listens, if the other address than ${family} leads nowhere`, async (bed) => {
+    bed.connect(family);
+    await assertRejects(() => connectRc(to), Deno.errors.ConnectionRefused, "nobody listens");
+  });
+}
+
+test("connectRc() tries no other address when it is aborted or the name is unknown", async (bed) => {
+  bed.connect("IPv6");
+  const abort = new AbortController();
+  const connecting = connectRc({ ...to, signal: abort.signal });
+  abort.abort(new Error("enough"));
+  await assertRejects(() => connecting, Error, "enough");
+  bed.net.takeCalls();
+  const unknown = { hostname: "nobody", port };
+  await assertRejects(() => connectRc(unknown), CmError, "is not known");
+  assertEquals(triesOf(bed), []);
+});
+
+const url = (path: string): string =>
+  JSON.stringify(new URL(`../../../${path}`, import.meta.url).href);
+
+Deno.test("An open RcListener and an open RcConn by name let the program end", async () => {
+  const script = `import { FakeBed } from ${url("tests/library/cm/fake.ts")};
+    import { connectRc, listenRc } from ${url("net/mod.ts")};
+    const bed = new FakeBed();
+    bed.connect("IPv4");
+    globalThis.addEventListener("unload", () => console.log("end"));
+    await listenRc({ port: 1 });
+    const listener = await listenRc({ port: ${port} });
+    const accepted = listener.accept();
+    const client = await connectRc(${JSON.stringify(to)});
+    const server = await accepted;
+    await client.send(Uint8Array.of(7));
+    console.log(await server.receive());
+    const signal = AbortSignal.timeout(10);
+    await server.receive(undefined, { signal }).catch(({ name }) => console.log(name));`;
+  const output = await outputOf(script, { prefix: ["timeout", "60"], importMap: true });
+  assertEquals(output, "Uint8Array(1) [ 7 ]\nTimeoutError\nend");
+});
+
+Deno.test("A channel that need not be waited for lets the program end", async () => {
+  const script = `import { FakeBed } from ${url("tests/library/cm/fake.ts")};
+    const { channel } = new FakeBed().net;
+    globalThis.addEventListener("unload", () => console.log("end"));
+    channel.unref();
+    await Promise.race([channel.events().next(), Promise.resolve()]);
+    console.log("waits");`;
+  const output = await outputOf(script, { prefix: ["timeout", "60"], importMap: true });
+  assertEquals(output, "waits\nend");
+});

@@ -1,0 +1,139 @@
+// A valid call of everything in ./cm.
+
+import {
+  AddrInfoFlags,
+  CmError,
+  CmEventType,
+  type CmId,
+  EventChannel,
+  PortSpace,
+} from "../../../cm.ts";
+import { EventType, QpState, QpType } from "../../../mod.ts";
+import type { Receiver, Recipe } from "./parts.ts";
+import type { World } from "./world.ts";
+
+const TYPE = CmEventType;
+
+const signal = (): AbortSignal => new AbortController().signal;
+const address = (): object => ({ hostname: "fe80::1", port: 7471, scopeId: 2 });
+const param = (): object => ({
+  privateData: new Uint8Array(4),
+  responderResources: 1,
+  initiatorDepth: 1,
+  flowControl: true,
+  retryCount: 7,
+  rnrRetryCount: 7,
+  srq: false,
+});
+const withQp = ({ cmNet }: World): unknown[] => [cmNet.newQp(), param(), { signal: signal() }];
+
+/** A method of an id: the state that it needs, the event that it waits for, and its arguments. */
+type Step = readonly [
+  state: string,
+  event: CmEventType | undefined,
+  args: (world: World) => unknown[],
+  portSpace?: PortSpace,
+];
+
+const STEPS: Readonly<Record<string, Step>> = {
+  bindAddr: ["IDLE", undefined, () => [address()]],
+  resolveAddr: [
+    "BOUND",
+    TYPE.ADDR_RESOLVED,
+    () => [address(), { timeout: 2000, signal: signal(), source: address() }],
+  ],
+  resolveRoute: [
+    "ADDR_RESOLVED",
+    TYPE.ROUTE_RESOLVED,
+    () => [{ timeout: 2000, signal: signal() }],
+  ],
+  listen: ["BOUND", undefined, () => [16]],
+  prepare: ["ADDR_RESOLVED", undefined, ({ cmNet }) => [cmNet.newQp()]],
+  connect: ["ROUTE_RESOLVED", TYPE.CONNECT_RESPONSE, withQp],
+  establish: ["RESPONDED", undefined, () => []],
+  accept: ["REQUESTED", TYPE.ESTABLISHED, withQp],
+  reject: ["REQUESTED", undefined, () => [new Uint8Array(4), { ece: true }]],
+  notify: ["ESTABLISHED", undefined, () => [EventType.COMM_EST]],
+  disconnect: [
+    "ESTABLISHED",
+    TYPE.DISCONNECTED,
+    () => [{ timeout: 2000, signal: signal() }],
+  ],
+  disconnected: ["ESTABLISHED", TYPE.DISCONNECTED, () => [{ signal: signal() }]],
+  joinMulticast: [
+    "BOUND",
+    undefined,
+    () => [address(), { sendOnly: true, signal: signal() }],
+    PortSpace.UDP,
+  ],
+  leaveMulticast: ["BOUND", undefined, () => [address()], PortSpace.UDP],
+  migrate: [
+    "ESTABLISHED",
+    undefined,
+    (world) => [world.once("cmOtherChannel", () => new EventChannel())],
+  ],
+};
+
+function idFor(world: World, name: string): Promise<CmId> {
+  const [state, , , portSpace] = STEPS[name]!;
+  return world.once(`id for ${name}`, () => world.cmNet.idIn(state, portSpace));
+}
+
+const ofIds = Object.entries(STEPS).map(([name, [, event, args]]): [string, Recipe] => [
+  `CmId#${name}`,
+  async (world) => {
+    const id = await idFor(world, name);
+    if (event !== undefined) world.cmNet.push(id, event);
+    return args(world);
+  },
+]);
+
+/** Makes an event that no method waits for. */
+async function request({ cmNet }: World): Promise<void> {
+  cmNet.push(await cmNet.idIn("LISTENING"), TYPE.CONNECT_REQUEST);
+}
+
+/** The calls of ./cm. */
+export const CM_RECIPES: Readonly<Record<string, Recipe>> = {
+  "new EventChannel": () => [],
+  "EventChannel#events": async (world) => {
+    await request(world);
+    return [{ signal: signal() }];
+  },
+  "new CmId": ({ cmChannel }) => [cmChannel, PortSpace.UDP],
+  ...Object.fromEntries(ofIds),
+  "CmIdentity#setOptions": () => [{ tos: 8, reuseAddr: true, afOnly: true, ackTimeout: 14 }],
+  "CmIdentity#setLocalEce": () => [{ vendorId: 1, options: 2 }],
+  "CmIdentity#initQpAttr": () => [QpState.INIT],
+  getAddrInfo: () => [
+    "localhost",
+    "7471",
+    {
+      flags: AddrInfoFlags.NOROUTE,
+      family: 2,
+      qpType: QpType.RC,
+      portSpace: PortSpace.TCP,
+      signal: signal(),
+    },
+  ],
+  getDevices: (world) => {
+    world.cmNet;
+    return [];
+  },
+  eventStr: () => [TYPE.REJECTED],
+};
+
+/** The objects of ./cm. */
+export const CM_RECEIVERS: Readonly<Record<string, Receiver>> = {
+  EventChannel: ({ cmChannel }) => cmChannel,
+  "EventChannel#[Symbol.asyncIterator]": async (world) => {
+    await request(world);
+    return world.cmChannel;
+  },
+  CmId: ({ cmId }) => cmId,
+  CmIdentity: ({ cmId }) => cmId,
+  ...Object.fromEntries(
+    Object.keys(STEPS).map((name) => [`CmId#${name}`, (world: World) => idFor(world, name)]),
+  ),
+  CmError: () => new CmError("Cannot test", TYPE.REJECTED, 8),
+};

@@ -1,0 +1,127 @@
+// Captures with a packet of each kind, as bytes.
+
+import { hex } from "./packets.ts";
+
+const ETHERNET = "020000000002020000000001";
+const ICRC = "00000000";
+
+/** A base transport header that goes to a queue pair, with padding. */
+function bth(opcode: number, destQp = 0x11, padding = 0): string {
+  return hex([opcode, 1], [0x80 | padding << 4, 1], [0xffff, 2], [destQp, 4]) + "80000123";
+}
+
+function overIpv4(protocol: number, payload: string): string {
+  const length = 20 + payload.length / 2;
+  const header = hex([0x4502, 2], [length, 2], [0x0001_4000, 4], [63, 1], [protocol, 1], [0, 2]);
+  return `${ETHERNET}0800${header}0a0000010a000002${payload}`;
+}
+
+function overIpv6(next: number, payload: string): string {
+  const length = payload.length / 2;
+  const header = hex([0x6230_0456, 4], [length, 2], [next, 1], [64, 1]);
+  return `${ETHERNET}86dd${header}fe80${"0".repeat(27)}1fe80${"0".repeat(27)}2${payload}`;
+}
+
+function udp(transport: string): string {
+  return hex([0xc000, 2], [4791, 2], [8 + transport.length / 2, 2], [0, 2]) + transport;
+}
+
+const DETH = hex([0x1111_1111, 4], [0, 1], [0x22, 3]);
+const RETH = hex([0x7fff_f5da_d000n, 8], [0x1ae6, 4], [64, 4]);
+const ATOMIC = hex([0x1000n, 8], [7, 4], [5n, 8], [6n, 8]);
+const IMMEDIATE = "01020304";
+const DATA = "ab".repeat(8);
+
+function aeth(syndrome: number): string {
+  return hex([syndrome, 1], [9, 3]);
+}
+
+/** What follows the base header, by the lower 5 bits of the opcode. */
+const RC: Readonly<Record<number, string>> = {
+  ...{ 0: DATA, 1: DATA, 2: DATA, 3: IMMEDIATE + DATA, 4: DATA, 5: IMMEDIATE + DATA },
+  ...{ 6: RETH + DATA, 7: DATA, 8: DATA, 9: IMMEDIATE + DATA, 10: RETH + DATA },
+  ...{ 11: RETH + IMMEDIATE + DATA, 12: RETH, 13: aeth(0x1f) + DATA, 14: DATA },
+  ...{ 15: aeth(0x1f) + DATA, 16: aeth(0x1f) + DATA, 17: aeth(0x1f) },
+  ...{ 18: aeth(5) + DATA, 19: ATOMIC, 20: ATOMIC, 22: IMMEDIATE + DATA, 23: IMMEDIATE + DATA },
+};
+
+/** Syndromes and what they say. */
+export const SYNDROMES: Readonly<Record<number, string>> = {
+  0x1f: "ACK, no limit of credits",
+  0x05: "ACK, credit code 5",
+  0x20: "RNR NAK: no receive is posted, again after 655.36 ms",
+  0x2c: "RNR NAK: no receive is posted, again after 0.64 ms",
+  0x3f: "RNR NAK: no receive is posted, again after 491.52 ms",
+  0x60: "NAK, PSN sequence error: a packet before this one is missing",
+  0x61: "NAK, invalid request",
+  0x62: "NAK, remote access error: wrong rkey, address or rights",
+  0x63: "NAK, remote operational error",
+  0x64: "NAK, invalid RD request",
+  0x65: "NAK, unknown code 5",
+  0x40: "reserved",
+};
+
+/** A message of a connection manager, by its attribute and what stands at some of its bytes. */
+export function cmFrame(attribute: number, bytes: Readonly<Record<number, string>>): string {
+  const message = new Uint8Array(232);
+  for (const [at, text] of Object.entries(bytes)) message.set(Uint8Array.fromHex(text), Number(at));
+  const header = hex([0x0107_0203, 4], [0, 4], [0x1234n, 8], [attribute, 2], [0, 2], [0, 4]);
+  return overIpv4(17, udp(bth(0x64, 1) + DETH + header + message.toHex() + ICRC));
+}
+
+/** A frame of each kind: UD, RC, UC, atomics, CM, ICMP, and others. */
+export const FRAMES: readonly string[] = [
+  overIpv4(17, udp(bth(0x64) + DETH + DATA + ICRC)),
+  overIpv6(17, udp(bth(0x65, 0x11, 3) + DETH + IMMEDIATE + DATA + ICRC)),
+  ...Object.entries(RC).map(([code, rest]) => overIpv4(17, udp(bth(Number(code)) + rest + ICRC))),
+  ...[0x20, 0x24, 0x2a].map((code) =>
+    overIpv6(17, udp(bth(code) + (code === 0x2a ? RETH : "") + DATA + ICRC))
+  ),
+  ...Object.keys(SYNDROMES).map((code) => overIpv4(17, udp(bth(17) + aeth(Number(code)) + ICRC))),
+  cmFrame(0x10, {}),
+  overIpv4(1, `0301fcfe00000000${"00".repeat(28)}`),
+  overIpv6(58, `8700000000000000fe80${"0".repeat(27)}2`),
+  overIpv6(0, `3a00050200000000${hex([0x8f00_0000, 4], [0, 4])}`),
+  overIpv4(6, "00".repeat(20)),
+  `${ETHERNET}0806${"00".repeat(28)}`,
+];
+
+/** A file of the format pcap. */
+export function pcap(
+  frames: readonly string[],
+  { little = true, magic = 0xa1b2_c3d4, linkType = 1 } = {},
+): Uint8Array<ArrayBuffer> {
+  const header = words(little, magic, 0x0004_0002, 0, 0, 0xffff, linkType);
+  const records = frames.map((frame, i) =>
+    words(little, 1000 + i, 500, frame.length / 2, frame.length / 2) + frame
+  );
+  return Uint8Array.fromHex(header + records.join(""));
+}
+
+/** A file of the format pcapng, whose interface counts nanoseconds; the last frame is in a simple block. */
+export function pcapng(frames: readonly string[], little = true): Uint8Array<ArrayBuffer> {
+  const block = (type: number, body: string): string => {
+    const padded = body.padEnd(Math.ceil(body.length / 8) * 8, "0");
+    const size = words(little, 12 + padded.length / 2);
+    return words(little, type) + size + padded + size;
+  };
+  const option = little ? "0900010009000000" : "0009000109000000";
+  const link = little ? "01000000" : "00010000";
+  const blocks = frames.map((frame, i) => {
+    const length = frame.length / 2;
+    if (i === frames.length - 1) return block(3, words(little, length) + frame);
+    const time = BigInt(1000 + i) * 1_000_000_000n + 500_000n;
+    const [high, low] = [Number(time >> 32n), Number(time & 0xffff_ffffn)];
+    return block(6, words(little, 0, high, low, length, length) + frame);
+  });
+  const version = little ? "01000000" : "00010000";
+  const section = block(0x0a0d_0d0a, words(little, 0x1a2b_3c4d) + version + "f".repeat(16));
+  const others = block(1, link + words(little, 0) + option) + block(5, words(little, 0, 0, 0));
+  return Uint8Array.fromHex(section + others + blocks.join(""));
+}
+
+function words(little: boolean, ...values: readonly number[]): string {
+  const view = new DataView(new ArrayBuffer(4 * values.length));
+  for (const [i, value] of values.entries()) view.setUint32(4 * i, value, little);
+  return new Uint8Array(view.buffer).toHex();
+}

@@ -1,0 +1,26 @@
+// Source maps of the package's bundles.
+import { assertEquals } from "@std/assert";
+import { firstPlaces, shrinkMap } from "../../../tools/package/source_map.ts";
+
+Deno.test("firstPlaces() keeps the first place of each line of a source", () => {
+  // Columns 0, 9 and 15 come from line 0, columns 16 to 38 from line 2, and column 39 from line 3.
+  const mappings = "AAAO,SAAS,MAAc,CAE5B,MAAM,IAAI,MAAM,MAAM,CACxB";
+  assertEquals(firstPlaces(mappings), "AAAO,gBAEL,uBACF");
+});
+
+Deno.test("firstPlaces() counts columns anew in each line, and goes on with sources and their lines", () => {
+  assertEquals(firstPlaces(";;AAAA,CAAC;EACA;;CCDD,CAAC"), ";;AAAA;EACC;;CCDD");
+});
+
+Deno.test("shrinkMap() changes nothing but the mappings and the names of an inline map", () => {
+  const bundle = (map: object): string => {
+    const encoded = new TextEncoder().encode(JSON.stringify(map)).toBase64();
+    return `f();\n//# sourceMappingURL=data:application/json;base64,${encoded}\n`;
+  };
+  const map = { version: 3, sources: ["a.ts"] };
+  assertEquals(
+    shrinkMap(bundle({ ...map, mappings: "AAAA,CAAC", names: ["x"] })),
+    bundle({ ...map, mappings: "AAAA", names: [] }),
+  );
+  assertEquals(shrinkMap("f();\n"), "f();\n");
+});

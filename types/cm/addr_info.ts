@@ -1,0 +1,217 @@
+import { constants, structs } from "../../ffi/layout.ts";
+import type { Outcome } from "../../ffi/library/bind.ts";
+import { cString, handleAt, nativeView, readCString } from "../../ffi/pointers.ts";
+import { nonblockingRdmacm, rdmacm } from "../../ffi/rdmacm.ts";
+import { readField } from "../../ffi/struct.ts";
+import { checkSignal } from "../../internal/abort.ts";
+import { quote, snapshot, text } from "../../internal/checks.ts";
+import { abortable } from "../core/abortable.ts";
+import { type AttributeCodec, codecOf } from "../core/attributes.ts";
+import { failure } from "../core/errors.ts";
+import { QpType } from "../queue_pair/qp_enums.ts";
+import { PortSpace } from "./enums.ts";
+import { CmError } from "./errors.ts";
+import { AF_INET, AF_INET6, readSockaddr, type SocketAddress } from "./socket_address.ts";
+
+/**
+ * Flags of {@linkcode getAddrInfo} (`RAI_...`).
+ *
+ * @category Addresses
+ */
+export const AddrInfoFlags: {
+  /** The address is to listen at. */
+  readonly PASSIVE: 1;
+  /** The name must be an address. */
+  readonly NUMERICHOST: 2;
+  /** No route is looked up. */
+  readonly NOROUTE: 4;
+  /** Only addresses of the family of the hints. */
+  readonly FAMILY: 8;
+} = Object.freeze({
+  PASSIVE: constants.RAI_PASSIVE,
+  NUMERICHOST: constants.RAI_NUMERICHOST,
+  NOROUTE: constants.RAI_NOROUTE,
+  FAMILY: constants.RAI_FAMILY,
+});
+
+/**
+ * What is looked for. Attributes that are left out are 0: anything.
+ *
+ * @category Addresses
+ */
+export interface AddrInfoHints {
+  /** {@linkcode AddrInfoFlags}, combined with `|`. */
+  readonly flags?: number;
+  /** The address family as the system numbers it, with the flag FAMILY: 2 is IPv4, 10 is IPv6. */
+  readonly family?: number;
+  /** The transport of the queue pair. */
+  readonly qpType?: QpType;
+  /** The port space. */
+  readonly portSpace?: PortSpace;
+  /** Ends the wait. The look-up itself cannot be stopped. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * One answer of {@linkcode getAddrInfo} (`struct rdma_addrinfo`). It is a copy: nothing has to be freed.
+ *
+ * @category Addresses
+ */
+export interface AddrInfo {
+  /** {@linkcode AddrInfoFlags}, combined. */
+  readonly flags: number;
+  /** The address family as the system numbers it. */
+  readonly family: number;
+  /** The transport of the queue pair. */
+  readonly qpType: QpType;
+  /** The port space. */
+  readonly portSpace: PortSpace;
+  /** The address to bind to, with the flag PASSIVE; otherwise the one to send from, where it is known. */
+  readonly srcAddr: SocketAddress | undefined;
+  /** The address to connect to. */
+  readonly dstAddr: SocketAddress | undefined;
+  /** The full name of the program's own host, if the system gives it. */
+  readonly srcCanonname: string | undefined;
+  /** The full name of the peer's host, if the system gives it. */
+  readonly dstCanonname: string | undefined;
+}
+
+/** `rdma_getaddrinfo` takes these types of queue pairs. */
+const { RC, UC, UD, XRC_SEND, XRC_RECV } = QpType;
+
+const codec: AttributeCodec<Omit<AddrInfoHints, "signal">, AddrInfo> = codecOf(
+  "rdma_addrinfo",
+  "hints",
+  {
+    flags: { field: "ai_flags" },
+    family: { field: "ai_family" },
+    qpType: { field: "ai_qp_type", values: { RC, UC, UD, XRC_SEND, XRC_RECV } },
+    portSpace: { field: "ai_port_space", values: PortSpace },
+  },
+);
+
+const { fields } = structs.rdma_addrinfo;
+
+/** What `getaddrinfo(3)` returns, where it is none of errno. */
+const FAILURES: Readonly<Record<number, string>> = {
+  [-2]: "the name or the service is not known",
+  [-3]: "the name server does not answer now",
+  [-4]: "the name server has failed",
+  [-5]: "the name has no address",
+  [-6]: "there are no addresses of this family",
+  [-8]: "the service is not known for this port space",
+};
+
+/**
+ * Looks up addresses by the name of a host and of a service (`rdma_getaddrinfo`), on another thread. The name may be an
+ * IPv4 or IPv6 address, also one with a network interface (`fe80::1%eth0`).
+ *
+ * @example The address of a host
+ * ```ts
+ * import { getAddrInfo } from "@rdma/ibverbs/cm";
+ *
+ * const [info] = await getAddrInfo("localhost", "7471");
+ * console.log(info?.dstAddr);
+ * ```
+ *
+ * @param node The name of the host; `undefined` with the flag PASSIVE: any address.
+ * @param service The name of the service, or the port as text; `undefined` for port 0.
+ * @param hints What is looked for.
+ * @throws {TypeError} If an argument has the wrong type.
+ * @throws {CmError} If the name has no address. `status` is what `getaddrinfo(3)` returns.
+ * @throws {VerbsError} If there is no RDMA device (ENODEV), or the system refuses.
+ * @category Addresses
+ */
+export async function getAddrInfo(
+  node: string | undefined,
+  service?: string,
+  hints: AddrInfoHints = {},
+): Promise<AddrInfo[]> {
+  const { signal, ...rest } = snapshot(hints, "hints", [...codec.names, "signal"] as never);
+  checkSignal(signal);
+  const { view } = codec.write(rest);
+  const [host, port] = [cStringOf(node, "node"), cStringOf(service, "service")];
+  const list = new BigUint64Array(1);
+  return await abortable({
+    signal,
+    start: () => nonblockingRdmacm().rdma_getaddrinfo(host, port, view, list),
+    finish: (outcome) => answersOf(outcome, node, service, list),
+    discard: () => free(list),
+  });
+}
+
+/**
+ * The addresses that a host may be reached at, first that of the family that the system prefers. The other one is looked up
+ * when it is asked for: `rdma_getaddrinfo` gives only one address.
+ */
+export async function* addressesOf(
+  host: string,
+  port: number,
+  hints: AddrInfoHints,
+): AsyncGenerator<SocketAddress, void, void> {
+  const { NOROUTE, FAMILY } = AddrInfoFlags;
+  const [preferred] = await getAddrInfo(host, `${port}`, { ...hints, flags: NOROUTE });
+  yield preferred!.dstAddr!;
+  const family = preferred!.family === AF_INET ? AF_INET6 : AF_INET;
+  try {
+    const other = { ...hints, flags: NOROUTE | FAMILY, family };
+    yield (await getAddrInfo(host, `${port}`, other))[0]!.dstAddr!;
+  } catch {
+    hints.signal?.throwIfAborted();
+    // It has none.
+  }
+}
+
+function cStringOf(value: string | undefined, what: string): Uint8Array<ArrayBuffer> | null {
+  if (value === undefined) return null;
+  if (!text(value, what).includes("\0")) return cString(value);
+  throw new TypeError(`Cannot use ${what} ${quote(value)}: it has a zero character`);
+}
+
+function free(list: BigUint64Array): void {
+  if (list[0] !== 0n) rdmacm().rdma_freeaddrinfo(handleAt(list[0]!));
+}
+
+function answersOf(
+  { value, errno }: Outcome<number>,
+  node: string | undefined,
+  service: string | undefined,
+  list: BigUint64Array,
+): AddrInfo[] {
+  if (value !== 0) {
+    const action = `look up ${quote(node ?? "any address")}, service ${quote(service ?? "none")}`;
+    if (value === -1 && errno !== 0) throw failure("rdma_getaddrinfo", action, errno);
+    const reason = FAILURES[value] ?? `getaddrinfo gives ${value}`;
+    throw new CmError(`Cannot ${action}: ${reason}`, undefined, value);
+  }
+  const answers: AddrInfo[] = [];
+  for (let at = handleAt(list[0]!); at !== null;) {
+    const view = nativeView(at, structs.rdma_addrinfo.size);
+    answers.push(readAnswer(view));
+    at = handleAt(readField(view, fields.ai_next));
+  }
+  free(list);
+  return answers;
+}
+
+function readAnswer(view: DataView<ArrayBuffer>): AddrInfo {
+  const { ai_src_len, ai_dst_len, ai_src_addr, ai_dst_addr } = fields;
+  return {
+    ...codec.read(view),
+    srcAddr: addressAt(readField(view, ai_src_addr), readField(view, ai_src_len)),
+    dstAddr: addressAt(readField(view, ai_dst_addr), readField(view, ai_dst_len)),
+    srcCanonname: textAt(readField(view, fields.ai_src_canonname)),
+    dstCanonname: textAt(readField(view, fields.ai_dst_canonname)),
+  };
+}
+
+function addressAt(address: bigint, length: number): SocketAddress | undefined {
+  const pointer = handleAt(address);
+  if (pointer === null || length < structs.sockaddr_in.size) return undefined;
+  return readSockaddr(nativeView(pointer, length));
+}
+
+function textAt(address: bigint): string | undefined {
+  const pointer = handleAt(address);
+  return pointer === null ? undefined : readCString(pointer);
+}

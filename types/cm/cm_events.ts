@@ -1,0 +1,157 @@
+import type { RdmaCmId, RdmaEventChannel } from "../../ffi/handles.ts";
+import { structs } from "../../ffi/layout.ts";
+import { handleAt, nativeView } from "../../ffi/pointers.ts";
+import { rdmacm } from "../../ffi/rdmacm.ts";
+import { readField, readNative } from "../../ffi/struct.ts";
+import type { NativeResource } from "../core/native_resource.ts";
+import type { Resource } from "../core/resource.ts";
+import { EventSource, makeNonblocking } from "../device/event_source.ts";
+import type { CmEventType } from "./enums.ts";
+
+const { fields, size } = structs.rdma_cm_event;
+
+/** An event as C gives it. What it points to is valid only while its receiver reads it. */
+export interface NativeEvent {
+  readonly type: CmEventType;
+  readonly status: number;
+  /** The address of the id that the event is about. */
+  readonly id: bigint;
+  /** The struct. */
+  readonly view: DataView<ArrayBuffer>;
+}
+
+/** What those who wait for an event need to know of it. */
+export interface Delivered {
+  /** The id that the event is about. */
+  readonly id: Resource;
+  /** The id that listens, if the event is a request. */
+  readonly listenId: Resource | undefined;
+  readonly type: CmEventType;
+}
+
+/** Takes the events of an id. It reads the event, and returns what others get. Its errors go to those who wait. */
+export type Receiver<E> = (event: NativeEvent) => E | undefined;
+
+/** One who waits. A step of an id goes before those who take any event. */
+interface Key<E> {
+  readonly step: Resource | undefined;
+  readonly wants: (event: E) => boolean;
+}
+
+/** Reads the events of a channel for those who wait, and acknowledges each at once: then nothing waits for that. */
+export class CmEvents<E extends Delivered> {
+  readonly #channel: NativeResource<RdmaEventChannel>;
+  readonly #source: EventSource<Key<E>, E>;
+  readonly #event: BigUint64Array<ArrayBuffer> = new BigUint64Array(1);
+  /** The ids of the channel, by their addresses. */
+  readonly receivers: Map<bigint, Receiver<E>> = new Map();
+  /** The most requests that wait for those who listen. */
+  readonly backlogs: WeakMap<Resource, number> = new WeakMap();
+  /** Events that nobody has waited for, oldest first. */
+  #unclaimed: E[] = [];
+  /** How many steps of each id are under way. */
+  readonly #steps: Map<Resource, number> = new Map();
+
+  /** Makes the descriptor of a channel non-blocking. */
+  constructor(channel: NativeResource<RdmaEventChannel>) {
+    this.#channel = channel;
+    const fd = readNative(channel.unsafeHandle, structs.rdma_event_channel.fields.fd);
+    makeNonblocking(fd);
+    this.#source = new EventSource(channel, fd, "rdma_get_cm_event", () => this.#read());
+  }
+
+  /** Says whether waits keep the program alive. */
+  hold(isHeld: boolean): void {
+    this.#source.hold(isHeld);
+  }
+
+  /** Waits for an event that nobody else has taken. */
+  async next(signal: AbortSignal | undefined): Promise<E> {
+    const event = this.#unclaimed.shift();
+    return event ?? await this.#source.wait({ step: undefined, wants: () => true }, signal);
+  }
+
+  /** Waits for an event of one id. */
+  async step(
+    id: Resource,
+    wants: (event: E) => boolean,
+    signal: AbortSignal | undefined,
+  ): Promise<E> {
+    this.#steps.set(id, (this.#steps.get(id) ?? 0) + 1);
+    try {
+      return await this.#source.wait({ step: id, wants }, signal);
+    } finally {
+      const left = this.#steps.get(id)! - 1;
+      if (left === 0) this.#steps.delete(id);
+      else this.#steps.set(id, left);
+    }
+  }
+
+  /** Whether somebody waits for an event of an id. */
+  isBusy(id: Resource): boolean {
+    return this.#steps.has(id);
+  }
+
+  /** Whether so many requests of a listening id wait that it takes no more. */
+  #isFull(listener: Resource): boolean {
+    const waiting = this.#unclaimed.filter(({ listenId }) => listenId === listener).length;
+    return waiting >= (this.backlogs.get(listener) ?? Infinity);
+  }
+
+  /** Takes the events out that are about an id, or with `requests` those to it as well. */
+  takeOf(id: Resource, requests: boolean): E[] {
+    const isOf = (event: E): boolean => event.id === id || requests && event.listenId === id;
+    const taken = this.#unclaimed.filter(isOf);
+    this.#unclaimed = this.#unclaimed.filter((event) => !isOf(event));
+    return taken;
+  }
+
+  /** Hands an event to the steps that want it, or else to one of the others, or keeps it. */
+  deliver(event: E): void {
+    const isStep = ({ step, wants }: Key<E>): boolean => step === event.id && wants(event);
+    if (this.#source.resolve(event, isStep) > 0) return;
+    if (this.#source.resolveOne(event, ({ step }) => step === undefined)) return;
+    const { listenId } = event;
+    if (listenId !== undefined && this.#isFull(listenId)) event.id.close();
+    else this.#unclaimed.push(event);
+  }
+
+  /** Ends the steps of an id that is being closed. */
+  remove(id: Resource): void {
+    const reason = new TypeError("Cannot wait for event: the connection identifier was disposed");
+    this.#source.reject(reason, ({ step }) => step === id);
+  }
+
+  /** Ends all waits, because the channel is being closed. */
+  close(): void {
+    const reason = new TypeError("Cannot wait for event: the event channel was disposed");
+    this.#source.reject(reason, () => true);
+  }
+
+  #read(): boolean {
+    const handle = this.#channel.unsafeHandle;
+    if (rdmacm().rdma_get_cm_event(handle, this.#event) !== 0) return false;
+    const pointer = handleAt(this.#event[0]!)!;
+    const view = nativeView(pointer, size);
+    const id = readField(view, fields.id);
+    const listener = readField(view, fields.listen_id);
+    const receiver = this.receivers.get(listener === 0n ? id : listener);
+    let event: E | undefined;
+    try {
+      event = receiver?.({
+        id,
+        type: readField(view, fields.event) as CmEventType,
+        status: readField(view, fields.status),
+        view,
+      });
+    } finally {
+      // The end of an id waits until all its events are acknowledged.
+      rdmacm().rdma_ack_cm_event(pointer);
+    }
+    if (receiver === undefined && listener !== 0n) {
+      rdmacm().rdma_destroy_id(handleAt<RdmaCmId>(id)!);
+    }
+    if (event !== undefined) this.deliver(event);
+    return true;
+  }
+}

@@ -1,0 +1,816 @@
+import type { RdmaCmId, RdmaEventChannel } from "../../ffi/handles.ts";
+import { structs } from "../../ffi/layout.ts";
+import { handleAddress, handleAt } from "../../ffi/pointers.ts";
+import { readField } from "../../ffi/struct.ts";
+import { type AbortOptions, checkSignal, signalOf } from "../../internal/abort.ts";
+import { integer, positiveInt, snapshot } from "../../internal/checks.ts";
+import { Deadline } from "../../internal/deadline.ts";
+import { type AttributeCodec, codecOf } from "../core/attributes.ts";
+import { instance } from "../core/checks.ts";
+import { nameOf } from "../core/enums.ts";
+import type { CheckOptions } from "../core/errors.ts";
+import { Adopted, type NativeKind, NativeResource } from "../core/native_resource.ts";
+import { assertOpen, isOpen, moveTo } from "../core/resource.ts";
+import { EventType } from "../device/async_events.ts";
+import { QpState, QpType } from "../queue_pair/qp_enums.ts";
+import { QueuePair } from "../queue_pair/queue_pair.ts";
+import { CmEvents, type NativeEvent } from "./cm_events.ts";
+import { type CmCore, CmIdentity, serviceOf } from "./cm_identity.ts";
+import {
+  checkPrivateData,
+  type CmMessage,
+  type ConnParam,
+  connParamCodec,
+  type ConnParamInit,
+  readConnParam,
+  readUdParam,
+  type UdParam,
+} from "./conn_param.ts";
+import { CmEventType, type CmState, PortSpace } from "./enums.ts";
+import { callCm, eventError } from "./errors.ts";
+import { sockaddrOf, type SocketAddress } from "./socket_address.ts";
+
+/**
+ * A connection event (`struct rdma_cm_event`). It is a copy, and is acknowledged already.
+ *
+ * @category Events
+ */
+export interface CmEvent {
+  /** Kind of event. */
+  readonly type: CmEventType;
+  /** The id that the event is about. Of a request it is a new one, to accept or to reject. */
+  readonly id: CmId;
+  /** The id that listens, if the event is a request. */
+  readonly listenId: CmId | undefined;
+  /** 0, or what failed: a negative errno value, or for REJECTED the reason as InfiniBand numbers them. */
+  readonly status: number;
+  /** What the peer tells of its side of a connection. It is `undefined` where the event has none. */
+  readonly conn: ConnParam | undefined;
+  /** How datagrams reach the peer or the group. It is `undefined` where the event has none. */
+  readonly ud: UdParam | undefined;
+}
+
+const EVENTS = new WeakMap<EventChannel, CmEvents<CmEvent>>();
+
+function eventsOf(channel: EventChannel): CmEvents<CmEvent> {
+  return EVENTS.get(channel)!;
+}
+
+/**
+ * Where connection events come from (`struct rdma_event_channel`). Each {@linkcode CmId} belongs to one. Any number of ids
+ * may share a channel, and any number of channels share one thread that waits.
+ *
+ * A method of an id that waits gets the event that it waits for. All other events go to those who iterate over the channel,
+ * each to one of them. Events are read only while somebody waits for one; a program that waits for none may end.
+ *
+ * @example A server
+ * ```ts
+ * import { CmEventType, CmId, EventChannel } from "@rdma/ibverbs/cm";
+ *
+ * async function serve(port: number): Promise<void> {
+ *   using channel = new EventChannel();
+ *   using listener = new CmId(channel);
+ *   listener.bindAddr({ hostname: "0.0.0.0", port });
+ *   listener.listen();
+ *   for await (const { type, id } of channel) {
+ *     if (type === CmEventType.CONNECT_REQUEST) id.reject(); // or accept()
+ *   }
+ * }
+ * ```
+ *
+ * @category Events
+ */
+export class EventChannel extends NativeResource<RdmaEventChannel> {
+  static readonly #KIND: NativeKind<RdmaEventChannel, EventChannel> = {
+    name: "event channel",
+    closing: (channel) => EVENTS.get(channel)?.close(),
+    destroy: (handle) => {
+      callCm("rdma_destroy_event_channel", "destroy event channel", [handle]);
+    },
+  };
+
+  /**
+   * Makes a channel (`rdma_create_event_channel`).
+   *
+   * @throws {Deno.errors.NotFound} If there is no librdmacm. The message names the package.
+   * @throws {VerbsError} If there is no RDMA device (ENODEV), or the system refuses.
+   */
+  constructor() {
+    const handle = callCm("rdma_create_event_channel", "create event channel", [], {
+      hint: (code) =>
+        code === "ENODEV" || code === "ENOENT"
+          ? "There must be an RDMA device, and /dev/infiniband/rdma_cm of the module rdma_ucm"
+          : undefined,
+    });
+    super(EventChannel.#KIND, handle, []);
+    try {
+      EVENTS.set(this, new CmEvents<CmEvent>(this));
+    } catch (error) {
+      this.close();
+      throw error;
+    }
+  }
+
+  /**
+   * The events that no method of an id waits for, as they come.
+   *
+   * @throws {TypeError} If the channel is disposed, also during the wait.
+   * @throws {VerbsError} If reading fails.
+   * @throws The reason of the signal, if it aborts.
+   */
+  async *events(options: AbortOptions = {}): AsyncGenerator<CmEvent, void, void> {
+    const signal = signalOf(options);
+    while (true) {
+      signal?.throwIfAborted();
+      assertOpen(this);
+      yield await eventsOf(this).next(signal);
+    }
+  }
+
+  /**
+   * Lets the program end although something waits for events of the channel, as `unref()` of Deno's sockets does.
+   *
+   * @throws {TypeError} If the channel is disposed.
+   */
+  unref(): void {
+    assertOpen(this);
+    eventsOf(this).hold(false);
+  }
+
+  /**
+   * Lets the program live while something waits for events, as it does without {@linkcode EventChannel.unref}.
+   *
+   * @throws {TypeError} If the channel is disposed.
+   */
+  ref(): void {
+    assertOpen(this);
+    eventsOf(this).hold(true);
+  }
+
+  /** Iterates over {@linkcode EventChannel.events}. */
+  [Symbol.asyncIterator](): AsyncGenerator<CmEvent, void, void> {
+    return this.events();
+  }
+}
+
+/**
+ * Options of a step that asks the network.
+ *
+ * @category Connections
+ */
+export interface ResolveOptions extends AbortOptions {
+  /** The most milliseconds, 1 to 2^31 - 1. The default is 2000. */
+  readonly timeout?: number;
+}
+
+const TYPE = CmEventType;
+
+/** The state that an event leads to. Others change nothing. */
+const AFTER: { readonly [type: number]: CmState } = {
+  [TYPE.ADDR_RESOLVED]: "ADDR_RESOLVED",
+  [TYPE.ADDR_ERROR]: "BOUND",
+  [TYPE.ROUTE_RESOLVED]: "ROUTE_RESOLVED",
+  [TYPE.ROUTE_ERROR]: "ADDR_RESOLVED",
+  [TYPE.CONNECT_RESPONSE]: "RESPONDED",
+  [TYPE.ESTABLISHED]: "ESTABLISHED",
+  [TYPE.CONNECT_ERROR]: "FAILED",
+  [TYPE.UNREACHABLE]: "FAILED",
+  [TYPE.REJECTED]: "FAILED",
+  [TYPE.DISCONNECTED]: "DISCONNECTED",
+  [TYPE.DEVICE_REMOVAL]: "REMOVED",
+};
+
+/** Events that tell of a peer. */
+const OF_PEERS: readonly CmEventType[] = [
+  ...[TYPE.CONNECT_REQUEST, TYPE.CONNECT_RESPONSE, TYPE.CONNECT_ERROR, TYPE.UNREACHABLE],
+  ...[TYPE.REJECTED, TYPE.ESTABLISHED, TYPE.DISCONNECTED],
+];
+const OF_GROUPS: readonly CmEventType[] = [TYPE.MULTICAST_JOIN, TYPE.MULTICAST_ERROR];
+const REFUSALS: readonly CmEventType[] = [TYPE.CONNECT_ERROR, TYPE.UNREACHABLE, TYPE.REJECTED];
+/** States in which the queue pair belongs to a connection. */
+const CONNECTED: readonly CmState[] = [
+  ...["CONNECTING", "RESPONDED", "ACCEPTING", "ESTABLISHED", "DISCONNECTING"] as const,
+];
+
+/** Which group an event is about, by the number that joining it had. */
+const groups = new WeakMap<CmEvent, bigint>();
+let joins = 0n;
+
+interface JoinAttr {
+  readonly joinFlags: number;
+}
+
+const joinCodec: AttributeCodec<JoinAttr, JoinAttr, { compMask: number; addr: Uint8Array }> =
+  codecOf("rdma_cm_join_mc_attr_ex", "multicast attributes", {
+    compMask: { own: true },
+    joinFlags: { max: 1 },
+    addr: { own: true, pointer: true },
+  });
+
+class Core implements CmCore {
+  state: CmState = "IDLE";
+  /** The queue pair of the connection. */
+  qp: QueuePair | undefined;
+  channel: EventChannel;
+
+  constructor(channel: EventChannel) {
+    this.channel = channel;
+  }
+
+  get events(): CmEvents<CmEvent> {
+    return eventsOf(this.channel);
+  }
+}
+
+/**
+ * One end of a connection, or one that waits for peers (`struct rdma_cm_id`). It finds the way by IP addresses, exchanges
+ * the numbers of queue pairs, and tells when the connection has ended. Messages go through a `QueuePair` of the
+ * program's own, which the id only moves from state to state.
+ *
+ * A method that the state does not allow throws a TypeError that names the state. A method that waits takes a signal. If the
+ * signal aborts, the wait ends and the step goes on: close the id to end it. Closing is possible at any time, also while a
+ * method waits.
+ *
+ * @example A client
+ * ```ts
+ * import type { QueuePair } from "@rdma/ibverbs";
+ * import { CmId, EventChannel } from "@rdma/ibverbs/cm";
+ *
+ * async function talk(hostname: string, makeQp: (device: string) => QueuePair): Promise<void> {
+ *   using channel = new EventChannel();
+ *   using id = new CmId(channel);
+ *   await id.resolveAddr({ hostname, port: 7471 });
+ *   await id.resolveRoute();
+ *   using qp = makeQp(id.device!.name);
+ *   await id.connect(qp);
+ *   id.establish();
+ *   // messages
+ *   await id.disconnect({ timeout: 1000 });
+ * }
+ * ```
+ *
+ * @category Connections
+ */
+export class CmId extends CmIdentity {
+  static readonly #KIND: NativeKind<RdmaCmId, CmId> = {
+    name: "connection identifier",
+    closing: (id) => id.#closing(),
+    destroy: (handle) => {
+      callCm("rdma_destroy_id", "destroy connection identifier", [handle]);
+    },
+    describe: ({ state, portSpace, localAddress, peerAddress }) => ({
+      state,
+      portSpace: nameOf(PortSpace, portSpace),
+      localAddress,
+      peerAddress,
+    }),
+  };
+
+  readonly #core: Core;
+  readonly #address: bigint;
+
+  /**
+   * Makes an id (`rdma_create_id`).
+   *
+   * @param channel The channel of its events.
+   * @param portSpace What its ports count, and which transport it has: `PortSpace.TCP` is RC, `PortSpace.UDP` is UD. The
+   * default is TCP.
+   * @throws {TypeError} If an argument has the wrong type, or the channel is disposed.
+   * @throws {RangeError} If there is no such port space.
+   * @throws {VerbsError} If the system refuses.
+   */
+  constructor(channel: EventChannel, portSpace?: PortSpace);
+  /** @ignore Adopts the id of a request. */
+  constructor(channel: EventChannel, portSpace: Adopted<RdmaCmId>);
+  /** @ignore */
+  constructor(channel: EventChannel, portSpace: PortSpace | Adopted<RdmaCmId> = PortSpace.TCP) {
+    instance(channel, EventChannel, "channel");
+    const handle = portSpace instanceof Adopted ? portSpace.handle : create(channel, portSpace);
+    const core = new Core(channel);
+    super(CmId.#KIND, handle, [channel], core);
+    this.#core = core;
+    this.#address = handleAddress(handle);
+    core.events.receivers.set(this.#address, (event) => this.#receive(event));
+  }
+
+  /** The channel of the id's events. */
+  get channel(): EventChannel {
+    return this.#core.channel;
+  }
+
+  /** The queue pair of the connection, if there is one. */
+  get qp(): QueuePair | undefined {
+    return this.#core.qp;
+  }
+
+  /**
+   * Gives the id an address of its own (`rdma_bind_addr`). Port 0 lets the system choose one; {@linkcode CmId.srcPort} tells
+   * which. An id that has the address of a device belongs to that device from then on.
+   *
+   * @throws {SyntaxError} If the host name is no IP address.
+   * @throws {TypeError} If the state is not IDLE, or an argument has the wrong type.
+   * @throws {RangeError} If a number is out of range.
+   * @throws {VerbsError} If the port is in use (EADDRINUSE; EADDRNOTAVAIL if one of both users has all addresses), or no RDMA
+   * device has the address (ENODEV, EADDRNOTAVAIL).
+   */
+  bindAddr(address: SocketAddress): void {
+    const sockaddr = sockaddrOf(address);
+    this.#assertState("bind address", ["IDLE"]);
+    callCm("rdma_bind_addr", "bind address", [this.unsafeHandle, sockaddr], { hint: hintOwn });
+    this.#core.state = "BOUND";
+  }
+
+  /**
+   * Finds the device that leads to a peer (`rdma_resolve_addr`), and the peer's hardware address.
+   *
+   * @param address The address of the peer.
+   * @param options The longest time, and `source`: the address to send from, if the system shall not choose it.
+   * @throws {SyntaxError} If a host name is no IP address: {@linkcode getAddrInfo} finds one.
+   * @throws {TypeError} If the state is not IDLE or BOUND.
+   * @throws {RangeError} If a number is out of range.
+   * @throws {CmError} If the address cannot be resolved. Then it can be tried again.
+   * @throws {VerbsError} If the system refuses.
+   */
+  async resolveAddr(
+    address: SocketAddress,
+    options: ResolveOptions & { readonly source?: SocketAddress } = {},
+  ): Promise<void> {
+    const sockaddr = sockaddrOf(address);
+    const { source, ...rest } = snapshot(options, "options", ["timeout", "signal", "source"]);
+    const from = source === undefined ? null : sockaddrOf(source);
+    const { timeout, signal } = resolveOptions(rest);
+    this.#assertState("resolve address", ["IDLE", "BOUND"]);
+    signal?.throwIfAborted();
+    const args = [this.unsafeHandle, from, sockaddr, timeout] as const;
+    callCm("rdma_resolve_addr", "resolve address", args, { hint: hintAddress });
+    this.#core.state = "RESOLVING_ADDR";
+    await this.#step("resolve address", [TYPE.ADDR_RESOLVED], [TYPE.ADDR_ERROR], signal);
+  }
+
+  /**
+   * Finds the route to the peer (`rdma_resolve_route`).
+   *
+   * @throws {TypeError} If the state is not ADDR_RESOLVED.
+   * @throws {RangeError} If the time is out of range.
+   * @throws {CmError} If there is no route. Then it can be tried again.
+   * @throws {VerbsError} If the system refuses.
+   */
+  async resolveRoute(options: ResolveOptions = {}): Promise<void> {
+    const { timeout, signal } = resolveOptions(options);
+    this.#assertState("resolve route", ["ADDR_RESOLVED"]);
+    signal?.throwIfAborted();
+    const args = [this.unsafeHandle, timeout] as const;
+    callCm("rdma_resolve_route", "resolve route", args, { hint: hintAddress });
+    this.#core.state = "RESOLVING_ROUTE";
+    await this.#step("resolve route", [TYPE.ROUTE_RESOLVED], [TYPE.ROUTE_ERROR], signal);
+  }
+
+  /**
+   * Waits for peers from now on (`rdma_listen`). Each request is an event CONNECT_REQUEST of the channel, with an id of its
+   * own. Requests beyond the backlog, which nobody has taken from the channel, are rejected.
+   *
+   * @param backlog The most requests that wait, 1 to 2^31 - 1. The default is 128.
+   * @throws {TypeError} If the state is not IDLE or BOUND.
+   * @throws {RangeError} If the number is out of range.
+   * @throws {VerbsError} If the system refuses.
+   */
+  listen(backlog: number = 128): void {
+    positiveInt(backlog, "backlog");
+    this.#assertState("listen", ["IDLE", "BOUND"]);
+    callCm("rdma_listen", "listen", [this.unsafeHandle, backlog]);
+    this.#core.events.backlogs.set(this, backlog);
+    this.#core.state = "LISTENING";
+  }
+
+  /**
+   * Moves a queue pair as far as it can go before the peer is known: for RC to INIT, for UD to RTS. Receives can be posted
+   * then, before the first message can arrive. {@linkcode CmId.connect} and {@linkcode CmId.accept} do it themselves for a
+   * queue pair in RESET.
+   *
+   * @throws {TypeError} If the queue pair is of another device or another transport, or the id has no device yet.
+   * @throws {VerbsError} If the device refuses.
+   */
+  prepare(qp: QueuePair): void {
+    this.#checkQp(qp);
+    if (qp.state === QpState.RESET) qp.modify(this.initQpAttr(QpState.INIT));
+    if (serviceOf(this) !== "UD" || qp.state !== QpState.INIT) return;
+    qp.modify({ qpState: QpState.RTR });
+    qp.modify({ qpState: QpState.RTS, sqPsn: 0 });
+  }
+
+  /**
+   * Asks the peer to connect (`rdma_connect`), and waits for the answer. RC needs {@linkcode CmId.establish} afterwards; in
+   * between the program can look at the answer. Over iWARP, and for UD, the connection is established already. iWARP moves
+   * the queue pair itself: `qp.state`, which tells what this process has set, stays INIT.
+   *
+   * @param qp The queue pair of this side. It moves to INIT; for UD to RTS.
+   * @param param What the peer gets to know.
+   * @returns The answer. For UD it has what reaches the peer in `ud`.
+   * @throws {TypeError} If the state is not ROUTE_RESOLVED, or the queue pair does not fit.
+   * @throws {RangeError} If the private data is too long, or a number is out of range.
+   * @throws {CmError} If the peer rejects the request or does not answer.
+   * @throws {VerbsError} If the system or the device refuses.
+   */
+  async connect(
+    qp: QueuePair,
+    param: ConnParamInit = {},
+    options: AbortOptions = {},
+  ): Promise<CmEvent> {
+    const signal = signalOf(options);
+    const view = this.#param(qp, param, "request");
+    this.#assertState("connect", ["ROUTE_RESOLVED"]);
+    signal?.throwIfAborted();
+    this.prepare(qp);
+    callCm("rdma_connect", "connect", [this.unsafeHandle, view]);
+    this.#core.qp = qp;
+    this.#core.state = "CONNECTING";
+    return await this.#step("connect", [TYPE.CONNECT_RESPONSE, TYPE.ESTABLISHED], REFUSALS, signal);
+  }
+
+  /**
+   * Ends what {@linkcode CmId.connect} began (`rdma_establish`): the queue pair moves to RTR and RTS, and the peer is told.
+   * It does nothing where the connection is established already.
+   *
+   * @throws {TypeError} If the peer has not answered, or the queue pair is disposed.
+   * @throws {VerbsError} If the device or the system refuses.
+   */
+  establish(): void {
+    this.#assertState("establish", ["RESPONDED", "ESTABLISHED"]);
+    const { state, qp } = this.#core;
+    if (state === "ESTABLISHED") return;
+    // What the peer may do follows from the request: connect() had moved the queue pair before it.
+    qp!.modify(this.initQpAttr(QpState.INIT));
+    this.#ready(qp!);
+    callCm("rdma_establish", "establish connection", [this.unsafeHandle]);
+    this.#core.state = "ESTABLISHED";
+  }
+
+  /**
+   * Accepts the request that made this id (`rdma_accept`): the queue pair moves to RTS, and the peer gets its number. It
+   * waits until the peer has established the connection.
+   *
+   * @param qp The queue pair of this side. For UD one queue pair may serve all peers.
+   * @param param What the peer gets to know.
+   * @throws {TypeError} If the state is not REQUESTED, or the queue pair does not fit.
+   * @throws {RangeError} If the private data is too long, or a number is out of range.
+   * @throws {CmError} If the peer goes away meanwhile.
+   * @throws {VerbsError} If the system or the device refuses.
+   */
+  async accept(
+    qp: QueuePair,
+    param: ConnParamInit = {},
+    options: AbortOptions = {},
+  ): Promise<void> {
+    const signal = signalOf(options);
+    const view = this.#param(qp, param, "reply");
+    this.#assertState("accept", ["REQUESTED"]);
+    signal?.throwIfAborted();
+    const service = serviceOf(this);
+    this.prepare(qp);
+    // iWARP moves the queue pair itself.
+    if (service === "RC") this.#ready(qp);
+    callCm("rdma_accept", "accept connection", [this.unsafeHandle, view]);
+    this.#core.qp = qp;
+    this.#core.state = service === "UD" ? "ESTABLISHED" : "ACCEPTING";
+    // A request for datagrams ends with the reply.
+    if (service === "UD") return;
+    const failures = [...REFUSALS, TYPE.DISCONNECTED];
+    await this.#step("accept connection", [TYPE.ESTABLISHED], failures, signal);
+  }
+
+  /**
+   * Rejects the request that made this id (`rdma_reject`), or the answer that {@linkcode CmId.connect} has got. The id can
+   * only be closed afterwards.
+   *
+   * @param privateData Data for the peer's program: at most 148 bytes, for UD 136, for iWARP 251.
+   * @param options `ece`: whether the reason is that the options of the enhanced connection establishment do not fit
+   * (`rdma_reject_ece`).
+   * @throws {TypeError} If the state is not REQUESTED or RESPONDED, or an argument has the wrong type.
+   * @throws {RangeError} If the private data is too long.
+   * @throws {VerbsError} If the system refuses.
+   */
+  reject(privateData?: Uint8Array, options: { readonly ece?: boolean } = {}): void {
+    const { ece = false } = snapshot(options, "options", ["ece"]);
+    const bytes = checkPrivateData(privateData, "rejection", serviceOf(this));
+    this.#assertState("reject", ["REQUESTED", "RESPONDED"]);
+    const name = ece ? "rdma_reject_ece" : "rdma_reject";
+    callCm(name, "reject connection", [this.unsafeHandle, bytes, bytes.length]);
+    this.#core.state = "FAILED";
+    this.#stopQp();
+  }
+
+  /**
+   * Tells that the first message has arrived before the peer's confirmation did (`rdma_notify`).
+   *
+   * @throws {TypeError} If the state is not ACCEPTING or ESTABLISHED.
+   * @throws {VerbsError} If the system refuses.
+   */
+  notify(event: EventType = EventType.COMM_EST): void {
+    integer(event, "event", 0, 0x7fff_ffff);
+    this.#assertState("notify", ["ACCEPTING", "ESTABLISHED"]);
+    callCm("rdma_notify", "notify", [this.unsafeHandle, event]);
+  }
+
+  /**
+   * Ends the connection (`rdma_disconnect`). The queue pair moves to ERR: requests that have not completed end with an error.
+   * Then it waits until the peer has answered.
+   *
+   * @param options The most milliseconds to wait for the peer, 1 to 2^31 - 1. Without it the wait may take minutes, if the
+   * peer does not answer.
+   * @returns Whether the peer has answered.
+   * @throws {TypeError} If there is no connection; one of datagrams has no end.
+   * @throws {RangeError} If the time is out of range.
+   * @throws {VerbsError} If the system refuses.
+   */
+  async disconnect(options: Partial<ResolveOptions> = {}): Promise<boolean> {
+    const given = snapshot(options, "options", ["timeout", "signal"]);
+    const signal = checkSignal(given.signal);
+    const timeout = given.timeout === undefined ? undefined : positiveInt(given.timeout, "timeout");
+    const states = ["RESPONDED", "ACCEPTING", "ESTABLISHED", "DISCONNECTED"] as const;
+    this.#assertState("disconnect", states);
+    if (serviceOf(this) === "UD") throw new TypeError("Cannot disconnect: the id is for datagrams");
+    if (this.#core.state === "DISCONNECTED") return true;
+    this.#stopQp();
+    callCm("rdma_disconnect", "disconnect", [this.unsafeHandle]);
+    this.#core.state = "DISCONNECTING";
+    if (timeout === undefined) {
+      await this.disconnected({ signal });
+      return true;
+    }
+    const late = new Error("the peer does not answer");
+    using deadline = new Deadline(timeout, () => late, [signal]);
+    try {
+      await this.disconnected({ signal: deadline.signal });
+      return true;
+    } catch (error) {
+      if (error !== late) throw error;
+      return false;
+    }
+  }
+
+  /**
+   * Waits until the connection has ended. If the peer ends it, the queue pair moves to ERR and the peer gets its answer when
+   * the event is read: during this wait, or during any other of the channel.
+   *
+   * @throws {TypeError} If there is no connection.
+   * @throws {CmError} If the device goes away.
+   * @throws The reason of the signal, if it aborts.
+   */
+  async disconnected(options: AbortOptions = {}): Promise<void> {
+    const signal = signalOf(options);
+    this.#assertState("wait for the end", [...CONNECTED, "DISCONNECTED"]);
+    if (this.#core.state === "DISCONNECTED") return;
+    await this.#step("wait for the end", [TYPE.DISCONNECTED], REFUSALS, signal);
+  }
+
+  /**
+   * Joins a multicast group (`rdma_join_multicast`), also with the switches on the way. Attach the queue pair afterwards, by
+   * `QueuePair.attachMcast()` with the GID of the answer, if it shall receive.
+   *
+   * @param address The address of the group. The port is not used. Over RoCE Linux has groups of IPv4 only.
+   * @param options `sendOnly`: whether the program only sends to the group.
+   * @returns What reaches the group: `new AddressHandle(pd, ahAttr)`, and the number and the key for sends.
+   * @throws {TypeError} If the id has no device yet, or is not for datagrams.
+   * @throws {CmError} If the group cannot be joined.
+   * @throws {VerbsError} If the system refuses, for instance EADDRNOTAVAIL, or ENOSYS over iWARP.
+   */
+  async joinMulticast(
+    address: SocketAddress,
+    options: AbortOptions & { readonly sendOnly?: boolean } = {},
+  ): Promise<UdParam> {
+    const given = snapshot(options, "options", ["signal", "sendOnly"]);
+    const signal = checkSignal(given.signal);
+    const sockaddr = sockaddrOf(address);
+    this.#assertState("join group", ["BOUND", "ADDR_RESOLVED", "ROUTE_RESOLVED"]);
+    if (this.device === undefined) throw new TypeError("Cannot join group: the id has no device");
+    signal?.throwIfAborted();
+    const number = ++joins;
+    if (given.sendOnly) {
+      const own = { compMask: 3, addr: new Uint8Array(sockaddr.buffer) };
+      const { view } = joinCodec.write({ joinFlags: 1 }, own);
+      callCm("rdma_join_multicast_ex", "join group", [this.unsafeHandle, view, number], HINT_GROUP);
+    } else {
+      const args = [this.unsafeHandle, sockaddr, number] as const;
+      callCm("rdma_join_multicast", "join group", args, HINT_GROUP);
+    }
+    const wants = (event: CmEvent): boolean => groups.get(event) === number;
+    const event = await this.#wait("join group", OF_GROUPS, [TYPE.MULTICAST_ERROR], signal, wants);
+    return event.ud!;
+  }
+
+  /**
+   * Leaves a multicast group (`rdma_leave_multicast`).
+   *
+   * @throws {VerbsError} If the id has not joined it (EADDRNOTAVAIL).
+   */
+  leaveMulticast(address: SocketAddress): void {
+    const sockaddr = sockaddrOf(address);
+    callCm("rdma_leave_multicast", "leave group", [this.unsafeHandle, sockaddr]);
+  }
+
+  /**
+   * Moves the id to another channel (`rdma_migrate_id`), with its events that nobody has taken: for instance to a channel of
+   * the connection's own, after it was accepted on that of the listener.
+   *
+   * @throws {TypeError} If the channel is disposed, or a method of the id is waiting.
+   * @throws {VerbsError} If the system refuses.
+   */
+  migrate(channel: EventChannel): void {
+    instance(channel, EventChannel, "channel");
+    assertOpen(this);
+    const { events: from, channel: old } = this.#core;
+    if (from.isBusy(this)) throw new TypeError("Cannot migrate: a method of the id is waiting");
+    callCm("rdma_migrate_id", "migrate", [this.unsafeHandle, channel.unsafeHandle]);
+    if (channel === old) return;
+    const receiver = from.receivers.get(this.#address)!;
+    from.receivers.delete(this.#address);
+    moveTo(this, old, channel);
+    this.#core.channel = channel;
+    const to = this.#core.events;
+    to.receivers.set(this.#address, receiver);
+    to.backlogs.set(this, from.backlogs.get(this) ?? 0);
+    for (const event of from.takeOf(this, false)) to.deliver(event);
+  }
+
+  /** Moves the queue pair on, when the peer's number is known. */
+  #ready(qp: QueuePair): void {
+    qp.modify(this.initQpAttr(QpState.RTR));
+    qp.modify(this.initQpAttr(QpState.RTS));
+  }
+
+  #checkQp(qp: QueuePair): void {
+    instance(qp, QueuePair, "qp");
+    const { device } = this;
+    if (device === undefined) {
+      throw new TypeError("Cannot use queue pair: the id has no device yet");
+    }
+    const type = serviceOf(this) === "UD" ? QpType.UD : QpType.RC;
+    if (qp.type !== type) {
+      throw new TypeError(
+        `Cannot use queue pair: its type is ${nameOf(QpType, qp.type)}, and the id needs ` +
+          nameOf(QpType, type),
+      );
+    }
+    const { name } = qp.context.device;
+    if (name === device.name) return;
+    throw new TypeError(
+      `Cannot use queue pair: it is of device "${name}", and the connection goes over "${device.name}"`,
+    );
+  }
+
+  #param(qp: QueuePair, param: ConnParamInit, message: CmMessage): DataView<ArrayBuffer> {
+    const { qpNum } = instance(qp, QueuePair, "qp");
+    const given = snapshot(param, "connection parameters", connParamCodec.names as never);
+    const privateData = checkPrivateData(given.privateData, message, serviceOf(this));
+    const own = { privateDataLen: privateData.length, qpNum };
+    return connParamCodec.write({ ...given, privateData }, own).view;
+  }
+
+  #assertState(action: string, needed: readonly CmState[]): void {
+    assertOpen(this);
+    const { state } = this.#core;
+    if (needed.includes(state)) return;
+    throw new TypeError(
+      `Cannot ${action}: the connection identifier is in state ${state}, and ${
+        needed.join(" or ")
+      } is needed`,
+    );
+  }
+
+  /** Waits for the end of a step. */
+  async #step(
+    action: string,
+    ends: readonly CmEventType[],
+    failures: readonly CmEventType[],
+    signal: AbortSignal | undefined,
+  ): Promise<CmEvent> {
+    const all = [...ends, ...failures];
+    return await this.#wait(action, all, failures, signal, ({ type }) => all.includes(type));
+  }
+
+  async #wait(
+    action: string,
+    ends: readonly CmEventType[],
+    failures: readonly CmEventType[],
+    signal: AbortSignal | undefined,
+    wants: (event: CmEvent) => boolean,
+  ): Promise<CmEvent> {
+    const isEnd = (event: CmEvent): boolean =>
+      event.type === TYPE.DEVICE_REMOVAL || ends.includes(event.type) && wants(event);
+    const event = await this.#core.events.step(this, isEnd, signal);
+    const { type, status, conn, ud } = event;
+    if (type !== TYPE.DEVICE_REMOVAL && !failures.includes(type)) return event;
+    throw eventError(action, type, status, (conn ?? ud)?.privateData);
+  }
+
+  /** Reads an event of this id, or a request to it. */
+  #receive({ type, status, id: address, view }: NativeEvent): CmEvent | undefined {
+    const isRequest = type === TYPE.CONNECT_REQUEST;
+    const id = isRequest ? this.#request(address) : this;
+    const { offset } = structs.rdma_cm_event.fields.param;
+    const isGroup = OF_GROUPS.includes(type);
+    const hasParam = isGroup || OF_PEERS.includes(type);
+    const isUd = hasParam && (isGroup || serviceOf(this) === "UD");
+    const event: CmEvent = {
+      type,
+      id,
+      listenId: isRequest ? this : undefined,
+      status,
+      conn: hasParam && !isUd ? readConnParam(view, offset) : undefined,
+      ud: isUd ? readUdParam(view, offset, isGroup) : undefined,
+    };
+    // In the place of private data is the number that joining the group had.
+    const { private_data } = structs.rdma_ud_param.fields;
+    if (isGroup) groups.set(event, readField(view, private_data, offset));
+    this.#follow(type);
+    return event;
+  }
+
+  #request(address: bigint): CmId {
+    const id = new CmId(this.#core.channel, new Adopted(handleAt<RdmaCmId>(address)!));
+    id.#core.state = "REQUESTED";
+    return id;
+  }
+
+  /** Takes over the state that an event leads to. */
+  #follow(type: CmEventType): void {
+    const { state } = this.#core;
+    const next = AFTER[type];
+    if (next === undefined) return;
+    this.#core.state = next;
+    if (!["FAILED", "DISCONNECTED", "REMOVED"].includes(next)) return;
+    this.#stopQp();
+    if (next !== "DISCONNECTED" || state === "DISCONNECTING") return;
+    try {
+      // Without an answer the peer waits for minutes.
+      callCm("rdma_disconnect", "answer", [this.unsafeHandle]);
+    } catch {
+      // The connection has gone altogether.
+    }
+  }
+
+  /** Moves the queue pair to ERR, if the connection is its only one. */
+  #stopQp(): void {
+    const { qp } = this.#core;
+    if (qp === undefined || !isOpen(qp) || qp.type === QpType.UD) return;
+    try {
+      qp.modify({ qpState: QpState.ERR });
+    } catch {
+      // The device has gone, and the queue pair with it.
+    }
+  }
+
+  #closing(): void {
+    const { events, state } = this.#core;
+    events.receivers.delete(this.#address);
+    for (const { id } of events.takeOf(this, true)) {
+      // Requests that nobody has taken. The others of this id are only forgotten.
+      if (id !== this) closeQuietly(id);
+    }
+    events.remove(this);
+    if (CONNECTED.includes(state)) this.#stopQp();
+  }
+}
+
+function closeQuietly(id: CmId): void {
+  try {
+    id.close();
+  } catch {
+    // The channel closes it again, and gets the error.
+  }
+}
+
+function create(channel: EventChannel, portSpace: PortSpace): RdmaCmId {
+  const known = Object.values<number>(PortSpace);
+  if (!known.includes(integer(portSpace, "portSpace", 0, 0xffff_ffff))) {
+    throw new RangeError(`Cannot use portSpace ${portSpace}: it is none of ${known.join(", ")}`);
+  }
+  const id = new BigUint64Array(1);
+  const args = [channel.unsafeHandle, id, 0n, portSpace] as const;
+  callCm("rdma_create_id", "create connection identifier", args);
+  return handleAt<RdmaCmId>(id[0]!)!;
+}
+
+function resolveOptions(
+  options: ResolveOptions,
+): { timeout: number; signal: AbortSignal | undefined } {
+  const { timeout = 2000, signal } = snapshot(options, "options", ["timeout", "signal"]);
+  return { timeout: positiveInt(timeout, "timeout"), signal: checkSignal(signal) };
+}
+
+const HINT_GROUP: CheckOptions = {
+  // A number of Linux itself, which errno(3) does not have.
+  hint: (code) => code === "errno 524" ? "Linux joins only IPv4 groups over RoCE" : undefined,
+};
+
+function hintOwn(code: string): string | undefined {
+  if (code !== "EADDRNOTAVAIL") return hintAddress(code);
+  return "No RDMA device has the address, or another program uses the port at all addresses";
+}
+
+function hintAddress(code: string): string | undefined {
+  if (code === "ENETUNREACH" || code === "EHOSTUNREACH") return "No route of this host leads there";
+  return code === "ENODEV" || code === "EADDRNOTAVAIL"
+    ? "No RDMA device has such an address, or leads there"
+    : undefined;
+}

@@ -1,0 +1,208 @@
+import type { IbvContext, RdmaCmId } from "../../ffi/handles.ts";
+import { constants, structs } from "../../ffi/layout.ts";
+import { handleAt, nativeView } from "../../ffi/pointers.ts";
+import { rdmacm } from "../../ffi/rdmacm.ts";
+import { allocStruct, readNative } from "../../ffi/struct.ts";
+import { boolean, integer, snapshot, uint8 } from "../../internal/checks.ts";
+import { nameOf } from "../core/enums.ts";
+import { type NativeKind, NativeResource } from "../core/native_resource.ts";
+import type { Resource } from "../core/resource.ts";
+import { type DeviceInfo, TransportType } from "../device/device.ts";
+import { type Ece, eceCodec, qpAttrCodec, type QpAttrInit } from "../queue_pair/qp_attr.ts";
+import { QpState } from "../queue_pair/qp_enums.ts";
+import type { CmService } from "./conn_param.ts";
+import { type CmState, PortSpace } from "./enums.ts";
+import { callCm } from "./errors.ts";
+import { deviceOf } from "./functions.ts";
+import { readSockaddr, type SocketAddress } from "./socket_address.ts";
+
+const { fields, size } = structs.rdma_cm_id;
+
+/**
+ * Options of a {@linkcode CmId} (`rdma_set_option`). Those that are left out keep their values.
+ *
+ * @category Connections
+ */
+export interface CmOptions {
+  /** Type of service of the connection's packets, 0 to 255. Set it before the address is resolved. */
+  readonly tos?: number;
+  /** Whether an address may be bound that an older id has used. Set it before the id is bound. */
+  readonly reuseAddr?: boolean;
+  /** Whether an id that is bound to an IPv6 address takes no IPv4. Set it before the id is bound. */
+  readonly afOnly?: boolean;
+  /** Time to wait for an acknowledgement, as an exponent 0 to 31: 4.096 us * 2^ackTimeout. Linux 5.3 or newer. */
+  readonly ackTimeout?: number;
+}
+
+type OptionRule = readonly [option: number, bytes: (value: never) => Uint8Array<ArrayBuffer>];
+
+/** A C `int`. */
+function intOf(value: boolean): Uint8Array<ArrayBuffer> {
+  return Uint8Array.of(boolean(value, "option") ? 1 : 0, 0, 0, 0);
+}
+
+const OPTIONS: Readonly<Record<keyof CmOptions, OptionRule>> = {
+  tos: [constants.RDMA_OPTION_ID_TOS, (value: number) => Uint8Array.of(uint8(value, "tos"))],
+  reuseAddr: [constants.RDMA_OPTION_ID_REUSEADDR, intOf],
+  afOnly: [constants.RDMA_OPTION_ID_AFONLY, intOf],
+  ackTimeout: [
+    constants.RDMA_OPTION_ID_ACK_TIMEOUT,
+    (value: number) => Uint8Array.of(integer(value, "ackTimeout", 0, 31)),
+  ],
+};
+
+/** What changes in an id. */
+export interface CmCore {
+  state: CmState;
+}
+
+/**
+ * What a connection identifier is and has: its state, addresses, device and options. {@linkcode CmId} inherits it.
+ *
+ * @category Connections
+ */
+export abstract class CmIdentity extends NativeResource<RdmaCmId> {
+  /** What the port numbers count, and which transport the id has. */
+  readonly portSpace: PortSpace;
+  readonly #core: CmCore;
+  #device: DeviceInfo | undefined;
+
+  /** @ignore */
+  protected constructor(
+    kind: NativeKind<RdmaCmId, never>,
+    handle: RdmaCmId,
+    parents: readonly Resource[],
+    core: CmCore,
+  ) {
+    super(kind, handle, parents);
+    this.#core = core;
+    this.portSpace = readNative(handle, fields.ps) as PortSpace;
+  }
+
+  /** The handle of an object of this class. Called on an object of another class, a method stops here. */
+  get #handle(): RdmaCmId {
+    return this.unsafeHandle;
+  }
+
+  /** The state. It changes when a method is called, and when an event is read. */
+  get state(): CmState {
+    return this.#core.state;
+  }
+
+  /**
+   * The device of the connection: `Context.open(id.device.name)` opens it for the queue pair. It is `undefined` as long as
+   * the id has none: before the address is resolved, or where it listens on all devices.
+   */
+  get device(): DeviceInfo | undefined {
+    const context = handleAt<IbvContext>(readNative(this.#handle, fields.verbs));
+    // An id that has a device keeps it.
+    return context === null ? undefined : this.#device ??= deviceOf(context);
+  }
+
+  /** The port of the device, from 1; 0 as long as the id has no device. */
+  get portNum(): number {
+    return readNative(this.#handle, fields.port_num);
+  }
+
+  /** The address of this side (`rdma_get_local_addr`); `undefined` if there is none yet. */
+  get localAddress(): SocketAddress | undefined {
+    return this.#address(fields["route.addr.src_storage"]);
+  }
+
+  /** The address of the peer (`rdma_get_peer_addr`); `undefined` if there is none yet. */
+  get peerAddress(): SocketAddress | undefined {
+    return this.#address(fields["route.addr.dst_storage"]);
+  }
+
+  #address({ offset }: { readonly offset: number }): SocketAddress | undefined {
+    return readSockaddr(nativeView(this.#handle, size), offset);
+  }
+
+  /** The port of this side (`rdma_get_src_port`), 0 if there is none yet. */
+  get srcPort(): number {
+    return hostOrder(rdmacm().rdma_get_src_port(this.#handle));
+  }
+
+  /** The port of the peer (`rdma_get_dst_port`), 0 if there is none yet. */
+  get dstPort(): number {
+    return hostOrder(rdmacm().rdma_get_dst_port(this.#handle));
+  }
+
+  /**
+   * Sets options (`rdma_set_option`).
+   *
+   * @throws {TypeError} If an option is unknown or has the wrong type.
+   * @throws {RangeError} If a number is out of range.
+   * @throws {VerbsError} If the system refuses, for instance because it is too late (EINVAL).
+   */
+  setOptions(options: CmOptions): void {
+    const names = Object.keys(OPTIONS) as (keyof CmOptions)[];
+    const given = snapshot(options, "options", names);
+    const values = names.filter((name) => given[name] !== undefined).map((name) => {
+      const [option, bytes] = OPTIONS[name];
+      return { name, option, value: bytes(given[name] as never) };
+    });
+    for (const { name, option, value } of values) {
+      const length = BigInt(value.length);
+      const args = [this.#handle, constants.RDMA_OPTION_ID, option, value, length] as const;
+      callCm("rdma_set_option", `set ${name}`, args);
+    }
+  }
+
+  /**
+   * Sets the options of an enhanced connection establishment that the next message to the peer carries
+   * (`rdma_set_local_ece`): those that `QueuePair.queryEce()` gives.
+   *
+   * @throws {TypeError} If an attribute is missing, is unknown or has the wrong type.
+   * @throws {VerbsError} If librdmacm refuses.
+   */
+  setLocalEce(ece: Ece): void {
+    const { view } = eceCodec.write(ece);
+    callCm("rdma_set_local_ece", "set connection options", [this.#handle, view]);
+  }
+
+  /**
+   * The options of an enhanced connection establishment that the last message of the peer carried (`rdma_get_remote_ece`):
+   * `QueuePair.setEce()` takes them.
+   *
+   * @throws {VerbsError} If librdmacm refuses.
+   */
+  getRemoteEce(): Ece {
+    const view = allocStruct(structs.ibv_ece);
+    callCm("rdma_get_remote_ece", "get connection options", [this.#handle, view]);
+    return eceCodec.read(view);
+  }
+
+  /**
+   * The attributes that move a queue pair of this connection to a state (`rdma_init_qp_attr`): `QueuePair.modify()` takes
+   * them. The methods that connect use it; call it to change an attribute on the way. For datagrams only INIT has
+   * attributes.
+   *
+   * @param qpState INIT, RTR or RTS.
+   * @throws {RangeError} If it is another state.
+   * @throws {VerbsError} If the connection does not know them yet (EINVAL).
+   */
+  initQpAttr(qpState: QpState): QpAttrInit {
+    const { INIT, RTR, RTS } = QpState;
+    if (qpState !== INIT && qpState !== RTR && qpState !== RTS) {
+      throw new RangeError(
+        `Cannot use qpState ${nameOf(QpState, qpState)}: it is not INIT, RTR or RTS`,
+      );
+    }
+    const { view } = qpAttrCodec.write({ qpState });
+    const mask = new Int32Array(1);
+    const action = `find attributes of queue pair for ${nameOf(QpState, qpState)}`;
+    callCm("rdma_init_qp_attr", action, [this.#handle, view, mask]);
+    return qpAttrCodec.read(view, 0, mask[0]!);
+  }
+}
+
+/** How the connections of an id are made: the limits of private data depend on it. */
+export function serviceOf({ portSpace, device }: CmIdentity): CmService {
+  if (portSpace === PortSpace.UDP || portSpace === PortSpace.IPOIB) return "UD";
+  return device?.transportType === TransportType.IWARP ? "iWARP" : "RC";
+}
+
+function hostOrder(value: number): number {
+  return (value & 0xff) << 8 | value >> 8;
+}

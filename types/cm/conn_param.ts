@@ -1,0 +1,155 @@
+import { constants, structs } from "../../ffi/layout.ts";
+import { handleAt, nativeView } from "../../ffi/pointers.ts";
+import { readField } from "../../ffi/struct.ts";
+import { copyOfBytes } from "../../internal/checks.ts";
+import { type AhAttr, ahAttrCodec } from "../address/ah_attr.ts";
+import { type AttributeCodec, codecOf } from "../core/attributes.ts";
+
+/**
+ * What a peer tells of its side of a connection (`struct rdma_conn_param`).
+ *
+ * @category Connections
+ */
+export interface ConnParam {
+  /**
+   * Data of the peer's program. InfiniBand and RoCE fill it with zeros to the length of the field, so that a program sends
+   * the length in it where it matters: 56 bytes in a request, 196 in a reply, 148 in a rejection.
+   */
+  readonly privateData: Uint8Array<ArrayBuffer>;
+  /** RDMA reads and atomics of the peer that this side serves at the same time, 0 to 255. */
+  readonly responderResources: number;
+  /** RDMA reads and atomics that this side has outstanding at most, 0 to 255. */
+  readonly initiatorDepth: number;
+  /** Whether the hardware controls the flow. */
+  readonly flowControl: boolean;
+  /** Retries after a packet was not acknowledged, 0 to 7. */
+  readonly retryCount: number;
+  /** Retries after the peer had no receive, 0 to 7; 7 is infinite. */
+  readonly rnrRetryCount: number;
+  /** Whether the queue pair uses a shared receive queue. */
+  readonly srq: boolean;
+  /** Number of the peer's queue pair. */
+  readonly qpNum: number;
+}
+
+/**
+ * What a program tells of its side of a connection. {@linkcode CmId.prototype.connect | CmId.connect} and
+ * {@linkcode CmId.prototype.accept | CmId.accept} take it.
+ *
+ * - `responderResources`, `initiatorDepth`: the default 255 is as many as the device has, or as the peer asks for
+ * - `retryCount`, `rnrRetryCount`: the default is 7
+ * - `privateData`: the default is none. At most 56 bytes in a request, 196 in a reply; for datagrams 180 and 136; for iWARP
+ *   251
+ *
+ * @category Connections
+ */
+export type ConnParamInit = Partial<Omit<ConnParam, "privateData" | "qpNum">> & {
+  /** Data for the peer's program. */
+  readonly privateData?: Uint8Array;
+};
+
+/**
+ * How datagrams reach a peer (`struct rdma_ud_param`), as the events of an id for datagrams tell.
+ *
+ * @category Connections
+ */
+export interface UdParam {
+  /** Data of the peer's program, filled with zeros: 180 bytes in a request, 136 in a reply. Of a group it is empty. */
+  readonly privateData: Uint8Array<ArrayBuffer>;
+  /** The address: `new AddressHandle(pd, ahAttr)` takes it as it is. Of a request it is all 0. */
+  readonly ahAttr: AhAttr;
+  /** Number of the peer's queue pair; of a group 0xffffff. */
+  readonly qpNum: number;
+  /** The key that datagrams to the peer must carry. */
+  readonly qkey: number;
+}
+
+interface Own {
+  readonly privateDataLen: number;
+  readonly qpNum: number;
+}
+
+const own = true;
+const MOST = constants.RDMA_MAX_RESP_RES;
+
+export const connParamCodec: AttributeCodec<ConnParamInit, Omit<ConnParam, "privateData">, Own> =
+  codecOf("rdma_conn_param", "connection parameters", {
+    privateData: { pointer: true },
+    privateDataLen: { own },
+    responderResources: { fallback: MOST },
+    initiatorDepth: { fallback: MOST },
+    flowControl: { boolean: 1 },
+    retryCount: { max: 7, fallback: 7 },
+    rnrRetryCount: { max: 7, fallback: 7 },
+    srq: { boolean: 1 },
+    qpNum: { own },
+  });
+
+const udParamCodec: AttributeCodec<Omit<UdParam, "privateData" | "ahAttr">> = codecOf(
+  "rdma_ud_param",
+  "datagram parameters",
+  { qpNum: {}, qkey: {} },
+);
+
+/** A copy of the private data that parameters point to. */
+function privateDataOf(
+  view: DataView<ArrayBuffer>,
+  { fields }: typeof structs.rdma_conn_param | typeof structs.rdma_ud_param,
+  base: number,
+): Uint8Array<ArrayBuffer> {
+  const pointer = handleAt(readField(view, fields.private_data, base));
+  const length = readField(view, fields.private_data_len, base);
+  if (pointer === null || length === 0) return new Uint8Array(0);
+  return new Uint8Array(nativeView(pointer, length).buffer).slice();
+}
+
+/** Reads the parameters of an event that is not acknowledged yet. */
+export function readConnParam(view: DataView<ArrayBuffer>, base: number): ConnParam {
+  const { privateDataLen: _, ...rest } = connParamCodec.read(view, base) as ConnParam & Own;
+  return { ...rest, privateData: privateDataOf(view, structs.rdma_conn_param, base) };
+}
+
+/** Reads those of datagrams. Events of groups have something else in the place of private data. */
+export function readUdParam(
+  view: DataView<ArrayBuffer>,
+  base: number,
+  isGroup: boolean,
+): UdParam {
+  return {
+    ...udParamCodec.read(view, base),
+    ahAttr: ahAttrCodec.read(view, base + structs.rdma_ud_param.fields.ah_attr.offset),
+    privateData: isGroup ? new Uint8Array(0) : privateDataOf(view, structs.rdma_ud_param, base),
+  };
+}
+
+/** The message that carries private data. */
+export type CmMessage = "request" | "reply" | "rejection";
+
+/** How a connection is made: by the messages of InfiniBand, for RC or for UD, or by those of iWARP. */
+export type CmService = "RC" | "UD" | "iWARP";
+
+/** The most bytes of private data, after what librdmacm and the kernel put there themselves. */
+const LIMITS: Readonly<Record<CmService, Readonly<Record<CmMessage, number>>>> = {
+  RC: { request: 56, reply: 196, rejection: 148 },
+  UD: { request: 180, reply: 136, rejection: 136 },
+  // The kernel has 8 bits for the length of these and of 4 bytes that belong to iWARP.
+  iWARP: { request: 251, reply: 251, rejection: 251 },
+};
+
+/**
+ * A copy of private data.
+ *
+ * @throws {RangeError} If it is longer than the message takes.
+ */
+export function checkPrivateData(
+  value: Uint8Array | undefined,
+  message: CmMessage,
+  service: CmService,
+): Uint8Array<ArrayBuffer> {
+  const bytes = value === undefined ? new Uint8Array(0) : copyOfBytes(value, "privateData");
+  const limit = LIMITS[service][message];
+  if (bytes.length <= limit) return bytes;
+  throw new RangeError(
+    `Cannot use privateData of ${bytes.length} bytes: a ${message} of ${service} takes at most ${limit}`,
+  );
+}

@@ -1,0 +1,107 @@
+import { errno, errnoDescription, errnoName } from "../../ffi/errno.ts";
+import type { AnyFunction } from "../../ffi/function_pointer.ts";
+import { rdmacm } from "../../ffi/rdmacm.ts";
+import { type Rdmacm, rdmacmRows } from "../../ffi/rdmacm/functions.ts";
+import type { NativeRow } from "../../ffi/table/row.ts";
+import { REJECT_REASONS, SIDR_STATUSES } from "../../internal/cm_reasons.ts";
+import { nameOf } from "../core/enums.ts";
+import { type CheckOptions, failure } from "../core/errors.ts";
+import { CmEventType } from "./enums.ts";
+
+/**
+ * A connection event told that something failed: an address, a route, a connection or a multicast group. The message
+ * names the action, the event and the cause.
+ *
+ * @category Errors
+ */
+export class CmError extends Error {
+  /** The error's name. */
+  override readonly name = "CmError";
+  /** The event; `undefined` for an error of {@linkcode getAddrInfo}. */
+  readonly event: CmEventType | undefined;
+  /**
+   * The status of the event: for a rejection the reason as InfiniBand numbers them, otherwise a negative errno value. Of
+   * {@linkcode getAddrInfo}: what `getaddrinfo(3)` returns.
+   */
+  readonly status: number;
+  /** The data that the peer has sent with a rejection. */
+  readonly privateData: Uint8Array<ArrayBuffer> | undefined;
+
+  /** @ignore Describes a failure. */
+  constructor(
+    message: string,
+    event: CmEventType | undefined,
+    status: number,
+    privateData?: Uint8Array<ArrayBuffer>,
+  ) {
+    super(message);
+    this.event = event;
+    this.status = status;
+    this.privateData = privateData;
+  }
+}
+
+const TYPE = CmEventType;
+const SILENT =
+  "the host does not answer ARP or neighbour discovery: is it up, and in this network?";
+
+/** Likely causes of the errors of the system. */
+const CAUSES: Readonly<Record<number, Readonly<Record<string, string>>>> = {
+  [TYPE.ADDR_ERROR]: {
+    ETIMEDOUT: SILENT,
+    EHOSTUNREACH: SILENT,
+    ENETUNREACH: "no route of this host leads there: see `ip route get`",
+    ENODEV: "no RDMA device leads there: see `rdma link`",
+  },
+  [TYPE.ROUTE_ERROR]: {
+    ETIMEDOUT: "the subnet manager does not answer",
+    ENODEV: "no RDMA device leads there: see `rdma link`",
+  },
+  [TYPE.UNREACHABLE]: {
+    ETIMEDOUT: "the host does not answer: it may drop RoCE packets (UDP port 4791), or have no " +
+      "kernel module rdma_cm",
+  },
+  [TYPE.REJECTED]: {
+    // Of iWARP, which uses TCP.
+    ECONNREFUSED: "nobody listens on this port of the peer, or its program does not want it",
+    ECONNRESET: "the peer has gone away",
+  },
+};
+
+/** The error of an event that tells of a failure. */
+export function eventError(
+  action: string,
+  event: CmEventType,
+  status: number,
+  privateData?: Uint8Array<ArrayBuffer>,
+): CmError {
+  const message = `Cannot ${action}: the event is ${nameOf(CmEventType, event)} (${
+    causeOf(event, status)
+  })`;
+  return new CmError(message, event, status, privateData);
+}
+
+function causeOf(event: CmEventType, status: number): string {
+  if (status < 0) {
+    const code = errnoName(-status);
+    const cause = CAUSES[event]?.[code];
+    return `${code}: ${errnoDescription(-status)}${cause === undefined ? "" : `; ${cause}`}`;
+  }
+  const { REJECTED, UNREACHABLE } = TYPE;
+  const reasons = event === REJECTED ? REJECT_REASONS : event === UNREACHABLE ? SIDR_STATUSES : {};
+  const reason = reasons[status];
+  return reason === undefined ? `status ${status}` : `${status}: ${reason}`;
+}
+
+/** Calls a function of librdmacm. If it fails it throws the error. */
+export function callCm<F extends keyof Rdmacm>(
+  name: F,
+  action: string,
+  args: Readonly<Parameters<Rdmacm[F]>>,
+  options: CheckOptions = {},
+): NonNullable<ReturnType<Rdmacm[F]>> {
+  const result = (rdmacm()[name] as AnyFunction)(...args);
+  const { fails } = rdmacmRows[name] as NativeRow;
+  if (fails === "never" || (result !== null && result !== -1)) return result;
+  throw failure(name, action, errno(), options);
+}

@@ -1,0 +1,42 @@
+import type { IbvContext, IbvDevice } from "../../ffi/handles.ts";
+import { structs } from "../../ffi/layout.ts";
+import { handleAt, readCString, readPointers } from "../../ffi/pointers.ts";
+import { rdmacm } from "../../ffi/rdmacm.ts";
+import { readNative } from "../../ffi/struct.ts";
+import { uint32 } from "../../internal/checks.ts";
+import { describeDevice, type DeviceInfo } from "../device/device.ts";
+import type { CmEventType } from "./enums.ts";
+import { callCm } from "./errors.ts";
+
+/** The device of a context that librdmacm has opened. */
+export function deviceOf(context: IbvContext): DeviceInfo {
+  const device = readNative(context, structs.ibv_context.fields.device);
+  return describeDevice(handleAt<IbvDevice>(device)!);
+}
+
+/**
+ * The devices that connections by name can use (`rdma_get_devices`). librdmacm opens them all, and keeps them open until
+ * the process ends: a device that it keeps open cannot be removed.
+ *
+ * @throws {VerbsError} If there is no RDMA device (ENODEV), or a device cannot be opened.
+ * @category Addresses
+ */
+export function getDevices(): DeviceInfo[] {
+  const count = new Int32Array(1);
+  const list = callCm("rdma_get_devices", "list devices", [count])!;
+  try {
+    return readPointers(list, count[0]!).map((context) => deviceOf(context as IbvContext));
+  } finally {
+    rdmacm().rdma_free_devices(list);
+  }
+}
+
+/**
+ * The text of librdmacm for a kind of event (`rdma_event_str`), such as `"RDMA_CM_EVENT_ESTABLISHED"`.
+ *
+ * @throws {RangeError} If it is no 32-bit integer.
+ * @category Events
+ */
+export function eventStr(type: CmEventType): string {
+  return readCString(rdmacm().rdma_event_str(uint32(type, "type"))!);
+}

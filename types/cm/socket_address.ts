@@ -1,0 +1,70 @@
+import { snapshot, text } from "../../internal/checks.ts";
+import { readField } from "../../ffi/struct.ts";
+import { structs } from "../../ffi/layout.ts";
+import { formatAddress, parseAddress } from "../address/ip_address.ts";
+import { AttributeCodec } from "../core/attributes.ts";
+
+/**
+ * An IP address with a port, as `Deno.NetAddr` has them. {@linkcode getAddrInfo} makes it from a name.
+ *
+ * @category Addresses
+ */
+export interface SocketAddress {
+  /** The IPv4 or IPv6 address, not a name. */
+  readonly hostname: string;
+  /** The port, 0 to 65535. 0 lets the system choose one where the address is the program's own. */
+  readonly port: number;
+  /** The index of the network interface, for IPv6 addresses that hold within one link (`fe80::`). */
+  readonly scopeId?: number;
+}
+
+// bits/socket.h, alike on both architectures
+export const AF_INET = 2;
+export const AF_INET6 = 10;
+
+interface Family {
+  readonly family: number;
+}
+
+const own = true;
+const address = { from: (value: unknown) => parseAddress(value as string), to: formatAddress };
+const port = { bigEndian: true, required: true } as const;
+
+const ipv4: AttributeCodec<Omit<SocketAddress, "scopeId">, SocketAddress, Family> =
+  new AttributeCodec("sockaddr_in", "address", {
+    family: { own, field: "sin_family" },
+    hostname: { ...address, field: "sin_addr" },
+    port: { ...port, field: "sin_port" },
+  });
+
+const ipv6: AttributeCodec<SocketAddress, SocketAddress, Family> = new AttributeCodec(
+  "sockaddr_in6",
+  "address",
+  {
+    family: { own, field: "sin6_family" },
+    hostname: { ...address, field: "sin6_addr" },
+    port: { ...port, field: "sin6_port" },
+    scopeId: { field: "sin6_scope_id" },
+  },
+);
+
+/**
+ * The C struct of an address.
+ *
+ * @throws {SyntaxError} If the host name is no IP address.
+ */
+export function sockaddrOf(value: SocketAddress): DataView<ArrayBuffer> {
+  const given = snapshot(value, "address", ["hostname", "port", "scopeId"]);
+  const isIPv6 = text(given.hostname, "hostname").includes(":");
+  return isIPv6
+    ? ipv6.write(given, { family: AF_INET6 }).view
+    : ipv4.write(given, { family: AF_INET }).view;
+}
+
+/** The address in a C struct; `undefined` if it is of another family, or of none. */
+export function readSockaddr(view: DataView<ArrayBuffer>, base = 0): SocketAddress | undefined {
+  const family = readField(view, structs.sockaddr_in.fields.sin_family, base);
+  if (family !== AF_INET && family !== AF_INET6) return undefined;
+  const { hostname, port, scopeId = 0 } = (family === AF_INET ? ipv4 : ipv6).read(view, base);
+  return scopeId === 0 ? { hostname, port } : { hostname, port, scopeId };
+}

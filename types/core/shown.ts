@@ -1,0 +1,35 @@
+import { nameOf, namesOf } from "./enums.ts";
+
+/** Turns the value of an attribute into what `console.log` shows. */
+type Show = (value: never) => string;
+
+/** The name of a member of an enum. */
+export function nameIn(values: object): Show {
+  return (value: number) => nameOf(values, value);
+}
+
+/** The names of flags. */
+export function namesIn(flags: object): Show {
+  return (value: number) => namesOf(flags, value);
+}
+
+/** A GUID as tools of RDMA print it, such as `0102:0304:0506:0708`. */
+export function guidText(guid: bigint): string {
+  return guid.toString(16).padStart(16, "0").match(/.{4}/g)!.join(":");
+}
+
+/** Lets `console.log` show some attributes as text. The values stay, and so do JSON and comparisons. */
+export function shown<T extends object>(
+  attributes: T,
+  shows: Readonly<{ [K in keyof T]?: Show }>,
+): T {
+  const inspect = (
+    inspect: (value: unknown, options?: Deno.InspectOptions) => string,
+    options?: Deno.InspectOptions,
+  ): string => {
+    const texts = Object.entries<Show>(shows as never)
+      .map(([name, show]) => [name, show(attributes[name as keyof T] as never)]);
+    return inspect({ ...attributes, ...Object.fromEntries(texts) }, options);
+  };
+  return Object.defineProperty(attributes, Symbol.for("Deno.customInspect"), { value: inspect });
+}

@@ -1,0 +1,166 @@
+import { efa } from "../../ffi/efa.ts";
+import type { EfadvCq, IbvCqEx } from "../../ffi/handles.ts";
+import { constants } from "../../ffi/layout.ts";
+import { verbs } from "../../ffi/library.ts";
+import { uint32 } from "../../internal/checks.ts";
+import { Gid } from "../address/gid.ts";
+import {
+  CompletionQueueEx,
+  type CqExWay,
+  type CqInitAttrEx,
+} from "../completion/completion_queue_ex.ts";
+import { CqCoreEx } from "../completion/cq_core_ex.ts";
+import { WcOpcode } from "../completion/work_completion.ts";
+import {
+  type BatchCore,
+  batchCore,
+  type Format,
+  WorkCompletions,
+} from "../completion/work_completions.ts";
+import { EXTENDED, WorkCompletionEx } from "../completion/work_completions_ex.ts";
+import { type AttributeCodec, codecOf } from "../core/attributes.ts";
+import type { Context } from "../device/context.ts";
+import { callEfa } from "./call.ts";
+
+/**
+ * The `slid` of a sender to whom the receiver has no address handle.
+ *
+ * @category Senders
+ */
+export const EFA_UNKNOWN_SENDER = 0xffff;
+
+/** The GID is behind what all extended queues report. */
+const GID_SIZE = 16;
+
+function gidAt(view: DataView, extra: number): Gid | undefined {
+  const bytes = new Uint8Array(view.buffer, view.byteOffset + extra + EXTENDED.extra, GID_SIZE);
+  return bytes.some((byte) => byte !== 0) ? new Gid(bytes.slice()) : undefined;
+}
+
+/**
+ * A completion of an {@linkcode EfaCompletionQueue}. Its `slid` is the number of an address handle of the receiver's
+ * protection domain, see {@linkcode efaAhNumber}, or {@linkcode EFA_UNKNOWN_SENDER}.
+ *
+ * @category Senders
+ */
+export class EfaWorkCompletion extends WorkCompletionEx {
+  /** The GID of a sender to whom the receiver has no address handle; undefined of a known one, and of sends. */
+  readonly sgid: Gid | undefined;
+
+  /** @ignore Reads a completion. */
+  constructor(view: DataView, base: number, extra: number) {
+    super(view, base, extra);
+    this.sgid = gidAt(view, extra);
+  }
+}
+
+const FORMAT: Format<EfaWorkCompletion> = {
+  extra: EXTENDED.extra + GID_SIZE,
+  read: (view, base, extra) => new EfaWorkCompletion(view, base, extra),
+};
+
+/**
+ * Memory for completions of an {@linkcode EfaCompletionQueue}, to poll into again and again.
+ *
+ * @category Senders
+ */
+export class EfaWorkCompletions extends WorkCompletions<EfaWorkCompletion> {
+  readonly #core: BatchCore;
+
+  /**
+   * Allocates memory.
+   *
+   * @param capacity The number of completions, at least 1.
+   * @throws {RangeError} If the capacity is out of range.
+   */
+  constructor(capacity: number) {
+    super(capacity, FORMAT);
+    this.#core = batchCore(this);
+  }
+
+  /** The GID of a sender to whom the receiver has no address handle; undefined of a known one, and of sends. */
+  sgid(index: number): Gid | undefined {
+    const { view } = this.#core;
+    const at = this.#core.extraAt(uint32(index, "index"));
+    if (index >= this.capacity) {
+      throw new RangeError(`Cannot read completion ${index}: there is room for ${this.capacity}`);
+    }
+    return gidAt(view, at);
+  }
+}
+
+/** Polls a queue that tells GIDs. */
+class EfaCqCore extends CqCoreEx<EfaWorkCompletion> {
+  readonly #cq: EfadvCq;
+  readonly #gid: Uint8Array<ArrayBuffer> = new Uint8Array(GID_SIZE);
+  readonly #readSgid = efa().efadv_wc_read_sgid;
+  readonly #readOpcode = verbs().ibv_wc_read_opcode;
+
+  constructor(cq: EfadvCq, of: IbvCqEx, flags: number, isSingle: () => boolean) {
+    super(of, flags, isSingle, FORMAT);
+    this.#cq = cq;
+  }
+
+  protected override readExtra(cq: IbvCqEx, batch: BatchCore<unknown>, at: number): void {
+    super.readExtra(cq, batch, at);
+    if (batch.format.extra < FORMAT.extra) return;
+    // Only a message has the GID: of an RDMA write there is a length in its place.
+    const isMessage = this.#readOpcode(cq) === WcOpcode.RECV;
+    if (!isMessage || this.#readSgid(this.#cq, this.#gid) !== 0) return;
+    new Uint8Array(batch.view.buffer, at + EXTENDED.extra, GID_SIZE).set(this.#gid);
+  }
+}
+
+const initAttr: AttributeCodec<{ readonly wcFlags: number }> = codecOf(
+  "efadv_cq_init_attr",
+  "attributes of a completion queue of EFA",
+  { wcFlags: { bits: 32 } },
+);
+
+/** Makes the native queue; what EFA adds to it lies beside it. */
+function create(context: Context, view: DataView<ArrayBuffer>): IbvCqEx {
+  const { view: attr } = initAttr.write({ wcFlags: constants.EFADV_WC_EX_WITH_SGID });
+  const args = [context.unsafeHandle, view, attr, attr.byteLength] as const;
+  return callEfa("efadv_create_cq", "create completion queue", args);
+}
+
+const WAY: CqExWay<EfaWorkCompletion> = {
+  create,
+  core: (cq, flags, isSingle) => {
+    const own = efa().efadv_cq_from_ibv_cq_ex(cq)!;
+    return new EfaCqCore(own, cq, flags, isSingle);
+  },
+};
+
+/**
+ * A completion queue of an Elastic Fabric Adapter that tells the GID of each unknown sender (`efadv_create_cq`). EFA has
+ * no GRH: this is how a reply finds its way.
+ *
+ * @example The address of a sender
+ * ```ts
+ * import { AddressHandle, type QueuePair } from "@rdma/ibverbs";
+ * import { EFA_UNKNOWN_SENDER, type EfaWorkCompletion } from "@rdma/ibverbs/efa";
+ *
+ * function handleOf(qp: QueuePair, wc: EfaWorkCompletion, known: Map<number, AddressHandle>): AddressHandle {
+ *   if (wc.slid !== EFA_UNKNOWN_SENDER) return known.get(wc.slid)!;
+ *   return new AddressHandle(qp.pd, { portNum: 1, grh: { dgid: wc.sgid!, sgidIndex: 0 } });
+ * }
+ * ```
+ *
+ * @category Senders
+ */
+export class EfaCompletionQueue extends CompletionQueueEx<EfaWorkCompletion> {
+  /**
+   * Creates a completion queue.
+   *
+   * @param context The device.
+   * @param init The attributes. EFA reports no timestamps.
+   * @throws {TypeError} As of `CompletionQueueEx`.
+   * @throws {RangeError} As of `CompletionQueueEx`.
+   * @throws {Deno.errors.NotFound} If there is no libefa. The message names the package that has it.
+   * @throws {VerbsError} EOPNOTSUPP if the device is another one, or an older one that tells no GIDs.
+   */
+  constructor(context: Context, init: CqInitAttrEx) {
+    super(context, init, WAY);
+  }
+}

@@ -1,0 +1,122 @@
+import { constants } from "../../ffi/layout.ts";
+import { integer, snapshot, uint32 } from "../../internal/checks.ts";
+import type { CompletionQueue } from "../completion/completion_queue.ts";
+import { type AttributeCodec, codecOf } from "../core/attributes.ts";
+import type { ProtectionDomain } from "../memory/protection_domain.ts";
+import type { QpCap } from "../queue_pair/qp_attr.ts";
+import { QpState, QpType } from "../queue_pair/qp_enums.ts";
+import { type QpWay, QueuePair } from "../queue_pair/queue_pair.ts";
+import { setOf } from "../work/attributes.ts";
+import { WrOpcode } from "../work/work_request.ts";
+import { callEfa } from "./call.ts";
+
+/**
+ * Attributes of a new {@linkcode SrdQueuePair}.
+ *
+ * @category Queue pairs
+ */
+export interface SrdInitAttr {
+  /** Completion queue of the sends. */
+  readonly sendCq: CompletionQueue;
+  /** Completion queue of the receives. It may be the one of the sends. */
+  readonly recvCq: CompletionQueue;
+  /**
+   * Sizes of the queues. The device may grant more. `maxSendWr` and `maxRecvWr` are needed. The default is one
+   * scatter/gather element and no inline data.
+   */
+  readonly cap: Partial<QpCap> & Pick<QpCap, "maxSendWr" | "maxRecvWr">;
+}
+
+/**
+ * What {@linkcode SrdQueuePair.activate} needs.
+ *
+ * @category Queue pairs
+ */
+export interface SrdActivation {
+  /** The key that received messages must carry. */
+  readonly qkey: number;
+  /** The port to use. The default is 1: the adapters have one port. */
+  readonly port?: number;
+  /**
+   * How often a send is tried again where the peer has no receive, 0 to 7. The default is what the device does: it tries
+   * for ever, as with 7.
+   */
+  readonly rnrRetry?: number;
+}
+
+const initAttr: AttributeCodec<{ readonly driverQpType: number }> = codecOf(
+  "efadv_qp_init_attr",
+  "attributes of an SRD queue pair",
+  { driverQpType: {} },
+);
+
+const WAY: QpWay = {
+  transport: "SRD",
+  opcodes: setOf(WrOpcode.SEND, WrOpcode.SEND_WITH_IMM),
+  create: (context, view, options) => {
+    const { view: attr } = initAttr.write({ driverQpType: constants.EFADV_QP_DRIVER_TYPE_SRD });
+    const args = [context.unsafeHandle, view, attr, attr.byteLength] as const;
+    return callEfa("efadv_create_qp_ex", "create queue pair", args, options);
+  },
+};
+
+/**
+ * A queue pair of scalable reliable datagrams (SRD), which only Elastic Fabric Adapters have (`efadv_create_qp_ex`). It
+ * sends to any peer, as UD does, and each message arrives once. Messages may arrive, and sends may complete, in any
+ * order. A send that fails tells so in its completion, and the queue pair goes on.
+ *
+ * A receive needs no room for a GRH. Each send is signaled. A message has at most as many bytes as `maxMsgSz` of
+ * `Context.queryPort()` says.
+ *
+ * @example A queue pair that is ready to send
+ * ```ts
+ * import type { ProtectionDomain } from "@rdma/ibverbs";
+ * import { EfaCompletionQueue, SrdQueuePair } from "@rdma/ibverbs/efa";
+ *
+ * function ready(pd: ProtectionDomain, qkey: number): SrdQueuePair {
+ *   const cq = new EfaCompletionQueue(pd.context, { cqe: 256 });
+ *   const cap = { maxSendWr: 64, maxRecvWr: 64 };
+ *   const qp = new SrdQueuePair(pd, { sendCq: cq, recvCq: cq, cap });
+ *   qp.activate({ qkey });
+ *   return qp;
+ * }
+ * ```
+ *
+ * @category Queue pairs
+ */
+export class SrdQueuePair extends QueuePair {
+  /**
+   * Makes a queue pair, in state RESET.
+   *
+   * @throws {TypeError} If an attribute has the wrong type, is missing, is unknown, is disposed, or belongs to another
+   * context.
+   * @throws {RangeError} If a number is out of range.
+   * @throws {Deno.errors.NotFound} If there is no libefa. The message names the package that has it.
+   * @throws {VerbsError} If the device refuses: EOPNOTSUPP if it is no Elastic Fabric Adapter.
+   */
+  constructor(pd: ProtectionDomain, init: SrdInitAttr) {
+    const given = snapshot(init, "queue pair attributes", ["sendCq", "recvCq", "cap"]);
+    super(pd, { ...given, type: QpType.DRIVER }, WAY);
+  }
+
+  /**
+   * Makes the queue pair ready to send and receive: it moves from RESET to INIT, RTR and RTS.
+   *
+   * @throws {TypeError} If an attribute has the wrong type, is missing or is unknown.
+   * @throws {RangeError} If a number is out of range, or the device has no such port.
+   * @throws {VerbsError} If the device refuses.
+   */
+  activate(activation: SrdActivation): void {
+    const names = ["qkey", "port", "rnrRetry"] as const;
+    const { qkey, port: portNum = 1, rnrRetry } = snapshot(activation, "activation", names);
+    uint32(qkey, "qkey");
+    if (rnrRetry !== undefined) integer(rnrRetry, "rnrRetry", 0, 7);
+    this.modify({ qpState: QpState.INIT, pkeyIndex: 0, portNum, qkey });
+    this.modify({ qpState: QpState.RTR });
+    this.modify({
+      qpState: QpState.RTS,
+      sqPsn: 0,
+      ...rnrRetry !== undefined && { rnrRetry },
+    });
+  }
+}
