@@ -43,7 +43,7 @@ const FIELDS: readonly (readonly [theirs: string, header: string, ours: string])
     ...{ prim_tfcclass: "primaryTrafficClass" },
     ...{ prim_hoplim: "primaryHopLimit", prim_sl: "primarySl" },
     ...{ prim_subnetlocal: "primarySubnetLocal", prim_localacktout: "primaryLocalAckTimeout" },
-    ...{ "ip_cm.sport": "srcPort", "ip_cm.private": "privateData" },
+    ...{ "ip_cm.sport": "srcPort", "ip_cm.private": "privateData", private: "privateData" },
   }),
   ...fields("infiniband.cm.", "rep", { rep: "localCommId" }),
   ...fields("infiniband.cm.rep.", "rep", {
@@ -100,10 +100,13 @@ const NAMES = [
 
 /** What explain shows of a frame, in the order of {@linkcode NAMES}. */
 function shown(frame: Frame): string[] {
-  const isIpv4 = frame.grh?.version === 4;
+  // What explain has one name for, and tshark two, by what the frame is.
+  const others = [
+    frame.grh?.version === 4 ? "icmpv6." : "icmp.",
+    `infiniband.cm.req.${frame.req?.port === undefined ? "ip_cm." : ""}private`,
+  ];
   const fields = FIELDS.map(([theirs, header, name]) =>
-    // Both versions of ICMP are one header of explain.
-    theirs.startsWith(isIpv4 ? "icmpv6." : "icmp.") ? "" : plain(frame[header]?.[name])
+    others.some((other) => theirs.startsWith(other)) ? "" : plain(frame[header]?.[name])
   );
   return [
     ...fields,
