@@ -1,14 +1,18 @@
 /** How the two ends of rping and udaddy find each other: by name, with librdmacm. */
 
 import {
+  type AddrInfo,
+  AddrInfoFlags,
   type CmEvent,
   CmEventType,
   CmId,
   EventChannel,
+  getAddrInfo,
   type PortSpace,
   type SocketAddress,
 } from "../../cm.ts";
 import type { Deadline } from "../../internal/deadline.ts";
+import { eachAddress } from "../../internal/each_address.ts";
 import {
   CompletionQueue,
   Context,
@@ -19,7 +23,6 @@ import {
   WcStatus,
   type WorkCompletion,
 } from "../../mod.ts";
-import { addressesOf } from "../../types/cm/addr_info.ts";
 import { MAX_SECONDS } from "../peer/options.ts";
 import { deadlineOf } from "../peer/tcp.ts";
 import { CommandError, number, type Option, UsageError } from "../shell/command.ts";
@@ -175,8 +178,11 @@ async function routeTo(
   port: number,
   timeout: number,
 ): Promise<CmId> {
+  const hints = { portSpace, flags: AddrInfoFlags.NOROUTE | AddrInfoFlags.FAMILY };
+  const lookUp = (family = 0): Promise<AddrInfo[]> =>
+    getAddrInfo(host, `${port}`, { ...hints, family });
   let failure: unknown;
-  for await (const address of addressesOf(host, port, { portSpace })) {
+  for await (const address of eachAddress(lookUp)) {
     const id = new CmId(channel, portSpace);
     try {
       await resolve(id, address, timeout);

@@ -9,9 +9,9 @@ import {
   type SocketAddress,
 } from "../../cm.ts";
 import { show } from "../../internal/checks.ts";
+import { eachAddress } from "../../internal/each_address.ts";
 import type { Rule, Rules } from "../../internal/options.ts";
 import { TransportType } from "../../mod.ts";
-import { addressesOf } from "../../types/cm/addr_info.ts";
 import { RcConn } from "./rc_conn.ts";
 import { SharedDevice } from "./rc_device.ts";
 import { RcEnd } from "./rc_end.ts";
@@ -46,7 +46,11 @@ export async function connectByName(
   signal: AbortSignal,
   late: { reason: string },
 ): Promise<RcConn> {
-  const addresses = addressesOf(hostname, port, { portSpace: PortSpace.TCP, signal });
+  const hints = { portSpace: PortSpace.TCP, flags: AddrInfoFlags.NOROUTE | AddrInfoFlags.FAMILY };
+  const addresses = eachAddress(
+    (family = 0) => getAddrInfo(hostname, `${port}`, { ...hints, family, signal }),
+    signal,
+  );
   let failure: unknown;
   late.reason = ": the name server does not answer";
   for await (const address of addresses) {

@@ -11,7 +11,7 @@ import { failure } from "../core/errors.ts";
 import { QpType } from "../queue_pair/qp_enums.ts";
 import { PortSpace } from "./enums.ts";
 import { CmError } from "./errors.ts";
-import { AF_INET, AF_INET6, readSockaddr, type SocketAddress } from "./socket_address.ts";
+import { readSockaddr, type SocketAddress } from "./socket_address.ts";
 
 /**
  * Flags of {@linkcode getAddrInfo} (`RAI_...`).
@@ -138,28 +138,6 @@ export async function getAddrInfo(
     finish: (outcome) => answersOf(outcome, node, service, list),
     discard: () => free(list),
   });
-}
-
-/**
- * The addresses that a host may be reached at, first that of the family that the system prefers. The other one is looked up
- * when it is asked for: `rdma_getaddrinfo` gives only one address.
- */
-export async function* addressesOf(
-  host: string,
-  port: number,
-  hints: AddrInfoHints,
-): AsyncGenerator<SocketAddress, void, void> {
-  const { NOROUTE, FAMILY } = AddrInfoFlags;
-  const [preferred] = await getAddrInfo(host, `${port}`, { ...hints, flags: NOROUTE });
-  yield preferred!.dstAddr!;
-  const family = preferred!.family === AF_INET ? AF_INET6 : AF_INET;
-  try {
-    const other = { ...hints, flags: NOROUTE | FAMILY, family };
-    yield (await getAddrInfo(host, `${port}`, other))[0]!.dstAddr!;
-  } catch {
-    hints.signal?.throwIfAborted();
-    // It has none.
-  }
 }
 
 function cStringOf(value: string | undefined, what: string): Uint8Array<ArrayBuffer> | null {

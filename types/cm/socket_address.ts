@@ -19,8 +19,8 @@ export interface SocketAddress {
 }
 
 // bits/socket.h, alike on both architectures
-export const AF_INET = 2;
-export const AF_INET6 = 10;
+const AF_INET = 2;
+const AF_INET6 = 10;
 
 interface Family {
   readonly family: number;
