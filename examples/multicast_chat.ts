@@ -20,13 +20,12 @@ const HELP = `Talks to a multicast group.
 
   deno run --allow-ffi examples/multicast_chat.ts [OPTIONS]
 
-  -m, --group GID         GID of the group (default ::ffff:239.1.2.3)
+  -m, --group GROUP       IP address or GID of the group (default 239.1.2.3)
 ${PORT_HELP}
   -h, --help              show this text
 
 Ctrl-D leaves the group. Run it on two hosts: most devices do not receive their own multicast.
-On RoCE the host has to join the group as well, so that switches forward its packets:
-  ip addr add 239.1.2.3/32 dev INTERFACE autojoin
+With an IPv4 address the host joins the group as well, and switches forward its packets.
 `;
 
 const QKEY = 0x1111_1111;
@@ -35,13 +34,15 @@ const QKEY = 0x1111_1111;
 export const main = program({
   name: "multicast_chat",
   help: HELP,
-  options: { ...PORT, group: text("m", "::ffff:239.1.2.3") },
+  options: { ...PORT, group: text("m", "239.1.2.3") },
   run: async (options) => {
     using interruption = untilInterrupted();
     const { signal } = interruption;
     await using socket = await listenUd({ ...socketOptions(options), qkey: QKEY, signal });
     // The group is an address like any other. A send to it reaches all members.
-    const group = socket.joinMulticast(options.group);
+    const group = options.group.includes(":")
+      ? socket.joinMulticast(options.group)
+      : await socket.join(options.group, { signal });
     console.log(`group ${group.gid}, you are ${nameOf(socket.addr)}`);
     const showing = show(socket);
     for await (const line of linesOf(Deno.stdin.readable, signal)) await say(socket, group, line);

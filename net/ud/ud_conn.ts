@@ -14,6 +14,7 @@ import {
   QpType,
   QueuePair,
 } from "../../mod.ts";
+import { Groups } from "./groups.ts";
 import { Peers } from "./peers.ts";
 import { Receiver } from "./receiver.ts";
 import { Recovery } from "./recovery.ts";
@@ -79,6 +80,7 @@ export class UdConn
   readonly #receiver: Receiver;
   readonly #sender: Sender;
   readonly #recovery: Recovery;
+  readonly #groups: Groups = new Groups();
   readonly #closing: AbortController = new AbortController();
 
   /** @ignore */
@@ -325,10 +327,65 @@ export class UdConn
   }
 
   /**
-   * Joins a multicast group. The connection then receives the datagrams of the group.
+   * Joins a multicast group by its IP address, with librdmacm. The connection then receives the datagrams of the group.
+   * The host takes its packets, and the switches on the way learn of it (IGMP).
    *
    * On soft-RoCE (rxe) a datagram to a group reaches members on other hosts only. Members of the sender's own host,
    * also in other processes, receive nothing, and no error tells so.
+   *
+   * @example Send to a group
+   * ```ts
+   * import { listenUd } from "@rdma/ibverbs/net";
+   *
+   * async function greet(): Promise<void> {
+   *   using conn = await listenUd({ qkey: 0x1111_1111 });
+   *   const group = await conn.join("239.1.2.3");
+   *   await conn.send(new TextEncoder().encode("hello all"), group);
+   * }
+   * ```
+   *
+   * @param address The IP address of the group, such as `"239.1.2.3"`. Over RoCE, Linux has groups of IPv4 only:
+   * {@linkcode UdConn.joinMulticast} joins others.
+   * @param options The signal that ends the wait.
+   * @returns The address to send to all members.
+   * @throws {TypeError} If an argument has the wrong type, or the connection is in the group.
+   * @throws {SyntaxError} If the text is no IP address.
+   * @throws {RangeError} If the address is not one of multicast.
+   * @throws {Deno.errors.NotFound} If librdmacm is not installed.
+   * @throws {CmError} If the group cannot be joined.
+   * @throws {VerbsError} If the system refuses, for instance EADDRNOTAVAIL.
+   * @throws {Deno.errors.BadResource} If the connection is closed.
+   * @throws The reason of the signal, if it aborts.
+   */
+  async join(address: string, options?: AbortOptions): Promise<UdAddress> {
+    const signal = signalOf(options);
+    signal?.throwIfAborted();
+    this.#checkGroup(address, 0, "join multicast group");
+    const closing = this.#closing.signal;
+    const ends = signal === undefined ? closing : AbortSignal.any([closing, signal]);
+    const attach = (group: Gid): void => this.#qp.attachMcast(group, 0);
+    return this.#groupAddress(
+      await this.#groups.join(address, this.#routes.local.gid, attach, ends),
+      0,
+    );
+  }
+
+  /**
+   * Leaves a multicast group that {@linkcode UdConn.join} has joined.
+   *
+   * @param address The IP address of the group, as it was joined.
+   * @throws As {@linkcode UdConn.join}; {TypeError} if the connection is not in the group.
+   */
+  leave(address: string): void {
+    const group = this.#checkGroup(address, 0, "leave multicast group");
+    this.#groups.leave(address, () => this.#qp.detachMcast(group, 0));
+  }
+
+  /**
+   * Joins a multicast group by its GID, on this device only. The connection then receives the datagrams of the group that
+   * reach the device. {@linkcode UdConn.join} also has the network deliver them.
+   *
+   * On soft-RoCE (rxe) a datagram to a group reaches members on other hosts only, as with {@linkcode UdConn.join}.
    *
    * @param gid The GID of the group as text, such as `"::ffff:239.1.2.3"` or `"ff0e::1"`.
    * @param lid The LID of the group; 0 on RoCE, and if left out.
@@ -342,6 +399,10 @@ export class UdConn
   joinMulticast(gid: string, lid: number = 0): UdAddress {
     const group = this.#checkGroup(gid, lid, "join multicast group");
     this.#qp.attachMcast(group, lid);
+    return this.#groupAddress(group, lid);
+  }
+
+  #groupAddress(group: Gid, lid: number): UdAddress {
     const { qkey } = this.#settings;
     return { transport: "UD", gid: group.toString(), lid, qpn: MULTICAST_QPN, qkey };
   }
@@ -391,6 +452,7 @@ export class UdConn
     this.#sender.close(closedError("send"));
     this.#closing.abort(closedError("use connection"));
     this.#receiver.close(closedError("receive"));
+    this.#groups[Symbol.dispose]();
     this.#context.close();
   }
 

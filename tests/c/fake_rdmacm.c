@@ -195,8 +195,10 @@ struct rdma_cm_id *fake_event(struct rdma_cm_id *id, int type, int status, const
 }
 
 // In the place of private data, the event has what the caller gave.
-static int join(const char *name, struct rdma_cm_id *id, void *context)
+static int join(const char *name, struct rdma_cm_id *id, const struct sockaddr *addr, void *context)
 {
+	uint8_t *gid;
+
 	struct rdma_cm_event *event;
 
 	if (note(name))
@@ -205,18 +207,23 @@ static int join(const char *name, struct rdma_cm_id *id, void *context)
 	event->event = RDMA_CM_EVENT_MULTICAST_JOIN;
 	event->id = id;
 	event->param.ud.private_data = context;
+	gid = event->param.ud.ah_attr.grh.dgid.raw;
+	if (addr->sa_family == AF_INET) {
+		memset(gid + 10, 0xff, 2);
+		memcpy(gid + 12, &((const struct sockaddr_in *)addr)->sin_addr, 4);
+	}
 	send_event(event);
 	return 0;
 }
 
 int rdma_join_multicast(struct rdma_cm_id *id, struct sockaddr *addr, void *context)
 {
-	return join("rdma_join_multicast", id, context);
+	return join("rdma_join_multicast", id, addr, context);
 }
 
 int rdma_join_multicast_ex(struct rdma_cm_id *id, struct rdma_cm_join_mc_attr_ex *attr, void *context)
 {
-	return join("rdma_join_multicast_ex", id, context);
+	return join("rdma_join_multicast_ex", id, attr->addr, context);
 }
 
 // Without a network the test sends it.

@@ -6,6 +6,7 @@ import { connect } from "../../provider/recorder.ts";
 import type { Receiver, Recipe } from "./parts.ts";
 import { QKEY, type World } from "./world.ts";
 
+const IP_GROUP = "239.1.2.3";
 const GROUP = "ff0e::1";
 const MESSAGE = new Uint8Array(8);
 
@@ -71,6 +72,15 @@ export const OTHER_RECIPES: Readonly<Record<string, Recipe>> = {
     [[MESSAGE.slice(), await udPeer(world)]],
     { signal: signal() },
   ],
+  "UdConn#join": (world) => {
+    world.cmNet;
+    return [IP_GROUP, { signal: signal() }];
+  },
+  "UdConn#leave": async (world) => {
+    world.cmNet;
+    await (await world.udConn()).join(IP_GROUP);
+    return [IP_GROUP];
+  },
   "UdConn#joinMulticast": () => [GROUP, 0],
   "UdConn#leaveMulticast": async (world) => {
     (await world.udConn()).joinMulticast(GROUP);

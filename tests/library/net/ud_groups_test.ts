@@ -1,0 +1,55 @@
+// Groups that are joined by their IP addresses, without a network.
+import * as recorder from "../../provider/recorder.ts";
+import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { constants } from "node:os";
+import { VerbsError } from "../../../mod.ts";
+import { listenUd, type UdConn } from "../../../net/mod.ts";
+import { waitReadable } from "../../../ffi/fd_watcher.ts";
+import { FakeBed } from "../cm/fake.ts";
+
+const GROUP = "239.1.2.3";
+const qkey = 7;
+
+function test(title: string, body: (conn: UdConn, bed: FakeBed) => Promise<void>): void {
+  Deno.test(title, async () => {
+    {
+      using bed = new FakeBed();
+      bed.connect("IPv4");
+      await using conn = await listenUd({ device: bed.context.device.name, qkey });
+      await body(conn, bed);
+    }
+    // Ends when the watcher's poll has returned.
+    await waitReadable(0).cancel();
+  });
+}
+
+test(
+  "UdConn.join() and leave() tell the network of a group, and the device",
+  async (conn, { net }) => {
+    const gid = `::ffff:${GROUP}`;
+    net.takeCalls();
+    const addr = await conn.join(GROUP);
+    assertEquals(addr, { transport: "UD", gid, lid: 0, qpn: 0xff_ffff, qkey });
+    const made = ["create_event_channel", "create_id", "bind_addr", "join_multicast"];
+    assertEquals(net.takeCalls(), made);
+    assertEquals(recorder.takeOf("ibv_attach_mcast").length, 1);
+    await assertRejects(() => conn.join(GROUP), TypeError, "in it already");
+    net.takeCalls();
+    conn.leave(GROUP);
+    assertEquals(net.takeCalls(), ["destroy_id"]);
+    assertEquals(recorder.takeOf("ibv_detach_mcast").length, 1);
+    assertThrows(() => conn.leave(GROUP), TypeError, "has not joined");
+    assertEquals((await conn.join(GROUP)).gid, gid);
+  },
+);
+
+test("UdConn.join() that fails leaves nothing", async (conn, { net }) => {
+  net.fail("rdma_join_multicast", constants.errno.EADDRNOTAVAIL);
+  await assertRejects(() => conn.join(GROUP), VerbsError, "EADDRNOTAVAIL");
+  assertEquals(net.takeCalls().at(-1), "destroy_id");
+  await assertRejects(() => conn.join("10.0.0.1"), RangeError, "not a GID of multicast");
+  await assertRejects(() => conn.join("nowhere"), SyntaxError);
+  assertEquals(net.takeCalls(), []);
+  conn.close();
+  await assertRejects(() => conn.join(GROUP), Deno.errors.BadResource);
+});
