@@ -174,8 +174,7 @@ static void send_event(struct rdma_cm_event *event)
 		abort();
 }
 
-// An event of an id, or a request to it; the private data is text. Returns the id that the event is about.
-struct rdma_cm_id *fake_event(struct rdma_cm_id *id, int type, int status, const char *text)
+static struct rdma_cm_event *new_event(struct rdma_cm_id *id, int type, int status, const char *text)
 {
 	struct rdma_cm_event *event = calloc(1, sizeof *event);
 
@@ -190,8 +189,17 @@ struct rdma_cm_id *fake_event(struct rdma_cm_id *id, int type, int status, const
 	// Both kinds of parameters begin alike.
 	event->param.conn.private_data = strdup(text);
 	event->param.conn.private_data_len = strlen(text);
+	return event;
+}
+
+// An event of an id, or a request to it; the private data is text. Returns the id that the event is about.
+struct rdma_cm_id *fake_event(struct rdma_cm_id *id, int type, int status, const char *text)
+{
+	struct rdma_cm_event *event = new_event(id, type, status, text);
+	struct rdma_cm_id *about = event->id;
+
 	send_event(event);
-	return event->id;
+	return about;
 }
 
 // In the place of private data, the event has what the caller gave.
@@ -309,10 +317,27 @@ int rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *param)
 	return with_data("rdma_connect", param->private_data, param->private_data_len);
 }
 
+// Datagrams have no connection: their sender only learns where they go.
+static void tell_way(struct rdma_cm_id *id, uint32_t qp_num)
+{
+	struct rdma_cm_event *event;
+
+	if (!network || !id)
+		return;
+	event = new_event(id, RDMA_CM_EVENT_ESTABLISHED, 0, "");
+	event->param.ud.ah_attr.port_num = event->param.ud.ah_attr.is_global = 1;
+	event->param.ud.qp_num = qp_num;
+	event->param.ud.qkey = RDMA_UDP_QKEY;
+	send_event(event);
+}
+
 int rdma_accept(struct rdma_cm_id *id, struct rdma_conn_param *param)
 {
 	((struct end *)id)->qp_num = param->qp_num;
-	tell(peer_of(id), RDMA_CM_EVENT_CONNECT_RESPONSE, 0, param);
+	if (id->ps == RDMA_PS_UDP)
+		tell_way(peer_of(id), param->qp_num);
+	else
+		tell(peer_of(id), RDMA_CM_EVENT_CONNECT_RESPONSE, 0, param);
 	return with_data("rdma_accept", param->private_data, param->private_data_len);
 }
 
@@ -384,8 +409,14 @@ int rdma_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *attr, int *mask
 
 	*mask = IBV_QP_STATE;
 	if (network && attr->qp_state == IBV_QPS_INIT) {
-		*mask |= IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
+		*mask |= IBV_QP_PKEY_INDEX | IBV_QP_PORT;
+		*mask |= id->ps == RDMA_PS_UDP ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS;
 		attr->port_num = 1;
+		attr->qkey = RDMA_UDP_QKEY;
+	}
+	if (id->ps == RDMA_PS_UDP) {
+		*mask |= attr->qp_state == IBV_QPS_RTS ? IBV_QP_SQ_PSN : 0;
+		return note("rdma_init_qp_attr");
 	}
 	if (peer && attr->qp_state == IBV_QPS_RTR) {
 		*mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;

@@ -68,6 +68,54 @@ for (const state of STATES) {
   });
 }
 
+test("A rejection, and the end of a connection, stop its queue pair, and the peer's end is answered", async (bed) => {
+  const responded = await bed.net.idIn("RESPONDED");
+  const { qp } = responded;
+  responded.reject();
+  assertEquals(qp!.state, QpState.ERR);
+  const id = await bed.net.idIn("ESTABLISHED");
+  bed.net.takeCalls();
+  const ended = id.disconnected();
+  bed.net.push(id, CmEventType.DISCONNECTED);
+  await ended;
+  assertEquals([id.qp!.state, ...bed.net.takeCalls()], [QpState.ERR, "disconnect"]);
+  const own = await bed.net.idIn("ESTABLISHED");
+  const ending = own.disconnect();
+  bed.net.push(own, CmEventType.DISCONNECTED);
+  await ending;
+  assertEquals(bed.net.takeCalls().filter((name) => name === "disconnect"), ["disconnect"]);
+});
+
+test("CmId.close() stops the queue pair of a connection, and of nothing else", async (bed) => {
+  for (const state of ["RESPONDED", "ESTABLISHED"]) {
+    const id = await bed.net.idIn(state);
+    const { qp } = id;
+    id.close();
+    assertEquals([state, qp!.state], [state, QpState.ERR]);
+  }
+  const id = await bed.net.idIn("ADDR_RESOLVED");
+  const qp = bed.net.newQp();
+  id.prepare(qp);
+  id.close();
+  assertEquals(qp.state === QpState.ERR, false);
+});
+
+test("CmId.setOptions() and leaveMulticast() call what they are for", async (bed) => {
+  const id = await bed.net.idIn("BOUND");
+  bed.net.takeCalls();
+  id.setOptions({ tos: 8, afOnly: true });
+  assertEquals(bed.net.takeCalls(), ["set_option", "set_option"]);
+  assertEquals([...bed.net.data], [1, 0, 0, 0]);
+  id.setOptions({ reuseAddr: false });
+  assertEquals([...bed.net.data], [0, 0, 0, 0]);
+  id.leaveMulticast({ hostname: "239.1.2.3", port: 0 });
+  assertEquals(bed.net.takeCalls(), ["set_option", "leave_multicast"]);
+  bed.net.fail("rdma_leave_multicast", 99);
+  const leave = (): void => id.leaveMulticast({ hostname: "239.1.2.3", port: 0 });
+  assertThrows(leave, VerbsError, "EADDRNOTAVAIL");
+  assertThrows(() => new CmId(bed.net.channel, "TCP" as never), TypeError, "portSpace");
+});
+
 test("A step that waits ends when its id or the channel is closed, or its signal aborts", async (bed) => {
   const id = new CmId(bed.net.channel);
   const abort = new AbortController();

@@ -137,6 +137,64 @@ Deno.test("doctor finds each fault, alone and with a remedy", () => {
   }
 });
 
+/** What each counter of errors tells when it rises. */
+const MEANINGS = {
+  "wrong-qkey": "qkeyViolCntr",
+  "wrong-pkey": "badPkeyCntr",
+  "no-receive": "send_rnr_err out_of_buffer",
+  "peer-no-receive": "rcvd_rnr_err rnr_nak_retry_err retry_rnr_exceeded_err",
+  "bad-icrc": "rx_icrc_encapsulated",
+  "link-errors": "symbol_error link_error_recovery link_downed port_rcv_errors " +
+    "local_link_integrity_errors excessive_buffer_overrun_errors",
+  "send-errors": "send_err port_xmit_discards port_xmit_constraint_errors",
+  "out-of-order": "out_of_seq_request rcvd_seq_err out_of_sequence packet_seq_err " +
+    "implied_nak_seq_err",
+  "retries": "retry_exceeded_err completer_retry_err duplicate_request " +
+    "local_ack_timeout_err req_transport_retries_exceeded",
+};
+
+Deno.test("doctor knows what each counter of errors means", () => {
+  for (const [id, counters] of Object.entries(MEANINGS)) {
+    for (const counter of counters.split(" ")) {
+      assertEquals(found(rising(counter)).map(briefly), [`warning ${id} rxe0 port 1`], counter);
+    }
+  }
+});
+
+Deno.test("doctor tells why a link is down, and blames an address only on a port that works", () => {
+  const problem = (facts: Partial<HostFacts>): string[] =>
+    found(facts).map(({ problem }) => problem);
+  const silent = withPort({ state: "DOWN", ...netdev({ hasCarrier: false }) });
+  assertEquals(problem(silent), [
+    "there is no link: its state is DOWN, and its network interface eth0 has no carrier",
+  ]);
+  assertEquals(problem(withPort({ state: "DOWN" })), ["there is no link: its state is DOWN"]);
+  assertEquals(problem(withPort({ state: "INIT" })), ["there is no link: its state is INIT"]);
+  assertEquals(problem(withPort({ state: "INIT" }, INFINIBAND)), [
+    "the link is up, and no subnet manager has made it active (INIT)",
+  ]);
+  const without = { state: "DOWN", gid: null };
+  assertEquals(found(withPort(without)).map(briefly), ["broken link-down rxe0 port 1"]);
+  const local = { ...GID, gid: "fe80::1", isLinkLocal: true };
+  assertEquals(found(withPort({ state: "DOWN", gid: local })).map(briefly), [
+    "broken link-down rxe0 port 1",
+  ]);
+  const files = (openFiles: number): string[] =>
+    found({ limits: { lockedMemory: null, openFiles } }).map(briefly);
+  assertEquals([files(127), files(128)], [["warning open-files limits"], []]);
+});
+
+Deno.test("doctor shows a warning in yellow, what is broken in red, and all else in green", () => {
+  const styles = (facts: Partial<HostFacts>): string[] =>
+    pageOf(found(facts), { ...HEALTHY, ...facts }).flat()
+      .flatMap((part) => typeof part === "string" ? [] : [`${part.text} ${part.style}`]);
+  const all = new Set([
+    ...styles({ limits: { lockedMemory: 0, openFiles: 1024 } }),
+    ...styles(withPort({ gid: null })),
+  ]);
+  assertEquals([...all].sort(), ["broken red", "ok green", "warning yellow"]);
+});
+
 Deno.test("doctor has a staged fault for each check", () => {
   const ids = new Set(FAULTS.flatMap(([facts]) => found(facts)).map(({ id }) => id));
   assertEquals([...ids].sort(), Object.keys(CHECKS).sort());

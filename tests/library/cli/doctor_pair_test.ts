@@ -1,0 +1,65 @@
+// Two doctors in one process: the recorder moves the messages that they send each other.
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import * as recorder from "../../provider/recorder.ts";
+import { LinkLayer } from "../../../mod.ts";
+import { run } from "../../../cli/run.ts";
+import { recorder as keep } from "../../pure/cli/terminal.ts";
+
+const PORT = "18620";
+
+// deno-lint-ignore no-explicit-any -- what JSON has
+type Told = any;
+
+async function says(...args: string[]): Promise<{ status: number; told: Told }> {
+  const kept = keep();
+  const status = await run(["doctor", "--json", "-d", "recorder0", ...args], kept.terminal);
+  return { status, told: JSON.parse(kept.out) };
+}
+
+function setUp(): void {
+  recorder.reset();
+  recorder.answer("ibv_query_port", { link_layer: LinkLayer.ETHERNET });
+  recorder.connect();
+}
+
+Deno.test("two doctors count messages of both services and sizes in both directions", async () => {
+  setUp();
+  const [listens, connects] = await Promise.all([
+    says("--listen", "-p", PORT),
+    says("--peer", "127.0.0.1", "-p", PORT),
+  ]);
+  for (const { told: { pair, doctor } } of [listens, connects]) {
+    const all = { sent: 8, received: 8, status: "SUCCESS" };
+    const probes = [
+      ...[{ service: "UD", size: 64, ...all }, { service: "UD", size: pair.mtu, ...all }],
+      ...[{ service: "RC", size: 64, ...all }, { service: "RC", size: 16384, ...all }],
+    ];
+    assertEquals([doctor, pair.host], [1, "127.0.0.1"]);
+    assertEquals([pair.out, pair.in], [probes, probes]);
+    assertEquals(pair.here.port.device, "recorder0");
+    assertEquals(pair.gids, { here: "::ffff:10.0.0.1", there: "::ffff:10.0.0.1" });
+  }
+  assertEquals(listens.told.pair.there, connects.told.pair.here);
+});
+
+Deno.test("doctor tells of the device, its library and the limits", async () => {
+  setUp();
+  const { told } = await says("-n", "0");
+  const { devices: [device], library, limits, seconds } = told.facts;
+  assertEquals([device.name, device.error, seconds], ["recorder0", null, 0]);
+  const [port] = device.ports;
+  assertEquals([port.state, port.isRoce, port.rises], ["ACTIVE", true, {}]);
+  assertEquals(library.error, null);
+  assertStringIncludes(library.path, "/");
+  assertEquals(typeof limits.openFiles, "number");
+});
+
+Deno.test("doctor tells of a wrong qkey that comes while it looks", async () => {
+  setUp();
+  const looking = says("-n", "1");
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  recorder.answer("ibv_query_port", { link_layer: LinkLayer.ETHERNET, qkey_viol_cntr: 5 });
+  const { told } = await looking;
+  assertEquals(told.facts.devices[0].ports[0].rises, { qkeyViolCntr: 5 });
+  assertEquals(told.findings.some(({ id }: { id: string }) => id === "wrong-qkey"), true);
+});
