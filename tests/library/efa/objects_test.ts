@@ -1,0 +1,48 @@
+// What the classes of ./efa ask the device for, on a libefa that takes the recorder for an adapter.
+import "./fake.ts";
+import * as recorder from "../../provider/recorder.ts";
+import { assertEquals, assertThrows } from "@std/assert";
+import {
+  efaAhNumber,
+  EfaCompletionQueue,
+  queryEfaDevice,
+  queryEfaMr,
+  SrdQueuePair,
+} from "../../../efa.ts";
+import { QpState } from "../../../mod.ts";
+import { Fixture } from "../../provider/fixture.ts";
+import { complete } from "../registry/bed.ts";
+
+Deno.test("The attributes of an adapter, of a handle and of a region are read", () => {
+  using fixture = new Fixture();
+  assertEquals(Object.values(queryEfaDevice(fixture.context)).every((value) => !value), true);
+  assertEquals(efaAhNumber(fixture.ah()), 0);
+  assertEquals(typeof queryEfaMr(fixture.mr), "object");
+});
+
+Deno.test("A completion tells the GID of its sender, which is behind what all extended queues report", () => {
+  using fixture = new Fixture();
+  using cq = new EfaCompletionQueue(fixture.context, { cqe: 4 });
+  complete(cq);
+  const [completion] = cq.poll();
+  assertEquals(completion!.sgid?.toString(), "102::");
+  assertEquals(completion!.wrId, 1n);
+});
+
+Deno.test("SrdQueuePair.activate() moves the queue pair with what was given, and nothing else", () => {
+  using fixture = new Fixture();
+  const { pd, cq } = fixture;
+  const cap = { maxSendWr: 4, maxRecvWr: 4 };
+  using qp = new SrdQueuePair(pd, { sendCq: cq, recvCq: cq, cap });
+  assertThrows(() => new SrdQueuePair(pd, { recvCq: cq, cap } as never), TypeError, "sendCq");
+  for (const rnrRetry of [undefined, 3]) {
+    recorder.take();
+    qp.activate({ qkey: 7, ...rnrRetry !== undefined && { rnrRetry } });
+    assertEquals(qp.state, QpState.RTS);
+    const calls = recorder.takeOf("ibv_modify_qp") as { args: Record<string, unknown> }[];
+    const masks = calls.map(({ args }) => Number(Object.values(args).at(-1)));
+    // STATE, PKEY_INDEX, PORT and QKEY; STATE; STATE, SQ_PSN, and RNR_RETRY if it was given.
+    assertEquals(masks, [0x71, 1, 0x10001 + (rnrRetry === undefined ? 0 : 0x800)]);
+    qp.modify({ qpState: QpState.RESET });
+  }
+});
