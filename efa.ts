@@ -8,8 +8,8 @@
  * This function answers messages of peers that it does not know:
  *
  * ```ts
- * import { AccessFlags, AddressHandle, type Context, MemoryRegion, ProtectionDomain, WcOpcode } from "@rdma/ibverbs";
- * import { EFA_UNKNOWN_SENDER, efaAhNumber, EfaCompletionQueue, SrdQueuePair } from "@rdma/ibverbs/efa";
+ * import { AccessFlags, type Context, MemoryRegion, ProtectionDomain, ReplyPath, WcOpcode } from "@rdma/ibverbs";
+ * import { EfaCompletionQueue, SrdQueuePair } from "@rdma/ibverbs/efa";
  *
  * async function echo(context: Context, remoteQkey: number): Promise<void> {
  *   using pd = new ProtectionDomain(context);
@@ -18,7 +18,7 @@
  *   using qp = new SrdQueuePair(pd, { sendCq: cq, recvCq: cq, cap });
  *   qp.activate({ qkey: remoteQkey });
  *   using mr = new MemoryRegion(pd, 8192, AccessFlags.LOCAL_WRITE);
- *   const handles = new Map<number, AddressHandle>();
+ *   using path = new ReplyPath(pd, { port: 1 });
  *
  *   qp.postRecv({ sge: mr.slice(0, 8192) });
  *   for await (const wc of cq.completions()) {
@@ -26,12 +26,8 @@
  *       qp.postRecv({ sge: mr.slice(0, 8192) });
  *       continue;
  *     }
- *     let ah = handles.get(wc.slid);
- *     if (wc.slid === EFA_UNKNOWN_SENDER) {
- *       ah = new AddressHandle(pd, { portNum: 1, grh: { dgid: wc.sgid!, sgidIndex: 0 } });
- *       handles.set(efaAhNumber(ah), ah);
- *     }
- *     qp.postSend({ sge: mr.slice(0, wc.byteLen), ah: ah!, remoteQpn: wc.srcQp, remoteQkey });
+ *     const ah = await path.toAsync(wc);
+ *     qp.postSend({ sge: mr.slice(0, wc.byteLen), ah, remoteQpn: wc.srcQp, remoteQkey });
  *   }
  * }
  * ```
@@ -41,7 +37,7 @@
  * **Where to go next.**
  *
  * - Reliable datagrams: {@linkcode SrdQueuePair}. For UD, `QueuePair` of `@rdma/ibverbs` works as elsewhere.
- * - Who has sent a message: {@linkcode EfaWorkCompletion}, {@linkcode efaAhNumber}.
+ * - Who has sent a message: `ReplyPath` of `@rdma/ibverbs`, {@linkcode EfaWorkCompletion}, {@linkcode efaAhNumber}.
  * - What the device can do: {@linkcode queryEfaDevice}.
  *
  * @module
@@ -56,9 +52,9 @@ export {
   queryEfaMr,
 } from "./types/efa/attributes.ts";
 export {
-  EFA_UNKNOWN_SENDER,
   EfaCompletionQueue,
   EfaWorkCompletion,
   EfaWorkCompletions,
 } from "./types/efa/efa_completion_queue.ts";
+export { EFA_UNKNOWN_SENDER } from "./types/efa/sender_gid.ts";
 export { type SrdActivation, type SrdInitAttr, SrdQueuePair } from "./types/efa/srd_queue_pair.ts";

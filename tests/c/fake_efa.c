@@ -19,7 +19,13 @@ int efadv_query_device(struct ibv_context *context, void *attr, uint32_t size)
 
 int efadv_query_ah(struct ibv_ah *ah, void *attr, uint32_t size)
 {
+	struct {
+		uint64_t comp_mask;
+		uint16_t ahn;
+	} *told = attr;
+
 	memset(attr, 0, size);
+	told->ahn = ah->handle;
 	return 0;
 }
 

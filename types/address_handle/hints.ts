@@ -5,6 +5,7 @@ import type { Grh } from "../address/grh.ts";
 import { WcFlags } from "../completion/work_completion.ts";
 import { failure } from "../core/errors.ts";
 import type { Context } from "../device/context.ts";
+import { isEfa } from "../device/efa.ts";
 import { LinkLayer, type PortAttr } from "../device/port.ts";
 import type { Packet } from "./packet.ts";
 
@@ -50,6 +51,7 @@ function hintAh(code: string, context: Context, attr: AhAttr): string | undefine
 function hintInvalid(context: Context, { portNum, grh, isGlobal }: AhAttr): string | undefined {
   const port = context.queryPort(portNum);
   if (!isGlobal) {
+    if (isEfa(context)) return EFA_SENDERS;
     const need = needOfGrh(portNum, port);
     return need && `${need}: give grh`;
   }
@@ -58,6 +60,9 @@ function hintInvalid(context: Context, { portNum, grh, isGlobal }: AhAttr): stri
   }
   return hintFamily(context.queryGid(portNum, grh.sgidIndex), grh.dgid);
 }
+
+const EFA_SENDERS = "An Elastic Fabric Adapter has no GRH, and reaches peers by their GIDs: " +
+  "ReplyPath finds the handle of a sender, and an EfaCompletionQueue tells the GID of an unknown one";
 
 /** Why every address of a port needs a GRH; undefined if it does not. */
 function needOfGrh(portNum: number, port: PortAttr): string | undefined {
@@ -99,6 +104,7 @@ function hintFromWc(
   if (code === "ETIMEDOUT") return "The sender's link address was not resolved in time";
   if (wcFlags & WcFlags.GRH) return hintInit(code, grh);
   if (code !== "EINVAL" && code !== "unknown") return undefined;
+  if (isEfa(context)) return EFA_SENDERS;
   const need = needOfGrh(port, context.queryPort(port));
   return need && `The completion has no GRH. ${need}`;
 }

@@ -47,12 +47,16 @@ export function checkWc(wc: WcAddress): WcAddress {
 }
 
 /** The codec of the part of `struct ibv_wc` that addresses are made from. */
-export const wcCodec: AttributeCodec<WcAddress> = codecOf("ibv_wc", "work completion", {
-  wcFlags: {},
-  slid: {},
-  sl: {},
-  dlidPathBits: {},
-});
+export const wcCodec: AttributeCodec<WcAddress> = codecOf(
+  "ibv_wc",
+  "work completion",
+  {
+    wcFlags: {},
+    slid: {},
+    sl: {},
+    dlidPathBits: {},
+  },
+);
 
 /** The bytes of a GRH, without a copy; zeros if it is left out. */
 export function viewOfGrh(grh: Grh | undefined): DataView<ArrayBuffer> {

@@ -21,16 +21,7 @@ import { EXTENDED, WorkCompletionEx } from "../completion/work_completions_ex.ts
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import type { Context } from "../device/context.ts";
 import { callEfa } from "./call.ts";
-
-/**
- * The `slid` of a sender to whom the receiver has no address handle.
- *
- * @category Senders
- */
-export const EFA_UNKNOWN_SENDER = 0xffff;
-
-/** The GID is behind what all extended queues report. */
-const GID_SIZE = 16;
+import { EXTRA_WITH_GID, GID_SIZE } from "./sender_gid.ts";
 
 function gidAt(view: DataView, extra: number): Gid | undefined {
   const bytes = new Uint8Array(view.buffer, view.byteOffset + extra + EXTENDED.extra, GID_SIZE);
@@ -55,7 +46,7 @@ export class EfaWorkCompletion extends WorkCompletionEx {
 }
 
 const FORMAT: Format<EfaWorkCompletion> = {
-  extra: EXTENDED.extra + GID_SIZE,
+  extra: EXTRA_WITH_GID,
   read: (view, base, extra) => new EfaWorkCompletion(view, base, extra),
 };
 
@@ -136,14 +127,13 @@ const WAY: CqExWay<EfaWorkCompletion> = {
  * A completion queue of an Elastic Fabric Adapter that tells the GID of each unknown sender (`efadv_create_cq`). EFA has
  * no GRH: this is how a reply finds its way.
  *
- * @example The address of a sender
+ * @example An answer
  * ```ts
- * import { AddressHandle, type QueuePair } from "@rdma/ibverbs";
- * import { EFA_UNKNOWN_SENDER, type EfaWorkCompletion } from "@rdma/ibverbs/efa";
+ * import type { QueuePair, ReplyPath, Sge } from "@rdma/ibverbs";
+ * import type { EfaWorkCompletion } from "@rdma/ibverbs/efa";
  *
- * function handleOf(qp: QueuePair, wc: EfaWorkCompletion, known: Map<number, AddressHandle>): AddressHandle {
- *   if (wc.slid !== EFA_UNKNOWN_SENDER) return known.get(wc.slid)!;
- *   return new AddressHandle(qp.pd, { portNum: 1, grh: { dgid: wc.sgid!, sgidIndex: 0 } });
+ * function answer(qp: QueuePair, path: ReplyPath, wc: EfaWorkCompletion, sge: Sge): void {
+ *   qp.postSend({ sge, ah: path.to(wc), remoteQpn: wc.srcQp, remoteQkey: 0x1111_1111 });
  * }
  * ```
  *

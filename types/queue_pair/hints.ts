@@ -1,5 +1,6 @@
 import { nameOf } from "../core/enums.ts";
 import type { Context } from "../device/context.ts";
+import { isEfa } from "../device/efa.ts";
 import type { QpAttrInit, QpCap } from "./qp_attr.ts";
 import { QpState, QpType } from "./qp_enums.ts";
 import type { QpInitAttributes } from "./qp_init_attr.ts";
@@ -15,9 +16,13 @@ export function hintCreate(
       ? "Raw packet queue pairs take the capability CAP_NET_RAW"
       : undefined;
   }
+  if (code === "EOPNOTSUPP" && isEfa(context)) return EFA_TYPES;
   if (init.rwqIndTbl !== undefined || init.rxHashConf !== undefined) return hintRss(code);
   return code === "EINVAL" || code === "ENOMEM" ? hintLimits(context, init.cap) : undefined;
 }
+
+const EFA_TYPES = "Elastic Fabric Adapters have queue pairs of type UD, and reliable datagrams: " +
+  "SrdQueuePair of @rdma/ibverbs/efa. Each has receives of its own";
 
 function hintRss(code: string): string | undefined {
   if (code !== "EINVAL" && code !== "EOPNOTSUPP") return undefined;

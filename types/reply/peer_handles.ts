@@ -41,14 +41,22 @@ export class PeerHandles implements Disposable {
   readonly #pending: Map<string, Pending> = new Map();
   /** Checks whether addresses have changed, and calls {@linkcode PeerHandles.retire} if so. */
   readonly #refresh: () => void;
+  /** Called with each handle that was made, where completions tell the numbers of handles. */
+  readonly #made: ((words: Uint32Array, ah: AhCore) => void) | undefined;
   #changes = 0;
   #answers = 0;
 
-  constructor(pd: ProtectionDomain, maxPeers: number, refresh: () => void) {
+  constructor(
+    pd: ProtectionDomain,
+    maxPeers: number,
+    refresh: () => void,
+    made?: (words: Uint32Array, ah: AhCore) => void,
+  ) {
     this.#pd = pd;
     this.#maxPeers = maxPeers;
     this.#cache = new WordCache(maxPeers);
     this.#refresh = refresh;
+    this.#made = made;
   }
 
   get size(): number {
@@ -121,8 +129,12 @@ export class PeerHandles implements Disposable {
     const known = this.#known(words);
     // Another caller has made one in the meantime, and may be about to post with it.
     if (known !== undefined) return known;
+    this.#made?.(words, ah);
     stack.move();
-    this.#cache.set(words, ah)?.handle.close();
+    const forgotten = this.#cache.set(words, ah);
+    // Completions that were not polled yet may have its number, which must not become that of another peer.
+    if (this.#made !== undefined && forgotten !== undefined) this.#retire([forgotten]);
+    else forgotten?.handle.close();
     return ah;
   }
 
@@ -130,7 +142,10 @@ export class PeerHandles implements Disposable {
   retire(): void {
     this.#changes++;
     const handles = this.#cache.takeAll();
-    if (handles.length === 0) return;
+    if (handles.length > 0) this.#retire(handles);
+  }
+
+  #retire(handles: readonly AhCore[]): void {
     this.#retired.push({ handles, until: this.#answers + this.#maxPeers });
   }
 

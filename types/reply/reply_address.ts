@@ -87,6 +87,18 @@ export class ReplyAddress {
     return this.#compute(wcFlags, local, grh, at, gids);
   }
 
+  /** Computes the address of a GID, which the port's first GID reaches. Returns whether it is one. */
+  computeFromGid(view: DataView, at: number): boolean {
+    const { words } = this;
+    let bits = 0;
+    for (let i = 0; i < 4; i++) bits |= words[DGID_WORD + i] = view.getUint32(at + 4 * i, true);
+    words[FLOW_LABEL] = 0;
+    words[ROUTE] = 0;
+    words[LOCAL] = 0;
+    words[PORT] = this.#portNum | 1 << IS_GLOBAL;
+    return bits !== 0;
+  }
+
   /** {@linkcode ReplyAddress.compute} for a completion in native layout. */
   computeAt(wcs: DataView, index: number, grh: DataView, at: number, gids: GidCache): number {
     const wc = index * WC_SIZE;
@@ -117,11 +129,11 @@ export class ReplyAddress {
   dropStrayFlowLabel(): void {
     if (!this.#hasFlowLabel) this.words[FLOW_LABEL] = 0;
   }
+}
 
-  /** Copies the address into a `struct ibv_ah_attr` at a byte offset. */
-  writeTo(attr: DataView, base: number): void {
-    for (let i = 0; i < WORDS; i++) attr.setUint32(base + 4 * i, this.words[i]!, true);
-  }
+/** Copies the words of an address into a `struct ibv_ah_attr` at a byte offset. */
+export function writeWords(words: Uint32Array, attr: DataView, base: number): void {
+  for (let i = 0; i < WORDS; i++) attr.setUint32(base + 4 * i, words[i]!, true);
 }
 
 function writeFromIpv4(words: Uint32Array, grh: DataView, at: number, gids: GidCache): number {

@@ -1,13 +1,15 @@
 import { type AbortOptions, signalOf } from "../../internal/abort.ts";
 import { integer, positiveInt, snapshot } from "../../internal/checks.ts";
 import { type AhAttr, ahAttrCodec, type AhAttrInit } from "../address/ah_attr.ts";
+import { Gid } from "../address/gid.ts";
 import type { Grh } from "../address/grh.ts";
-import type { AddressHandle, AhCore } from "../address_handle/address_handle.ts";
+import { type AddressHandle, AhCore } from "../address_handle/address_handle.ts";
 import { initError } from "../address_handle/hints.ts";
 import { checkWc, grhIn, viewOfGrh } from "../address_handle/packet.ts";
 import type { WcAddress } from "../completion/work_completion.ts";
 import { type BatchCore, batchCore, WorkCompletions } from "../completion/work_completions.ts";
 import { instance } from "../core/checks.ts";
+import { VerbsError } from "../core/errors.ts";
 import { assertOpen, type Kind, Resource } from "../core/resource.ts";
 import {
   type AsyncEvents,
@@ -16,14 +18,16 @@ import {
   EventType,
 } from "../device/async_events.ts";
 import { checkPort } from "../device/context.ts";
+import { isEfa } from "../device/efa.ts";
 import type { MemoryRegion, MemorySlice } from "../memory/memory_region.ts";
 import { ProtectionDomain } from "../memory/protection_domain.ts";
 import { checkHas, FIELDS } from "../work/attributes.ts";
 import { nativeOf, SendRequestList } from "../work/requests.ts";
+import { EfaSenders } from "./efa_senders.ts";
 import { GidCache } from "./gid_cache.ts";
 import { GrhMemory } from "./grh_memory.ts";
 import { PeerHandles } from "./peer_handles.ts";
-import { ReplyAddress } from "./reply_address.ts";
+import { ReplyAddress, writeWords } from "./reply_address.ts";
 
 /**
  * Attributes of a {@linkcode ReplyPath}.
@@ -62,6 +66,12 @@ export interface ReplyPathInit {
  *
  * **The handles belong to the path: do not dispose them.** The handle that is given out for a packet can be posted with
  * until `maxPeers` further packets are answered; a send in progress keeps its handle.
+ *
+ * **Elastic Fabric Adapters** have no GRH, and the same calls find the sender: a known one by `slid`, the number of an
+ * address handle, and a stranger by its GID. That takes completions of an `EfaCompletionQueue` of `@rdma/ibverbs/efa`, and
+ * an `EfaWorkCompletions` for the methods that take a batch. What is given for the GRH is not read. For a peer to whom the
+ * program has a handle of its own in the protection domain, it gives that handle. A completion has the number that its
+ * sender had when the message came: `maxPeers` must be no smaller than the completion queue.
  *
  * **Handles follow the device's addresses.** Each call first reads the events of the device, with one system call.
  * After a change of the port's GIDs, of its LID or state, or after a failure of the device, the path reads the GID
@@ -123,6 +133,8 @@ export class ReplyPath extends Resource {
   /** The address that was computed last. */
   readonly #address: ReplyAddress;
   readonly #memory: GrhMemory = new GrhMemory();
+  /** Who the senders are, on an Elastic Fabric Adapter; undefined on other devices. */
+  readonly #efa: EfaSenders | undefined;
   #gids: GidCache | undefined;
   /** The batch whose poll needs no further look at the events, and the number of that poll. */
   #batch: WorkCompletions | undefined;
@@ -149,7 +161,9 @@ export class ReplyPath extends Resource {
     this.maxPeers = maxPeers;
     this.#maxPending = maxPending;
     this.#address = new ReplyAddress(port);
-    this.#peers = new PeerHandles(pd, maxPeers, () => this.refresh());
+    const efa = this.#efa = isEfa(pd.context) ? new EfaSenders(pd, this.#address) : undefined;
+    const made = efa && ((words: Uint32Array, ah: AhCore): void => efa.made(words, ah));
+    this.#peers = new PeerHandles(pd, maxPeers, () => this.refresh(), made);
     this.#events = asyncEvents(pd.context);
     this.#listener = ({ type, portNum }) => {
       // After any other event of the port, addresses may have another meaning.
@@ -168,16 +182,15 @@ export class ReplyPath extends Resource {
    * The handle of a packet's sender. For an unknown peer it makes one, which may block for a second while the kernel
    * resolves the peer's link address: {@linkcode ReplyPath.toAsync} does not block.
    *
-   * @param wc The completion of the receive.
+   * @param wc The completion of the receive. Only Elastic Fabric Adapters look at `sgid`.
    * @param grh The packet's GRH. It may be left out if the completion's flags lack {@linkcode WcFlags}.GRH.
    * @throws {RangeError} If an attribute of the completion is out of range.
    * @throws {TypeError} If the path is disposed.
-   * @throws {VerbsError} As {@linkcode AddressHandle.fromWc}. The path does not remember a failure.
+   * @throws {VerbsError} As {@linkcode AddressHandle.fromWc}; on an Elastic Fabric Adapter ENODATA for a stranger whose GID
+   * was not read, ENOENT if there is no handle of the number any more. The path does not remember a failure.
    */
-  to(wc: WcAddress, grh?: Grh): AddressHandle {
-    const address = checkWc(wc);
-    const view = viewOfGrh(grh);
-    return this.#make(() => this.#compute(address, view));
+  to(wc: WcAddress & { readonly sgid?: Gid | undefined }, grh?: Grh): AddressHandle {
+    return this.#make(this.#addressOf(wc, grh));
   }
 
   /**
@@ -187,11 +200,25 @@ export class ReplyPath extends Resource {
    * @throws As {@linkcode ReplyPath.to}; {TypeError} if the path is disposed in the meantime.
    * @throws {VerbsError} EAGAIN if the handles of `maxPending` other peers are being made.
    */
-  async toAsync(wc: WcAddress, grh?: Grh, options: AbortOptions = {}): Promise<AddressHandle> {
+  async toAsync(
+    wc: WcAddress & { readonly sgid?: Gid | undefined },
+    grh?: Grh,
+    options: AbortOptions = {},
+  ): Promise<AddressHandle> {
     const signal = signalOf(options);
+    return await this.#makeAsync(this.#addressOf(wc, grh), this.#maxPending, signal);
+  }
+
+  /** Reads a completion and its GRH now. Returns what computes the address of the sender. */
+  #addressOf(
+    wc: WcAddress & { readonly sgid?: Gid | undefined },
+    grh: Grh | undefined,
+  ): () => Uint32Array<ArrayBuffer> | AhCore {
     const address = checkWc(wc);
+    const sgid = checkSgid(wc);
     const view = viewOfGrh(grh);
-    return await this.#makeAsync(() => this.#compute(address, view), this.#maxPending, signal);
+    if (this.#efa === undefined) return () => this.#compute(address, view);
+    return () => this.#efa!.of(address, sgid);
   }
 
   /**
@@ -225,17 +252,18 @@ export class ReplyPath extends Resource {
     return new Uint32Array(view.buffer);
   }
 
-  #make(address: () => Uint32Array<ArrayBuffer>): AddressHandle {
+  #make(address: () => Uint32Array<ArrayBuffer> | AhCore): AddressHandle {
     while (true) {
       this.refresh();
       const words = address();
+      if (words instanceof AhCore) return words.handle;
       const ah = this.#peers.find(words) ?? this.#peers.make(words);
       if (ah !== undefined) return ah.handle;
     }
   }
 
   async #makeAsync(
-    address: () => Uint32Array<ArrayBuffer>,
+    address: () => Uint32Array<ArrayBuffer> | AhCore,
     maxPending: number,
     signal: AbortSignal | undefined,
   ): Promise<AddressHandle> {
@@ -243,6 +271,7 @@ export class ReplyPath extends Resource {
       signal?.throwIfAborted();
       this.refresh();
       const words = address();
+      if (words instanceof AhCore) return words.handle;
       const ah = this.#peers.find(words) ??
         await this.#peers.makeAsync(words, maxPending, signal);
       if (ah?.isOpen) return ah.handle;
@@ -276,11 +305,22 @@ export class ReplyPath extends Resource {
     offset: number,
   ): AhCore {
     const core = this.#look(batch);
+    if (this.#efa !== undefined) return this.#efaAt(this.#efa, core, index);
     while (true) {
       const errno = this.#computeAt(core, index, memory, offset);
       if (errno !== 0) throw this.#error(errno, this.#memory.view, this.#memory.at);
       this.#address.dropStrayFlowLabel();
       const { words } = this.#address;
+      const ah = this.#peers.find(words) ?? this.#peers.make(words);
+      if (ah !== undefined) return ah;
+    }
+  }
+
+  #efaAt(efa: EfaSenders, core: BatchCore, index: number): AhCore {
+    checkIndex(core, index);
+    while (true) {
+      const words = efa.at(core, index);
+      if (words instanceof AhCore) return words;
       const ah = this.#peers.find(words) ?? this.#peers.make(words);
       if (ah !== undefined) return ah;
     }
@@ -321,12 +361,14 @@ export class ReplyPath extends Resource {
    *
    * @throws As {@linkcode initAhFromWc}; {TypeError} if the path is disposed.
    */
-  attr(wc: WcAddress, grh?: Grh): AhAttr {
+  attr(wc: WcAddress & { readonly sgid?: Gid | undefined }, grh?: Grh): AhAttr {
     const address = checkWc(wc);
+    const sgid = checkSgid(wc);
     const view = viewOfGrh(grh);
     this.refresh();
+    if (this.#efa !== undefined) return readWords(this.#efa.addressOf(address, sgid));
     this.#computeExactly(address, view);
-    return ahAttrCodec.read(new DataView(this.#address.words.buffer));
+    return readWords(this.#address.words);
   }
 
   /**
@@ -353,9 +395,28 @@ export class ReplyPath extends Resource {
     if (!(typeof base === "number" && base >>> 0 === base && base <= last)) {
       throw noRoom(attr, base);
     }
-    const errno = this.#computeAt(this.#look(batch), index, memory, offset);
-    this.#address.writeTo(attr, base);
+    const core = this.#look(batch);
+    if (this.#efa !== undefined) return this.#writeEfaAttr(attr, base, this.#efa, core, index);
+    const errno = this.#computeAt(core, index, memory, offset);
+    writeWords(this.#address.words, attr, base);
     return errno;
+  }
+
+  #writeEfaAttr(
+    attr: DataView,
+    base: number,
+    efa: EfaSenders,
+    core: BatchCore,
+    index: number,
+  ): number {
+    checkIndex(core, index);
+    try {
+      writeWords(efa.addressAt(core, index), attr, base);
+      return 0;
+    } catch (error) {
+      if (error instanceof VerbsError) return error.errno;
+      throw error;
+    }
   }
 
   /**
@@ -395,16 +456,14 @@ export class ReplyPath extends Resource {
 
   /** Computes an address as the C function does. Returns 0, or its errno. */
   #computeAt(
-    { view, capacity }: BatchCore,
+    core: BatchCore,
     index: number,
     memory: MemoryRegion | MemorySlice,
     offset: number,
   ): number {
-    if (!(typeof index === "number" && index >>> 0 === index && index < capacity)) {
-      throw noCompletion(index, capacity);
-    }
+    checkIndex(core, index);
     const at = this.#memory.find(memory, offset);
-    return this.#address.computeAt(view, index, this.#memory.view, at, this.#table());
+    return this.#address.computeAt(core.view, index, this.#memory.view, at, this.#table());
   }
 
   #computeExactly(wc: WcAddress, grh: DataView): void {
@@ -432,6 +491,19 @@ function noRoom({ byteLength }: DataView, base: number): RangeError {
   return new RangeError(
     `Cannot write address at ${base}: attr has ${byteLength} bytes, and the address takes ${ahAttrCodec.size}`,
   );
+}
+
+function checkSgid({ sgid }: { readonly sgid?: Gid | undefined }): Gid | undefined {
+  return sgid === undefined ? undefined : instance(sgid, Gid, "sgid");
+}
+
+function checkIndex({ capacity }: BatchCore, index: number): void {
+  if (typeof index === "number" && index >>> 0 === index && index < capacity) return;
+  throw noCompletion(index, capacity);
+}
+
+function readWords({ buffer }: Uint32Array<ArrayBuffer>): AhAttr {
+  return ahAttrCodec.read(new DataView(buffer));
 }
 
 function noCompletion(index: number, capacity: number): RangeError {

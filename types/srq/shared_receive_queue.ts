@@ -10,6 +10,7 @@ import { call, lacking } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { registerElement, unregisterElement } from "../device/async_events.ts";
 import type { Context } from "../device/context.ts";
+import { isEfa } from "../device/efa.ts";
 import { ProtectionDomain } from "../memory/protection_domain.ts";
 import { type Receives, RecvPoster } from "../work/posting.ts";
 import { type SrqAttr, srqAttrCodec, type SrqInitAttr, srqInitCodec, SrqType } from "./srq_attr.ts";
@@ -200,6 +201,9 @@ function hintCreate(
   context: Context,
   { maxWr, maxSge = 1 }: SrqInitAttr,
 ): string | undefined {
+  if (code === "EOPNOTSUPP" && isEfa(context)) {
+    return "On Elastic Fabric Adapters each queue pair has receives of its own";
+  }
   if (code !== "EINVAL" && code !== "ENOMEM") return undefined;
   const { maxSrqWr, maxSrqSge, maxSrq } = context.queryDevice();
   if (maxWr <= maxSrqWr && maxSge <= maxSrqSge) return undefined;

@@ -8,9 +8,12 @@ import {
   type MemoryRegion,
   QpType,
   QueuePair,
+  type WorkCompletion,
 } from "../../../mod.ts";
+import { EfaCompletionQueue, SrdQueuePair } from "../../../efa.ts";
 import { bindEfa } from "../../../ffi/efa.ts";
 import { Fixture } from "../fixture.ts";
+import { withDeadline } from "../setup.ts";
 import { stubTest, writeStub } from "../stub.ts";
 
 bindEfa();
@@ -56,11 +59,63 @@ export class Adapter extends Fixture {
 export class Fabric implements Disposable {
   readonly left: Adapter = new Adapter("efa_0");
   readonly right: Adapter = new Adapter("efa_1");
+  #neighbour: Adapter | undefined;
+
+  /** The right one as another program opens it: with a protection domain of its own. */
+  get neighbour(): Adapter {
+    return this.#neighbour ??= new Adapter("efa_1");
+  }
 
   [Symbol.dispose](): void {
+    this.#neighbour?.[Symbol.dispose]();
     this.right[Symbol.dispose]();
     this.left[Symbol.dispose]();
   }
+}
+
+/** An SRD queue pair with a completion queue of its own, which tells GIDs. */
+export class End {
+  readonly cq: EfaCompletionQueue;
+  readonly qp: SrdQueuePair;
+  readonly adapter: Adapter;
+
+  constructor(adapter: Adapter, rnrRetry?: number) {
+    this.adapter = adapter;
+    const cq = this.cq = new EfaCompletionQueue(adapter.context, { cqe: 64 });
+    const cap = { maxSendWr: 16, maxRecvWr: 16, maxInlineData: 32 };
+    this.qp = new SrdQueuePair(adapter.pd, { sendCq: cq, recvCq: cq, cap });
+    this.qp.activate({ qkey: QKEY, ...rnrRetry !== undefined && { rnrRetry } });
+  }
+
+  /** Posts a receive of 64 bytes; its place is its number. */
+  receive(place: number): void {
+    this.qp.postRecv({ wrId: place, sge: this.adapter.mr.slice(place, 64) });
+  }
+
+  /** Posts a send of 64 bytes, whose place is its number too. */
+  send(place: number, ah: AddressHandle, to: End): void {
+    const sge = this.adapter.mr.slice(place, 64);
+    this.qp.postSend({ wrId: place, sge, ah, remoteQpn: to.qp.qpNum, remoteQkey: QKEY });
+  }
+}
+
+/** Two of them, on both adapters. */
+export function ends({ left, right }: Fabric): [left: End, right: End] {
+  return [new End(left), new End(right)];
+}
+
+/** Waits for that many completions. */
+export async function take<C extends WorkCompletion>(
+  cq: CompletionQueue<C>,
+  count: number,
+): Promise<C[]> {
+  const found: C[] = [];
+  await withDeadline(new Error(`Cannot take ${count} completions`), async (signal) => {
+    for await (const completion of cq.completions({ signal })) {
+      if (found.push(completion) === count) return;
+    }
+  });
+  return found;
 }
 
 /** Registers a test on both adapters. */

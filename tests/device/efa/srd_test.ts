@@ -12,58 +12,10 @@ import {
   queryEfaMr,
   SrdQueuePair,
 } from "../../../efa.ts";
-import {
-  AddressHandle,
-  type CompletionQueue,
-  QpState,
-  QpType,
-  WcOpcode,
-  WcStatus,
-  type WorkCompletion,
-} from "../../../mod.ts";
-import { rxe, withDeadline } from "../setup.ts";
+import { AddressHandle, QpState, QpType, WcOpcode, WcStatus } from "../../../mod.ts";
+import { rxe } from "../setup.ts";
 import { assertFails, calls, writeStub } from "../stub.ts";
-import { type Adapter, efaTest, type Fabric, QKEY } from "./bed.ts";
-
-/** An SRD queue pair with a completion queue of its own, which tells GIDs. */
-class End {
-  readonly cq: EfaCompletionQueue;
-  readonly qp: SrdQueuePair;
-  readonly adapter: Adapter;
-
-  constructor(adapter: Adapter, rnrRetry?: number) {
-    this.adapter = adapter;
-    const cq = this.cq = new EfaCompletionQueue(adapter.context, { cqe: 64 });
-    const cap = { maxSendWr: 16, maxRecvWr: 16, maxInlineData: 32 };
-    this.qp = new SrdQueuePair(adapter.pd, { sendCq: cq, recvCq: cq, cap });
-    this.qp.activate({ qkey: QKEY, ...rnrRetry !== undefined && { rnrRetry } });
-  }
-
-  /** Posts a receive of 64 bytes; its place is its number. */
-  receive(place: number): void {
-    this.qp.postRecv({ wrId: place, sge: this.adapter.mr.slice(place, 64) });
-  }
-
-  /** Posts a send of 64 bytes, whose place is its number too. */
-  send(place: number, ah: AddressHandle, to: End): void {
-    const sge = this.adapter.mr.slice(place, 64);
-    this.qp.postSend({ wrId: place, sge, ah, remoteQpn: to.qp.qpNum, remoteQkey: QKEY });
-  }
-}
-
-function ends({ left, right }: Fabric): [left: End, right: End] {
-  return [new End(left), new End(right)];
-}
-
-async function take<C extends WorkCompletion>(cq: CompletionQueue<C>, count: number): Promise<C[]> {
-  const found: C[] = [];
-  await withDeadline(new Error(`Cannot take ${count} completions`), async (signal) => {
-    for await (const completion of cq.completions({ signal })) {
-      if (found.push(completion) === count) return;
-    }
-  });
-  return found;
-}
+import { efaTest, End, ends, QKEY, take } from "./bed.ts";
 
 /** The handle for a completion's sender: one that is known by its number, or a new one. */
 function answerTo(

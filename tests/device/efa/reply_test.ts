@@ -1,0 +1,170 @@
+// Reply paths on Elastic Fabric Adapters, which the stub stands in for: by the number of a handle, or by a GID.
+
+import { assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
+import { efaAhNumber, type EfaWorkCompletion, EfaWorkCompletions } from "../../../efa.ts";
+import {
+  AddressHandle,
+  initAhFromWc,
+  QpType,
+  ReplyPath,
+  type ReplyPathInit,
+  SendRequestList,
+  SharedReceiveQueue,
+  WcFlags,
+  WorkCompletions,
+} from "../../../mod.ts";
+import { assertFails, calls } from "../stub.ts";
+import { efaTest, End, type Fabric, QKEY, STRANGER, take } from "./bed.ts";
+
+/** A server with a reply path. One client is on the other adapter, one on the server's own. */
+class Talk {
+  readonly path: ReplyPath;
+  readonly server: End;
+  readonly far: End;
+  readonly near: End;
+  readonly #handles: Map<End, AddressHandle>;
+
+  constructor({ left, right, neighbour }: Fabric, init: Partial<ReplyPathInit> = {}) {
+    this.server = new End(right);
+    [this.far, this.near] = [new End(left), new End(neighbour)];
+    this.path = new ReplyPath(right.pd, { port: 1, ...init });
+    this.#handles = new Map([this.far, this.near].map((end) => [end, end.adapter.to(right)]));
+  }
+
+  /** Lets somebody write to the server. The result is that of the server's poll. */
+  async hear<T>(from: End, poll: () => T | Promise<T>): Promise<T> {
+    this.server.receive(0);
+    from.send(64, this.#handles.get(from)!, this.server);
+    assertEquals((await take(from.cq, 1))[0]!.status, 0);
+    return await poll();
+  }
+
+  /** The completion of what somebody wrote. */
+  wc(from: End): Promise<EfaWorkCompletion> {
+    return this.hear(from, async () => (await take(this.server.cq, 1) as EfaWorkCompletion[])[0]!);
+  }
+
+  /** A batch with the completion of what somebody wrote. */
+  batch<B extends WorkCompletions>(from: End, batch: B): Promise<B> {
+    return this.hear(from, () => {
+      assertEquals(this.server.cq.pollInto(batch), 1);
+      return batch;
+    });
+  }
+
+  /** Answers, and shows that the answer arrives. */
+  async answer(to: End, ah: AddressHandle): Promise<void> {
+    to.receive(128);
+    this.server.send(0, ah, to);
+    assertEquals((await take(this.server.cq, 1))[0]!.status, 0);
+    assertEquals((await take(to.cq, 1))[0]!.wrId, 128n);
+  }
+}
+
+efaTest("A path finds a stranger by its GID, and then by its number", async (fabric) => {
+  const talk = new Talk(fabric);
+  const { path, far, near } = talk;
+  const found: [slid: number, ah: AddressHandle][] = [];
+  for (const from of [far, near, far, near]) {
+    const wc = await talk.wc(from);
+    const ah = found.length % 2 === 0 ? path.to(wc) : await path.toAsync(wc);
+    assertEquals(path.attr(wc).grh.dgid, from.adapter.context.queryGid(1, 0));
+    await talk.answer(from, ah);
+    found.push([wc.slid, ah]);
+  }
+  const [first, second, third, fourth] = found;
+  assertEquals([first![0], second![0]], [STRANGER, STRANGER]);
+  assertEquals([third![0], fourth![0]], [efaAhNumber(first![1]), efaAhNumber(second![1])]);
+  assertStrictEquals(third![1], first![1]);
+  assertStrictEquals(fourth![1], second![1]);
+  assertEquals(path.size, 2);
+});
+
+efaTest("A path answers a batch, and writes the address", async (fabric) => {
+  const talk = new Talk(fabric);
+  const { path, far, near, server: { adapter: { mr } } } = talk;
+  const batch = new EfaWorkCompletions(4);
+  const attr = new DataView(new ArrayBuffer(32));
+  const requests = new SendRequestList({ capacity: 1 });
+  for (const [i, from] of [far, near, far, near].entries()) {
+    await talk.batch(from, batch);
+    const gid = from.adapter.context.queryGid(1, 0);
+    assertEquals(path.writeAttr(attr, 0, batch, 0, mr, 0), 0);
+    assertEquals(new Uint8Array(attr.buffer, 0, 16), gid.bytes);
+    requests.set(0, { sge: mr.slice(0, 64), remoteQpn: batch.srcQp(0), remoteQkey: QKEY });
+    path.setAh(requests, 0, batch, 0, mr, 0);
+    from.receive(128);
+    talk.server.qp.postSend(requests);
+    assertEquals((await take(from.cq, 1))[0]!.wrId, 128n);
+    await take(talk.server.cq, 1);
+    assertEquals([batch.slid(0) === STRANGER, path.size], [i < 2, Math.min(i + 1, 2)]);
+  }
+  assertThrows(() => path.toAt(batch, 4, mr, 0), RangeError, "completion 4");
+});
+
+efaTest("A path finds handles of the program, and leaves them to it", async (fabric) => {
+  const talk = new Talk(fabric);
+  const { path, far } = talk;
+  const own = fabric.right.to(fabric.left);
+  const wc = await talk.wc(far);
+  assertStrictEquals(path.to(wc), own);
+  assertStrictEquals(await path.toAsync(wc), own);
+  await talk.answer(far, own);
+  assertEquals([wc.sgid, path.size], [undefined, 0]);
+  assertFails(() => path.attr(wc), "efadv_wc_read_sgid", "ENOENT");
+  own.close();
+  const { hint } = assertFails(() => path.to(wc), "efadv_wc_read_sgid", "ENOENT");
+  assertEquals(hint, `No address handle of the protection domain has the number ${wc.slid} now`);
+  const next = await talk.wc(far);
+  assertEquals(next.slid, STRANGER);
+  await talk.answer(far, path.to(next));
+  assertEquals(path.size, 1);
+});
+
+efaTest("A path keeps the number of a peer that it forgets", async (fabric) => {
+  const talk = new Talk(fabric, { maxPeers: 1 });
+  const { path, far, near } = talk;
+  const first = path.to(await talk.wc(far));
+  const number = efaAhNumber(first);
+  const known = await talk.wc(far);
+  const second = path.to(await talk.wc(near));
+  assertEquals([path.size, first.disposed, calls("destroy_ah").length], [1, false, 0]);
+  // The message came before the peer was forgotten.
+  const next = path.to(known);
+  assertEquals(efaAhNumber(next), number);
+  await talk.answer(far, next);
+  assertEquals([first.disposed, second.disposed], [true, false]);
+  path.invalidate();
+  const again = path.to(await talk.wc(far));
+  assertEquals(again === first, false);
+  await talk.answer(far, again);
+});
+
+efaTest("What does not tell the sender is refused, with the way out", async (fabric) => {
+  const talk = new Talk(fabric);
+  const { path, far, server: { adapter: { mr, context, pd } } } = talk;
+  const plain = await talk.batch(far, new WorkCompletions(1));
+  const untold = assertFails(() => path.toAt(plain, 0, mr, 0), "efadv_wc_read_sgid", "ENODATA");
+  assertEquals(untold.hint?.includes("receive by an EfaCompletionQueue"), true);
+  assertEquals(path.writeAttr(new DataView(new ArrayBuffer(32)), 0, plain, 0, mr, 0), 61);
+  const wc = plain.at(0);
+  assertFails(() => path.to(wc), "efadv_wc_read_sgid", "ENODATA");
+  assertThrows(() => path.to({ ...wc, sgid: "fe80::1" as never }), TypeError, "sgid");
+  const withGrh = { ...wc, wcFlags: WcFlags.GRH };
+  const grh = assertFails(() => path.to(withGrh), "efadv_wc_read_sgid", "EOPNOTSUPP");
+  assertEquals(grh.hint?.includes("has no GRH"), true);
+  const own = (body: () => unknown, verb: string, code: string): void => {
+    const { hint } = assertFails(body, verb, code);
+    assertEquals(hint?.includes("ReplyPath finds the handle of a sender"), true, hint);
+  };
+  own(() => AddressHandle.fromWc(pd, 1, wc), "ibv_create_ah_from_wc", "EINVAL");
+  own(() => new AddressHandle(pd, initAhFromWc(context, 1, wc)), "ibv_create_ah", "EINVAL");
+  const { hint } = assertFails(() => fabric.left.newQp(QpType.RC), "ibv_create_qp", "EOPNOTSUPP");
+  assertEquals(hint?.includes("SrdQueuePair of @rdma/ibverbs/efa"), true);
+  const error = assertThrows(() => new SharedReceiveQueue(pd, { maxWr: 4 }), Error);
+  assertEquals(
+    error.message.includes("each queue pair has receives of its own"),
+    true,
+    error.message,
+  );
+});

@@ -1,0 +1,127 @@
+/**
+ * The senders of messages to an Elastic Fabric Adapter. It has no GRH: a completion tells the number of an address handle
+ * that its device has, or else a GID.
+ */
+
+import { structs } from "../../ffi/layout.ts";
+import { bytesOfGid, type Gid } from "../address/gid.ts";
+import { AddressHandle, AhCore, ahCore } from "../address_handle/address_handle.ts";
+import { type WcAddress, WcFlags } from "../completion/work_completion.ts";
+import type { BatchCore } from "../completion/work_completions.ts";
+import { VerbsError } from "../core/errors.ts";
+import { lifetimeOf } from "../core/resource.ts";
+import { efaAhNumber } from "../efa/attributes.ts";
+import { EFA_UNKNOWN_SENDER, gidOffset } from "../efa/sender_gid.ts";
+import { pdCore, type ProtectionDomain } from "../memory/protection_domain.ts";
+import type { ReplyAddress } from "./reply_address.ts";
+
+const { size: WC_SIZE, fields: wcFields } = structs.ibv_wc;
+const SLID = wcFields.slid.offset;
+const WC_FLAGS = wcFields.wc_flags.offset;
+
+// asm-generic/errno-base.h and errno.h, equal on both architectures
+const ENOENT = 2;
+const ENODATA = 61;
+const EOPNOTSUPP = 95;
+
+type Words = Uint32Array<ArrayBuffer>;
+
+/** A handle that a path has made. */
+interface Made {
+  readonly ah: AhCore;
+  readonly words: Words;
+}
+
+/** Finds the addresses of senders by the numbers of address handles, and by GIDs. */
+export class EfaSenders {
+  readonly #pd: ProtectionDomain;
+  readonly #address: ReplyAddress;
+  /** By its number. A number is that of one GID as long as there is a handle that has it. */
+  readonly #made: Map<number, Made> = new Map();
+  /** Handles of the program's own, which it may close at any time. */
+  readonly #lent: Map<number, AhCore> = new Map();
+
+  constructor(pd: ProtectionDomain, address: ReplyAddress) {
+    this.#pd = pd;
+    this.#address = address;
+  }
+
+  /** Takes note of a handle that was made. */
+  made(words: Uint32Array, ah: AhCore): void {
+    this.#made.set(efaAhNumber(ah.handle), { ah, words: words.slice() as Words });
+  }
+
+  /**
+   * The words of a sender's `struct ibv_ah_attr`, or a handle of the program's own that reaches it.
+   *
+   * @throws {VerbsError} If the completion does not tell the sender.
+   */
+  of({ wcFlags, slid }: WcAddress, sgid: Gid | undefined): Words | AhCore {
+    if (slid !== EFA_UNKNOWN_SENDER || sgid === undefined) return this.#find(wcFlags, slid);
+    const { buffer, byteOffset } = bytesOfGid(sgid, "sgid");
+    return this.#find(wcFlags, slid, new DataView(buffer), byteOffset);
+  }
+
+  /** {@linkcode EfaSenders.of} for a completion in native layout. */
+  at(batch: BatchCore, index: number): Words | AhCore {
+    const { view } = batch;
+    const at = index * WC_SIZE;
+    const slid = view.getUint16(at + SLID, true);
+    return this.#find(view.getUint32(at + WC_FLAGS, true), slid, view, gidOffset(batch, index));
+  }
+
+  /** The words of a sender's `struct ibv_ah_attr`. It throws as {@linkcode EfaSenders.of}, also for a handle of the program's. */
+  addressOf(wc: WcAddress, sgid: Gid | undefined): Words {
+    return wordsOf(this.of(wc, sgid));
+  }
+
+  /** {@linkcode EfaSenders.addressOf} for a completion in native layout. */
+  addressAt(batch: BatchCore, index: number): Words {
+    return wordsOf(this.at(batch, index));
+  }
+
+  #find(wcFlags: number, slid: number, view?: DataView, gid?: number): Words | AhCore {
+    if (wcFlags & WcFlags.GRH) throw refusal(EOPNOTSUPP, NO_GRH);
+    if (slid === EFA_UNKNOWN_SENDER) {
+      if (gid !== undefined && this.#address.computeFromGid(view!, gid)) return this.#address.words;
+      throw refusal(ENODATA, NO_GID);
+    }
+    const made = this.#made.get(slid);
+    if (made?.ah.isOpen) return made.words;
+    const lent = this.#lend(slid);
+    if (lent !== undefined) return lent;
+    throw refusal(ENOENT, `No address handle of the protection domain has the number ${slid} now`);
+  }
+
+  #lend(number: number): AhCore | undefined {
+    const known = this.#lent.get(number);
+    if (known?.isOpen) return known;
+    this.#lent.clear();
+    for (const pd of new Set([this.#pd, pdCore(this.#pd).base])) {
+      for (const child of lifetimeOf(pd).children) {
+        if (!(child instanceof AddressHandle) || child.disposed) continue;
+        this.#lent.set(efaAhNumber(child), ahCore(child)!);
+      }
+    }
+    return this.#lent.get(number);
+  }
+}
+
+function wordsOf(found: Words | AhCore): Words {
+  if (!(found instanceof AhCore)) return found;
+  throw refusal(
+    ENOENT,
+    "The program made the address handle of this number: its address is not known",
+  );
+}
+
+const NO_GRH =
+  "An Elastic Fabric Adapter has no GRH: the completion's slid or sgid tells the sender";
+
+const NO_GID =
+  "The sender is unknown (slid 0xffff), and its GID was not read: receive by an EfaCompletionQueue, and poll into " +
+  "EfaWorkCompletions";
+
+function refusal(errno: number, hint: string): VerbsError {
+  return new VerbsError("efadv_wc_read_sgid", "derive address from completion", errno, { hint });
+}
