@@ -87,7 +87,9 @@ export class Meter {
     let [first, last, seen] = [0, 0, 0];
     let done = false;
     let grace: ReturnType<typeof setTimeout> | undefined;
-    sent.catch(() => {}).then(() => grace = setTimeout(() => done = true, GRACE_MS));
+    const told = sent.catch(() => {}).then(() => {
+      grace = setTimeout(() => done = true, GRACE_MS);
+    });
     await this.#until(() => this.#received >= messages || done && seen === this.#received, () => {
       if (this.#received > seen) {
         last = performance.now();
@@ -95,8 +97,9 @@ export class Meter {
       }
       seen = this.#received;
     });
-    await sent;
+    await told;
     clearTimeout(grace);
+    await sent;
     return { received: this.#received, microseconds: (last - first) * 1000 };
   }
 

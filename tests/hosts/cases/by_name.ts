@@ -10,6 +10,7 @@ import {
   ReplyPath,
   WrOpcode,
 } from "../../../mod.ts";
+import { run as runCli } from "../../../cli/run.ts";
 import { connectRc, listenRc } from "../../../net/mod.ts";
 import { CmBed, HOSTS } from "../../device/cm/bed.ts";
 import {
@@ -29,6 +30,7 @@ import {
 } from "../../device/cm/peers.ts";
 import { start } from "../../device/programs.ts";
 import { waitFor } from "../../device/setup.ts";
+import { recorder as keep } from "../../pure/cli/terminal.ts";
 import type { HostCase, Run } from "../host_case.ts";
 
 type Family = keyof typeof HOSTS;
@@ -166,6 +168,55 @@ async function beOutlived({ session }: Run, family: Family): Promise<void> {
   }
 }
 
+const ROUNDS = 3;
+const PING = ["-C", `${ROUNDS}`, "-S", `${LENGTH}`, "-v"];
+
+/** What the command rping prints. */
+async function ping(...args: string[]): Promise<{ out: string; err: string }> {
+  const kept = keep();
+  await runCli(["rping", ...args], kept.terminal);
+  return { out: kept.out, err: kept.err };
+}
+
+/** The data that an end of rping shows. */
+function dataIn(text: string): string[] {
+  return text.split("\n").filter((line) => line.includes("ping data: "))
+    .map((line) => line.slice(line.indexOf("rdma-ping-")));
+}
+
+/** The command rping serves rping on the other host, and is its client. */
+async function pingWith({ session, count }: Run, family: Family): Promise<void> {
+  const own = { hostname: HOSTS[family], port: ++ports };
+  const serving = ping("-p", `${own.port}`, "-v");
+  await session.send(own);
+  const there = await session.receive<string>();
+  assertSame(await serving, there);
+  const { hostname, port } = await session.receive<SocketAddress>();
+  const isLate = gaveUp();
+  let client = await ping("-p", `${port}`, ...PING, hostname);
+  while (client.err.includes("nobody listens") && !isLate()) {
+    client = await ping("-p", `${port}`, ...PING, hostname);
+  }
+  assertSame(client, await session.receive<string>());
+  count(2 * ROUNDS);
+}
+
+function assertSame({ out, err }: { out: string; err: string }, there: string): void {
+  const data = dataIn(out);
+  assertEquals(data.map((text) => text.length), Array(ROUNDS).fill(LENGTH - 1), err);
+  assertEquals(dataIn(there), data);
+}
+
+async function runRping({ session }: Run, family: Family): Promise<void> {
+  const to = await session.receive<SocketAddress>();
+  await using client = start(...rping("client", to), "-V", ...PING);
+  await session.send((await client.ending).stdout);
+  const own = { hostname: HOSTS[family], port: ++ports };
+  await using server = start(...rping("server", own), "-S", `${LENGTH}`, "-v");
+  await session.send(own);
+  await session.send((await server.ending).stdout);
+}
+
 /** Is the peer of a program on the other host, first as its client, then as its server. */
 async function talkWith(run: Run, talk: Talk, family: Family): Promise<void> {
   const { session } = run;
@@ -263,6 +314,11 @@ const ofFamily = (family: Family): HostCase[] => [
     first: (run: Run) => talkWith(run, talk, family),
     second: (run: Run) => runTalk(run, talk, family),
   })),
+  {
+    name: `rping by name over ${family}, both roles`,
+    first: (run: Run) => pingWith(run, family),
+    second: (run: Run) => runRping(run, family),
+  },
   {
     name: `A connection by name over ${family} ends with either end, in both roles`,
     first: (run: Run) => outlive(run, family),

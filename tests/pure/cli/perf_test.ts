@@ -2,6 +2,8 @@
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { latencyOf } from "../../../cli/perf/histogram.ts";
+import { Meter } from "../../../cli/perf/measure.ts";
+import type { Side } from "../../../cli/peer/endpoint.ts";
 import { bandwidthOf, bandwidthText } from "../../../cli/perf/report.ts";
 import { run } from "../../../cli/run.ts";
 import { recorder } from "./terminal.ts";
@@ -52,3 +54,10 @@ for (const [line, message] of refused) {
     assertStringIncludes(recorded.err, message);
   });
 }
+
+Deno.test("A meter that has all messages before it hears that the sender is done leaves no timer", async () => {
+  const side = { cq: { pollInto: () => 0 } } as unknown as Side;
+  const sent = new Promise<number>((resolve) => setTimeout(() => resolve(0), 5));
+  const { received } = await new Meter(side, 1, 1).receive(0, sent);
+  assertEquals(received, 0);
+});
