@@ -52,6 +52,9 @@ Deno.test("doctor tells of the device, its library and the limits", async () => 
   assertEquals(library.error, null);
   assertStringIncludes(library.path, "/");
   assertEquals(typeof limits.openFiles, "number");
+  const [, rights] = /^CapEff:\s+(\w+)$/m.exec(Deno.readTextFileSync("/proc/self/status"))!;
+  const mayLockAll = (BigInt(`0x${rights}`) >> 14n & 1n) === 1n;
+  assertEquals(typeof limits.lockedMemory, mayLockAll ? "object" : "number");
 });
 
 Deno.test("doctor tells of a wrong qkey that comes while it looks", async () => {

@@ -1,6 +1,8 @@
 // Both ends of rping and udaddy in one process: a librdmacm without a network leads them to each other.
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { run } from "../../../cli/run.ts";
+import { LinkLayer, Mtu } from "../../../mod.ts";
+import * as recorder from "../../provider/recorder.ts";
 import { waitReadable } from "../../../ffi/fd_watcher.ts";
 import { recorder as keep } from "../../pure/cli/terminal.ts";
 import { FakeBed } from "../cm/fake.ts";
@@ -56,6 +58,19 @@ Deno.test("udaddy sends datagrams there, and as many back", async () => {
   assertEquals([server.status, client.status], [0, 0], server.err + client.err);
   assertEquals(JSON.parse(server.out), { role: "server", count: 5, size: 200 });
   assertStringIncludes(client.out, "5 datagrams of 200 bytes there, and as many back");
+});
+
+Deno.test("udaddy refuses datagrams that are longer than the MTU of the port", async () => {
+  {
+    using bed = new FakeBed();
+    bed.connect("IPv4");
+    const active_mtu = Mtu[1024];
+    recorder.answer("ibv_query_port", { link_layer: LinkLayer.ETHERNET, active_mtu });
+    const { status, err } = await end("udaddy", "-S", "2000", "host");
+    assertEquals(status, 1);
+    assertStringIncludes(err, "a datagram has at most 1024 bytes here, not 2000");
+  }
+  await waitReadable(0).cancel();
 });
 
 Deno.test("udaddy refuses a datagram of another size", async () => {

@@ -52,12 +52,14 @@ const LINES: readonly (readonly string[])[] = [
   ["devinfo", "-d", "recorder1", "-i", "2"],
   ["devinfo", "--json", "-d", "recorder0"],
   ["devinfo", "-l"],
+  ["devinfo", "-v", "-d", "recorder0"],
   ["gids"],
   ["gids", "-d", "recorder0", "-i", "1", "--json"],
   ["explain", GRH],
   ["explain", "--json", "-d", "recorder0", GRH],
   ["explain", "-d", "recorder0", completion({}), GRH],
   ["explain", "--json", completion({ status: 5 })],
+  ["explain", "-d", "recorder0", completion({ wcFlags: 0, slid: 0x12 })],
   ["explain", ethernet(0x0800, 0xa064) + ipv4() + UDP + bth(0x64) + DATAGRAM],
   ["explain", ipv6(27) + bth(0x65) + hex([0x1111_1111, 4], [0, 1], [0x22, 3], [1, 4], [0, 12])],
   ["explain", "--json", ipv4() + UDP + RDMA],
@@ -113,7 +115,7 @@ async function printed(args: readonly string[]): Promise<string> {
   using _files = withFiles();
   const kept = keep();
   const status = await run(args, kept.terminal);
-  const out = args.includes("devinfo") && args.includes("-d") ? brief(kept.out) : kept.out;
+  const out = args.includes("devinfo") && args.includes("--json") ? brief(kept.out) : kept.out;
   const ending = kept.err.replace(/^(?=.)/gm, "! ") + (status === 0 ? "" : `status ${status}`);
   return `${out}${ending}`.replace(/[\dT-]*\d\d:\d\d:\d\d(\.\d+Z)?/g, "TIME");
 }

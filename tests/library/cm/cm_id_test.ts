@@ -11,6 +11,7 @@ import {
 } from "../../../cm.ts";
 import { waitReadable } from "../../../ffi/fd_watcher.ts";
 import { QpState, QpType, VerbsError } from "../../../mod.ts";
+import * as recorder from "../../provider/recorder.ts";
 import { FakeBed, STATES } from "./fake.ts";
 
 const TO = { hostname: "10.0.0.2", port: 7471 };
@@ -301,6 +302,27 @@ test("Requests beyond the backlog are rejected, and those that nobody took when 
   listener.close();
   assertEquals(bed.net.takeCalls(), ["destroy_id", "destroy_id", "destroy_id"]);
   assertEquals([taken.state, taken.disposed], ["REQUESTED", false]);
+});
+
+test("Each listener has a backlog of its own", async (bed) => {
+  const listeners = [1, 1].map(() => new CmId(bed.net.channel));
+  for (const listener of listeners) listener.listen(1);
+  const resolving = new CmId(bed.net.channel);
+  const resolved = resolving.resolveAddr(TO);
+  bed.net.takeCalls();
+  for (const listener of listeners) bed.net.push(listener, CmEventType.CONNECT_REQUEST);
+  bed.net.push(resolving, CmEventType.ADDR_RESOLVED);
+  await resolved;
+  assertEquals(bed.net.takeCalls(), []);
+});
+
+test("CmId.close() stops the queue pair of a connection, and leaves one that was disconnected", async (bed) => {
+  for (const [state, moves] of [["ESTABLISHED", 1], ["DISCONNECTED", 0], ["FAILED", 0]] as const) {
+    const id = await bed.net.idIn(state);
+    recorder.take();
+    id.close();
+    assertEquals([state, recorder.takeOf("ibv_modify_qp").length], [state, moves]);
+  }
 });
 
 test("Events go to the step that waits, and the others to those who iterate, each once", async (bed) => {

@@ -12,6 +12,7 @@ import {
   FlowSpecType,
   QpType,
 } from "../../../mod.ts";
+import { structs } from "../../../ffi/layout.ts";
 import { testsWith } from "../recorded.ts";
 import { assertRefused, type Refusal } from "../refusals.ts";
 
@@ -27,6 +28,10 @@ const { ACTION_DROP, ACTION_HANDLE, ACTION_COUNT, ACTION_TAG } = FlowSpecType;
 on.test("Flow keeps its action and its counters, and goes before them", ({ context, qp }) => {
   const keymat = { icvLen: 16, aesKey: new Uint8Array(16) };
   using action = new FlowActionEsp(context, { keymat });
+  const [made] = recorder.takeOf("ibv_create_flow_action_esp");
+  const { keymat_len, replay_len } = struct(made!, "attr").fields;
+  const { size } = structs.ibv_flow_action_esp_keymat_aes_gcm;
+  assertEquals([keymat_len, replay_len], [size, 0]);
   using counters = new Counters(context);
   counters.attach({ counterDesc: CounterDescription.BYTES, index: 1 });
   assertEquals(recorder.takeOne("ibv_attach_counters_point_flow").args["flow"], null);
@@ -40,6 +45,11 @@ on.test("Flow keeps its action and its counters, and goes before them", ({ conte
   assertEquals(struct(call, "spec[1]").fields["counters"], "counters0");
   counters.close();
   assertEquals(flow.disposed, true);
+});
+
+on.test("Flow names the header that has no such field", ({ qp }) => {
+  const specs = [{ type: TCP, val: { dport: 1 }, mask: {} }] as unknown as FlowSpec[];
+  assertRefused([() => new Flow(qp, { port: 1, specs }), TypeError, "port filter"]);
 });
 
 on.test("Flow refuses specifications that do not go together", ({ qp }) => {

@@ -62,6 +62,14 @@ Deno.test("UdConn posts each datagram at once while an address handle is made", 
   assertEquals(lists(), [1]);
 });
 
+Deno.test("UdConn.send() asks for an event only while somebody waits for a slot that no poll frees", async () => {
+  await using conn = await open({ sendDepth: 4 });
+  for (let i = 0; i < 9; i++) await conn.send(MESSAGE, conn.addr);
+  const armed = (): number =>
+    recorder.takeOf("ibv_req_notify_cq").filter(({ args }) => args.cq === "cq0").length;
+  assertEquals(armed(), 0);
+});
+
 Deno.test("UdConn.receive() asks for an event only after so many empty polls", async () => {
   for (const spin of [0, 1_000_000_000]) {
     await using conn = await open({ spin });

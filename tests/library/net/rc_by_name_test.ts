@@ -1,6 +1,7 @@
 // Connections by name without a network.
-import { assertEquals, assertRejects } from "@std/assert";
-import { CmError } from "../../../cm.ts";
+import { assertEquals, assertInstanceOf, assertRejects, assertStringIncludes } from "@std/assert";
+import { stub } from "@std/testing/mock";
+import { CmError, CmEventType, CmId } from "../../../cm.ts";
 import { connectRc, listenRc } from "../../../net/mod.ts";
 import { waitReadable } from "../../../ffi/fd_watcher.ts";
 import { outputOf } from "../../subprocess.ts";
@@ -42,6 +43,38 @@ for (const [family, gone] of [["IPv4", []], ["IPv6", ["resolve_addr"]]] as const
     await assertRejects(() => connectRc(to), Deno.errors.ConnectionRefused, "nobody listens");
   });
 }
+
+test("An RcConn by name breaks with the reason that librdmacm gives", async (bed) => {
+  bed.connect("IPv4");
+  const ids: CmId[] = [];
+  const { disconnected } = CmId.prototype;
+  using _ = stub(CmId.prototype, "disconnected", function (this: CmId, ...args): Promise<void> {
+    ids.push(this);
+    return disconnected.apply(this, args);
+  });
+  await using listener = await listenRc({ port });
+  const [client, server] = await Promise.all([connectRc(to), listener.accept()]);
+  for (const id of ids) bed.net.push(id, CmEventType.DEVICE_REMOVAL);
+  for (const conn of [client, server]) {
+    const error = await assertRejects(() => conn.receive(), Deno.errors.ConnectionReset);
+    assertInstanceOf(error.cause, Error);
+    assertEquals(error.message, error.cause.message);
+    conn[Symbol.dispose]();
+  }
+});
+
+test("connectRc() tells that packets may be dropped when a host does not answer", async (bed) => {
+  bed.connect("IPv4");
+  using _ = stub(CmId.prototype, "connect", (...[, , options]) => {
+    const { signal } = options!;
+    const { promise, reject } = Promise.withResolvers<never>();
+    signal!.addEventListener("abort", () => reject(signal!.reason));
+    return promise;
+  });
+  const asked = connectRc({ ...to, connectTimeout: 20 });
+  const { message } = await assertRejects(() => asked, Deno.errors.TimedOut);
+  assertStringIncludes(message, ": the host does not answer. It may drop RoCE packets (UDP port");
+});
 
 test("connectRc() tries no other address when it is aborted or the name is unknown", async (bed) => {
   bed.connect("IPv6");

@@ -104,6 +104,14 @@ netTest("UdConn.send() reads an address again that the caller has changed", asyn
   }
   Object.assign(address, { qpn: -1 });
   await assertRejects(() => two.send(bytes("z"), address), RangeError, "qpn");
+  Object.assign(address, { qpn: one.addr.qpn });
+  await two.send(bytes("z"), address);
+  Object.assign(address, { transport: "RC" });
+  await assertRejects(() => two.send(bytes("z"), address), TypeError, "transport");
+  Object.assign(address, { transport: "UD", gid: "::ffff:10.0.0.9" });
+  recorder.take();
+  await two.send(bytes("z"), address);
+  assertEquals(recorder.takeOf("ibv_create_ah").length, 1);
 });
 
 netTest("UdConn.send() waits while all sends are in progress, and loses none", async () => {

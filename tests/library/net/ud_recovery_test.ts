@@ -5,7 +5,7 @@ import { stub } from "@std/testing/mock";
 import { EventType, Gid, GidType, QpState, VerbsError, WcOpcode, WcStatus } from "../../../mod.ts";
 import { structs } from "../../../ffi/layout.ts";
 import { listenUd, type UdConn, type UdOptions } from "../../../net/mod.ts";
-import type { RecordedStruct } from "../../provider/records.ts";
+import type { Call, RecordedStruct } from "../../provider/records.ts";
 
 const QKEY = 7;
 /** The queues of a connection, in the order in which it makes them. */
@@ -104,6 +104,15 @@ Deno.test("UdConn resets its queue pair after a failed send, counts what is lost
   }
   assertEquals([conn.addr.qpn, conn.addr.qkey], [qpn, QKEY]);
   assertEquals(outages, ["LOC_QP_OP_ERR", "LOC_QP_OP_ERR", "LOC_QP_OP_ERR"]);
+});
+
+Deno.test("UdConn moves its queue pair on when a failed send has stopped sends alone", async () => {
+  await using bed = await open();
+  await failSend(bed.conn, QpState.SQE);
+  assertEquals([bed.conn.stats.sendErrors, bed.conn.stats.resets], [1, 0]);
+  const [{ args }, ...others] = recorder.takeOf("ibv_modify_qp") as [Call, ...Call[]];
+  const { qp_state, cur_qp_state } = (args.attr as RecordedStruct).fields;
+  assertEquals([qp_state, cur_qp_state, others], [RTS, QpState.SQE, []]);
 });
 
 Deno.test("UdConn warns once while nothing is sent or received", async () => {

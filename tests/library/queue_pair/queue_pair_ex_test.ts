@@ -279,6 +279,9 @@ onExRc.test("A builder that is left half-way posts nothing", ({ ex, qp }) => {
   aborted.send();
   aborted.abort();
   assertThrows(() => aborted.complete(), TypeError, "it was aborted");
+  const left = ex.wrStart();
+  left[Symbol.dispose]();
+  assertThrows(() => left.complete(), TypeError, "it was aborted");
   const first = ex.wrStart();
   first.send();
   const second = ex.wrStart();

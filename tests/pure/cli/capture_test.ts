@@ -4,6 +4,7 @@ import { readFrame } from "../../../cli/explain/packet.ts";
 import { syndromeText } from "../../../cli/explain/syndrome.ts";
 import { run } from "../../../cli/run.ts";
 import { CommandError } from "../../../cli/shell/command.ts";
+import { REJECT_REASONS, SIDR_STATUSES } from "../../../internal/cm_reasons.ts";
 import { cmFrame, FRAMES, pcap, pcapng, SYNDROMES } from "./captures.ts";
 import { recorder } from "./terminal.ts";
 
@@ -39,6 +40,13 @@ Deno.test("readCapture() gives the frames before the damage, wherever a file is 
     assertEquals(new Set(read), new Set([0, 1, 2]));
     assertEquals(read, read.toSorted((a, b) => a - b));
   }
+});
+
+Deno.test("readCapture() refuses a simple block without a length", () => {
+  const whole = pcapng(FRAMES.slice(0, 1));
+  const simple = Uint8Array.fromHex("03000000" + "0c000000" + "0c000000");
+  const others = whole.subarray(0, whole.toHex().lastIndexOf("03000000") / 2);
+  assertThrows(() => framesOf(Uint8Array.of(...others, ...simple)), CommandError, "damaged");
 });
 
 Deno.test("a capture with any byte changed gives frames or an error", () => {
@@ -195,6 +203,8 @@ const MESSAGES: readonly [number, Record<number, string>, string, Record<string,
       ...{ serviceId: "0x0000000000000007", qkey: 0x0123_4567, privateData: "0".repeat(272) },
     },
   ],
+  [0x19, COMM_IDS, "lap", { ...LOCAL, privateData: "0".repeat(128) }],
+  [0x1a, COMM_IDS, "apr", { ...LOCAL, privateData: "0".repeat(296) }],
 ];
 
 Deno.test("explain shows all fields of the messages of connection managers", async () => {
@@ -215,6 +225,24 @@ Deno.test("explain shows all fields of the messages of connection managers", asy
       "  status       1 (nobody listens on this port of the peer)\n",
     ]
   ) assert(text.includes(part), `${part} is not in\n${text}`);
+});
+
+Deno.test("explain reads no message of connection managers in a datagram of another class", async () => {
+  const [cm, other] = [cmFrame(0x10, {}), cmFrame(0x10, {}).replace("01070203", "01040103")];
+  const [, out] = await explained(pcap([cm, other]), "--json");
+  const frames = out.trim().split("\n").map((line) => JSON.parse(line));
+  assertEquals(frames.map(({ req }) => req !== undefined), [true, false]);
+  assertEquals(frames.map(({ mad }) => [mad.mgmtClass, mad.classVersion]), [[7, 2], [4, 1]]);
+});
+
+Deno.test("explain has words for each reason of a rejection", () => {
+  const texts = [REJECT_REASONS, SIDR_STATUSES].map((reasons) => Object.values(reasons));
+  for (const list of texts) {
+    assertEquals([new Set(list).size, list.filter((text) => !/^\w.{15,}\w$/.test(text))], [
+      list.length,
+      [],
+    ]);
+  }
 });
 
 Deno.test("explain shows the alternate path of a request if there is one", async () => {

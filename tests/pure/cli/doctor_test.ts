@@ -173,6 +173,7 @@ Deno.test("doctor tells why a link is down, and blames an address only on a port
   assertEquals(problem(withPort({ state: "INIT" }, INFINIBAND)), [
     "the link is up, and no subnet manager has made it active (INIT)",
   ]);
+  assertEquals(problem(withPort(netdev({ isUp: false }))), []);
   const without = { state: "DOWN", gid: null };
   assertEquals(found(withPort(without)).map(briefly), ["broken link-down rxe0 port 1"]);
   const local = { ...GID, gid: "fe80::1", isLinkLocal: true };

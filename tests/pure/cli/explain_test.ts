@@ -31,7 +31,8 @@ const UNKNOWN = { remoteQpn: null, remoteQkey: null };
 
 Deno.test("explain gives the reply path of a GRH", async () => {
   assertEquals((await explained(GRH_IPV4)).reply, { ...FROM_IPV4, ...UNKNOWN });
-  assertEquals((await explained(ipv6(27))).reply, { ...FROM_IPV6, ...UNKNOWN });
+  const { reply, grh } = await explained(ipv6(27));
+  assertEquals([reply, grh!.hopLimit], [{ ...FROM_IPV6, ...UNKNOWN }, 64]);
 });
 
 Deno.test("explain gives the reply path of a completion and its GRH", async () => {

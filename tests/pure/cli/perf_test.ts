@@ -1,6 +1,6 @@
 // What perf makes of its measurements, and the command lines that it refuses.
 
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertGreater, assertStringIncludes } from "@std/assert";
 import { latencyOf } from "../../../cli/perf/histogram.ts";
 import { Meter } from "../../../cli/perf/measure.ts";
 import type { Side } from "../../../cli/peer/endpoint.ts";
@@ -60,4 +60,22 @@ Deno.test("A meter that has all messages before it hears that the sender is done
   const sent = new Promise<number>((resolve) => setTimeout(() => resolve(0), 5));
   const { received } = await new Meter(side, 1, 1).receive(0, sent);
   assertEquals(received, 0);
+});
+
+Deno.test("A meter counts the time from the first message that it receives to the last one", async () => {
+  const start = performance.now();
+  const pause = (ms: number): void => {
+    for (const begin = performance.now(); performance.now() < begin + ms;);
+  };
+  let polls = 0;
+  const pollInto = (): number => {
+    pause(2);
+    return polls++ < 3 ? 1 : 0;
+  };
+  const side = { cq: { pollInto }, postRecv: () => {} } as unknown as Side;
+  const { received, microseconds } = await new Meter(side, 3, 1000).receive(3, Promise.resolve(3));
+  assertEquals(received, 3);
+  // The first message stands for no time.
+  assertGreater(microseconds, 3999);
+  assertGreater((performance.now() - start) * 1000 - 1999, microseconds);
 });

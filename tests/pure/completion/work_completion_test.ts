@@ -41,7 +41,8 @@ Deno.test("WorkCompletion.check() throws for every status but SUCCESS, and names
     const { code, message } = assertThrows(() => completion(status).check(), WorkCompletionError);
     assertEquals([code, message.endsWith(".")], [name, false]);
   }
-  assertEquals(new WorkCompletionError(completion(99)).code, "99");
+  const { code, message } = new WorkCompletionError(completion(99));
+  assertEquals([code, message], ["99", "Work request 77 on queue pair 5 failed: 99"]);
 });
 
 Deno.test("WorkCompletionError tells the usual cause of a status that has one", () => {

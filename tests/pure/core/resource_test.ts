@@ -6,6 +6,7 @@ import {
   assertOpen,
   destroyIfUnused,
   disposals,
+  isResource,
   kindOf,
   release,
   Resource,
@@ -209,4 +210,9 @@ Deno.test("rootOf() gives what a resource was made from first of all", () => {
   assertStrictEquals(rootOf(grandchild), parent);
   assertStrictEquals(rootOf(new Thing([], "child", grandchild, new Thing([], "other"))), parent);
   assertStrictEquals(rootOf(parent), parent);
+});
+
+Deno.test("isResource() takes no object that only looks like a resource", () => {
+  const { parent } = family();
+  assertEquals([parent, new Proxy(parent, {}), {}].map(isResource), [true, false, false]);
 });
