@@ -70,6 +70,11 @@ onUd.test("new QueuePair() writes every attribute where C reads it", ({ pd, cont
   assertEquals([qp.pd === pd, qp.context === context, qp.cap], [true, true, cap]);
 });
 
+onUd.test("new QueuePair() refuses the fields that follow from its attributes", ({ pd, cq }) => {
+  const init = { type: UD, sendCq: cq, recvCq: cq, cap: CAP, hash: {} };
+  assertRefused([() => new QueuePair(pd, bad(init)), TypeError, 'there is no attribute "hash"']);
+});
+
 onUd.test("new QueuePair() refuses queues that do not go together", ({ pd, cq }) => {
   const make = (attr: object) => () => new QueuePair(pd, bad({ type: UD, cap: CAP, ...attr }));
   const both = { sendCq: cq, recvCq: cq };

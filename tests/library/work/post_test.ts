@@ -400,6 +400,17 @@ Deno.test("A list that was posted is checked again when the MTU of the queue pai
   assertThrows(() => qp.postSend(list), RangeError, "the port's MTU allows 512");
 });
 
+Deno.test("A datagram on a port without a link layer has as many bytes as the longest message", () => {
+  using parts = record(UD, {}, null);
+  const { qp, mr } = parts;
+  recorder.answer("ibv_query_port", { link_layer: 0, active_mtu: 5, max_msg_sz: 100 });
+  qp.modify({ qpState: QpState.RTS, sqPsn: 0 });
+  const post = (length: number) => () =>
+    qp.postSend({ ...datagram(parts), sge: mr.slice(0, length) });
+  assertThrows(post(101), RangeError, "allows 100");
+  post(100)();
+});
+
 onRc.test("QueuePair posts the run of a list that it is asked for", ({ qp }) => {
   const list = new SendRequestList({ capacity: 5 });
   for (let i = 0; i < 5; i++) list.setWrId(i, i);
