@@ -105,10 +105,17 @@ export async function runCommandLine(args: readonly string[], offer: Offer): Pro
     verbose: options.verbose,
   };
   const complete = await offer.complete?.(settings) ?? settings;
+  const all = { ...complete, stdin: standardInput() };
   const [first, second] = commands;
-  if (second === undefined) return await runInGuest(first, complete);
-  const statuses = await runOnTwoHosts([first, second], complete);
+  if (second === undefined) return await runInGuest(first, all);
+  const statuses = await runOnTwoHosts([first, second], all);
   return statuses.find((status) => status !== 0) ?? 0;
+}
+
+/** What this process reads; undefined if that is /dev/null. */
+function standardInput(): typeof Deno.stdin | undefined {
+  const isNull = Deno.statSync("/dev/stdin").isCharDevice && !Deno.stdin.isTerminal();
+  return isNull ? undefined : Deno.stdin;
 }
 
 function commandsOf(words: Words, two: boolean): [Words, Words?] {
@@ -128,6 +135,7 @@ function helpOf({ command, details = "" }: Offer): string {
 
 The command starts in the current folder and sees this host's files. What it writes stays in the
 machine's memory and is lost, except in shared folders; at the end it is said which files are lost.
+It reads the standard input of this process; with two machines, the first one does.
 The machine has no network: what Deno needs has to be in its cache. It leaves out the type check
 unless COMMAND has --check. Variables that begin with IBVERBS_ are passed on.
 The exit status is the command's.

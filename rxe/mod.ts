@@ -39,7 +39,7 @@ export { type GuestOptions, runInGuest, runOnTwoHosts, type Words } from "./gues
 export type { System } from "./guest/parts.ts";
 export { GuestError, type Output } from "./guest/machine.ts";
 export type { Accelerator, Forward } from "./guest/qemu.ts";
-export type { Sink } from "./guest/streams.ts";
+export type { Sink, Source } from "./guest/streams.ts";
 export { SetupError } from "./host/report.ts";
 export type { KernelName, UserlandName } from "./host/systems.ts";
 

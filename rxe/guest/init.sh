@@ -74,6 +74,9 @@ ln -sfn /proc/self/fd /root/dev/fd
 ln -sfn /proc/self/fd/0 /root/dev/stdin
 ln -sfn /proc/self/fd/1 /root/dev/stdout
 ln -sfn /proc/self/fd/2 /root/dev/stderr
+# No name server is within reach. So a name of another host ends like an address of one: without a route.
+rm -f /root/etc/resolv.conf
+echo "nameserver 192.0.2.1" >/root/etc/resolv.conf
 mkdir -p /root/run/bin
 cp /programs/* /root/run/bin/
 echo "$HOST_NAME" >/proc/sys/kernel/hostname
@@ -119,11 +122,13 @@ ip addr add "fd00::$HOST/64" dev "$netdev"
 settle 2 "fd00:*"
 
 ulimit -l unlimited
-mkfifo /out /err
+mkfifo /in /out /err
 cat </out >&8 &
 out=$!
 cat </err >&9 &
 err=$!
+# It waits until the command opens the pipe.
+cat "$(port in)" >/in &
 cp /command.sh /root/run/
 # Deno keeps compiled code in this file. Programs of the host change it meanwhile, and half of a change crashes V8: the
 # guest begins without it. Other files there are checked when they are read.
@@ -133,7 +138,7 @@ echo ready >&7
 read -r _ <&7
 echo "guest: the command starts" >/dev/kmsg
 (
-  exec 7>&- 8>&- 9>&- </dev/null >/out 2>/err
+  exec 7>&- 8>&- 9>&- <"$STDIN" >/out 2>/err
   exec setsid chroot /root /bin/sh /run/command.sh
 )
 status=$?
@@ -151,8 +156,16 @@ sent() {
   sed -n 's/^bytes_sent: //p' "/root/sys/kernel/debug/virtio-ports/${port#/dev/}"
 }
 echo "exit $status $(sent out) $(sent err)" >&7
+# Whether the command has looked for an address that no route leads to.
+if [ "$status" != 0 ]; then
+  awk '$1 == "Ip:" && at { missed += $at }
+    $1 == "Ip:" { for (i = 2; i <= NF; i++) if ($i == "OutNoRoutes") at = i }
+    $1 == "Ip6OutNoRoutes" { missed += $2 }
+    END { if (missed > 0) print "no route" }' /proc/net/snmp /proc/net/snmp6 >&7
+fi
 # What the command changed below the overlay, and nobody keeps.
-find /layer/upper \( -path "/layer/upper$DENO_CACHE" -o -path /layer/upper/etc/hosts \) -prune -o \
+find /layer/upper \( -path "/layer/upper$DENO_CACHE" -o -path /layer/upper/etc/hosts \
+  -o -path /layer/upper/etc/resolv.conf \) -prune -o \
   \( -type f -o -type l -o -type c \) -print | sed 's,^/layer/upper,lost ,' >&7
 dmesg >&7
 echo end >&7

@@ -3,7 +3,7 @@
 import { SetupError } from "../host/report.ts";
 import { lastLines } from "../host/shell.ts";
 import { STREAMS } from "./qemu.ts";
-import { Copy, lines, type Sink, Tail } from "./streams.ts";
+import { Copy, lines, type Sink, type Source, Tail, writeAll } from "./streams.ts";
 
 /**
  * The error of a guest that ended by itself, or took too long.
@@ -27,6 +27,8 @@ export interface Output {
   stderr: Sink;
 }
 
+type Five<T> = [T, T, T, T, T];
+
 /** A machine; disposing it ends it. */
 export class Guest implements AsyncDisposable {
   readonly #process: Deno.ChildProcess;
@@ -36,6 +38,8 @@ export class Guest implements AsyncDisposable {
   readonly #out: Copy;
   readonly #err: Copy;
   readonly #console: Tail;
+  readonly #input: Deno.Conn;
+  readonly #unreadable: PromiseWithResolvers<never> = Promise.withResolvers();
 
   private constructor(
     process: Deno.ChildProcess,
@@ -44,14 +48,16 @@ export class Guest implements AsyncDisposable {
     { stdout, stderr }: Output,
     verbose: boolean,
   ) {
-    const [console, control, out, err] = streams as [Deno.Conn, Deno.Conn, Deno.Conn, Deno.Conn];
+    const [console, control, out, err, input] = streams as Five<Deno.Conn>;
     this.#process = process;
     this.#console = new Tail(console.readable, 16384, verbose ? Deno.stderr : undefined);
     this.#control = control;
     this.#lines = lines(control.readable);
     this.#out = new Copy(out.readable, stdout);
     this.#err = new Copy(err.readable, stderr);
-    this.#broken = Promise.race([ended, this.#out.broken, this.#err.broken]);
+    this.#input = input;
+    const { promise: unreadable } = this.#unreadable;
+    this.#broken = Promise.race([ended, this.#out.broken, this.#err.broken, unreadable]);
     this.#broken.catch(() => {});
   }
 
@@ -102,9 +108,24 @@ export class Guest implements AsyncDisposable {
     }
   }
 
-  /** Lets the command start. */
-  async start(): Promise<void> {
+  /** Lets the command start, with what a source gives as its standard input. */
+  async start(stdin?: Source): Promise<void> {
     await this.#control.write(new TextEncoder().encode("go\n"));
+    if (stdin) this.#feed(stdin);
+  }
+
+  async #feed(source: Source): Promise<void> {
+    const bytes = new Uint8Array(0x10000);
+    try {
+      for (let count: number | null = 0; count !== null; count = await read(source, bytes)) {
+        await writeAll(this.#input, bytes.subarray(0, count));
+      }
+      // QEMU loses what it has not read yet of a socket that is closed as a whole.
+      await this.#input.closeWrite();
+    } catch (error) {
+      // Otherwise the machine has ended, which is told elsewhere.
+      if (error instanceof GuestError) this.#unreadable.reject(error);
+    }
   }
 
   /** Waits until so many bytes of the command's two streams have been passed on. */
@@ -130,6 +151,7 @@ export class Guest implements AsyncDisposable {
       // It has ended already.
     }
     await this.#process.status;
+    this.#input.close();
     // The streams end with the process. The generator closes its stream when it is told to return.
     await Promise.allSettled([this.#lines.return(), this.#console.ended, this.#broken]);
   }
@@ -140,6 +162,14 @@ export class Guest implements AsyncDisposable {
     await Promise.race([this.#console.ended, promise]);
     clearTimeout(timer);
     return new GuestError(error.message + this.consoleTail());
+  }
+}
+
+async function read(source: Source, bytes: Uint8Array): Promise<number | null> {
+  try {
+    return await source.read(bytes);
+  } catch (error) {
+    throw new GuestError(`Cannot read the command's input: ${(error as Error).message}`);
   }
 }
 

@@ -12,7 +12,7 @@ import type { Kernel } from "./kernel.ts";
 export type Accelerator = "kvm" | "tcg";
 
 /** The guest's streams, each a UNIX socket that QEMU connects to. */
-export const STREAMS = ["console", "ctl", "out", "err"] as const;
+export const STREAMS = ["console", "ctl", "out", "err", "in"] as const;
 
 /** What differs between one machine and the next. */
 export interface Machine {
@@ -118,7 +118,7 @@ export function qemuArguments(machine: Machine): string[] {
     ...["-kernel", `${kernel.folder}/boot/kernel`, "-initrd", machine.initramfs],
     ...["-append", COMMAND_LINE],
     ...["-chardev", socket("console"), "-serial", "chardev:console"],
-    ...["-device", "virtio-serial", ...port("ctl"), ...port("out"), ...port("err")],
+    ...["-device", "virtio-serial", ...["ctl", "out", "err", "in"].flatMap(port)],
     ...share("host", "/", ",readonly=on"),
     ...shares.flatMap(({ tag, path }) => share(tag, path)),
     ...lan === undefined ? [] : network(

@@ -20,7 +20,7 @@ import {
   processorsOfEach,
   qemuArguments,
 } from "./qemu.ts";
-import { Prefixed } from "./streams.ts";
+import { Prefixed, type Source } from "./streams.ts";
 
 /**
  * Options of {@linkcode runInGuest} and {@linkcode runOnTwoHosts}.
@@ -39,6 +39,11 @@ export interface GuestOptions extends Partial<Output>, System {
   share?: readonly string[] | undefined;
   /** Folders with files that can be made again. No message tells that changes to them are lost. */
   scratch?: readonly string[];
+  /**
+   * What the command reads from its standard input, such as `Deno.stdin`; nothing by default. With
+   * two hosts, the first one's command reads it.
+   */
+  stdin?: Source | undefined;
   /** Adds stub0: an adapter without hardware that has work queues and RSS. */
   stub?: boolean | undefined;
   /** Ports of this host's loopback interface that lead to the guest; with two hosts, to the first. */
@@ -79,6 +84,10 @@ const START_SECONDS = { kvm: 20, tcg: 120 };
 // that SIGKILL has ended.
 const SIGPIPE_STATUS = 141;
 const SIGKILL_STATUS = 137;
+
+const NO_NETWORK =
+  "guest: the command failed and has looked for other hosts, but the guest has no network; what Deno " +
+  'imports has to be in its cache before: "deno cache FILE"';
 
 /**
  * Runs a command in a guest that has a soft-RoCE device, rxe0, with this host's files as they are
@@ -242,6 +251,7 @@ class Run {
       shares: this.#shares,
       stub,
       settings: {
+        STDIN: number === 1 && options.stdin ? "/in" : "/dev/null",
         DENO_CACHE: denoDir(),
         HOST: String(number),
         HOST_NAME: together ? `host${number}` : "guest",
@@ -260,7 +270,8 @@ class Run {
     await Promise.all(guests.map((guest) => this.#boot(guest)));
     this.ready = true;
     this.#init.progress.finish("the command starts");
-    await Promise.all(guests.map((guest) => guest.start()));
+    const [first, second] = guests;
+    await Promise.all([first!.start(this.#init.options.stdin), second?.start()]);
     if (guests.length === 1) return [await this.#end(guests[0]!, 1)];
     return await Promise.all(guests.map((guest, i) => this.#endOfHost(guest, i + 1)));
   }
@@ -298,7 +309,8 @@ class Run {
     for (;;) {
       const line = await guest.line(60, "log");
       if (line === "end") break;
-      if (line.startsWith("lost ")) lost.push(line.slice("lost ".length));
+      if (line === "no route") say(NO_NETWORK);
+      else if (line.startsWith("lost ")) lost.push(line.slice("lost ".length));
       else log.push(line);
     }
     const text = lostText(lostFiles(lost, this.#cwd, scratch), this.#cwd);

@@ -10,6 +10,16 @@ export interface Sink {
   write(bytes: Uint8Array): Promise<number>;
 }
 
+/**
+ * An object that gives bytes, such as `Deno.stdin`.
+ *
+ * @category Options
+ */
+export interface Source {
+  /** Puts bytes in front of the buffer. The result is their number, or null at the end. */
+  read(bytes: Uint8Array): Promise<number | null>;
+}
+
 /** Keeps what is written until it is released to another sink. */
 export class Held implements Sink {
   readonly #kept: Uint8Array[] = [];

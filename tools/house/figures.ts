@@ -26,10 +26,10 @@ const LIMITS: Readonly<Record<string, readonly [limit: number, goal: number]>> =
   "import * as": [0, 0],
   "struct writers beside the codec": [0, 0],
   "clones of six lines": [0, 0],
-  "lines of the library": [35_915, 27_000],
-  "lines of tests": [52_000, 43_000],
+  "lines of the library": [36_200, 27_000],
+  "lines of tests": [52_250, 43_000],
   "lines of tools": [9_460, 8_450],
-  "lines of all files": [125_300, 103_000],
+  "lines of all files": [126_000, 103_000],
 };
 
 const LIBRARY = ["types", "ffi", "net", "cli", "internal"];

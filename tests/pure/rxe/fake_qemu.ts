@@ -35,6 +35,8 @@ if (steps[0]?.to !== "exit") {
 for (const { to, text } of steps) {
   if (to === "go") {
     await streams.get("ctl")!.read(new Uint8Array(64));
+  } else if (to === "echo") {
+    for await (const bytes of streams.get("in")!.readable) await streams.get("out")!.write(bytes);
   } else if (to === "exit") {
     Deno.stderr.writeSync(new TextEncoder().encode(text));
     Deno.exit(1);

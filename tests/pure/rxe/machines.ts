@@ -10,10 +10,10 @@ import { Timers } from "./timers.ts";
 /** What a machine does next. */
 export interface Step {
   /**
-   * The stream that gets the text; `go` waits for the host's word, `exit` ends with a complaint, and
-   * `kill` ends by SIGKILL.
+   * The stream that gets the text; `go` waits for the host's word, `echo` puts out all that is put in,
+   * `exit` ends with a complaint, and `kill` ends by SIGKILL.
    */
-  readonly to: "console" | "ctl" | "out" | "err" | "go" | "exit" | "kill";
+  readonly to: "console" | "ctl" | "out" | "err" | "go" | "echo" | "exit" | "kill";
   readonly text: string;
 }
 

@@ -11,6 +11,7 @@ import { runCommandLine } from "../../../rxe/command_line.ts";
 import { GuestError } from "../../../rxe/guest/machine.ts";
 import { ensureGuest } from "../../../rxe/guest/parts.ts";
 import type { GuestOptions } from "../../../rxe/guest/run.ts";
+import type { Source } from "../../../rxe/guest/streams.ts";
 import { SetupError } from "../../../rxe/host/report.ts";
 import { DEBIAN } from "./debian.ts";
 import { comesUp, ends, play, type Played, type Step, step } from "./machines.ts";
@@ -151,7 +152,7 @@ test("runInGuest() gives QEMU a machine with these parts and no other", async ()
     "-chardev socket,id=console,path=RUN/1/console",
     "-serial chardev:console",
     "-device virtio-serial",
-    ...["ctl", "out", "err"].flatMap((name) => [
+    ...["ctl", "out", "err", "in"].flatMap((name) => [
       `-chardev socket,id=${name},path=RUN/1/${name}`,
       `-device virtserialport,chardev=${name},name=${name}`,
     ]),
@@ -389,6 +390,60 @@ for (const [name, steps, starts, says] of FAILURES) {
     assertEquals({ starts: Object.keys(args).length, left }, { starts, left: [] });
   });
 }
+
+/** Gives these texts, and then what the last function gives. */
+function sourceOf(texts: readonly string[], last: () => Promise<null>): Source {
+  const left = texts.map((text) => new TextEncoder().encode(text));
+  return {
+    read: (bytes) => {
+      const next = left.shift();
+      if (next === undefined) return last();
+      bytes.set(next);
+      return Promise.resolve(next.length);
+    },
+  };
+}
+
+test("runInGuest() passes on the input to its end", async () => {
+  const stdin = sourceOf(["one, ", "", "two"], () => Promise.resolve(null));
+  const steps = comesUp(step("echo"), ends(0, 8, 0));
+  const { result, stdout, initrd, left } = await play({ "1": [steps] }, { stdin });
+  assertEquals({ result, stdout, left }, { result: [0], stdout: "one, two", left: [] });
+  assertMatch(initrd["1-1"]!["guest.env"]!, /^STDIN='\/in'$/m);
+});
+
+test("runInGuest() ends though more input may come", async () => {
+  const stdin = sourceOf(["one"], () => new Promise(() => {}));
+  const { result, left } = await play({ "1": [comesUp(ends(7, 0, 0))] }, { stdin });
+  assertEquals({ result, left }, { result: [7], left: [] });
+});
+
+test("runInGuest() throws a GuestError when the input cannot be read", async () => {
+  const stdin = sourceOf([], () => Promise.reject(new Error("Is a directory")));
+  const { result, left } = await play({ "1": [comesUp(step("echo"))] }, { stdin });
+  assertInstanceOf(result, GuestError);
+  assertEquals(result.message, "Cannot read the command's input: Is a directory");
+  assertEquals(left, []);
+});
+
+test("runInGuest() begins with the input when the command starts, and not with a guest that fails", async () => {
+  const stdin = sourceOf(["all"], () => Promise.resolve(null));
+  const plan = { "1": [[step("exit", "no")], comesUp(step("echo"), ends(0, 3, 0))] };
+  assertEquals((await play(plan, { stdin })).stdout, "all");
+});
+
+test("runOnTwoHosts() gives the input to the first host", async () => {
+  const stdin = sourceOf(["all"], () => Promise.resolve(null));
+  const hosts = { "1": [comesUp(step("echo"), ends(0, 3, 0))], "2": [comesUp(ends(0, 0, 0))] };
+  const { stdout, initrd } = await play(hosts, { stdin });
+  assertEquals(stdout, "host1: all\n");
+  assertMatch(initrd["2-1"]!["guest.env"]!, /^STDIN='\/dev\/null'$/m);
+});
+
+test("runInGuest() says that there is no network when the command failed without a route", async () => {
+  const { said } = await play({ "1": [comesUp(ends(1, 0, 0, "no route"))] });
+  assertStringIncludes(said, "guest: the command failed and has looked for other hosts, but the");
+});
 
 test("runInGuest() ends with SIGPIPE's status when nobody reads the output", async () => {
   const closed = { write: () => Promise.reject(new Deno.errors.BrokenPipe()) };
