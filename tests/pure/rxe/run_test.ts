@@ -89,7 +89,7 @@ test("runInGuest() gives the kernel a shell, modules, and the command with its e
   assertEquals(files["shares"], `share0 ${share}\nshare1 ${share}/b\n`);
   assertMatch(
     files["guest.env"]!,
-    /^KERNEL='(.*)'\nMODULES='\/.*\/lib\/modules\/\1'\nDENO_CACHE='\//,
+    /^KERNEL='(.*)'\nMODULES='\/.*\/lib\/modules\/\1'\nSTDIN='\/dev\/null'\nDENO_CACHE='\//,
   );
   assertStringIncludes(
     files["guest.env"]!,
