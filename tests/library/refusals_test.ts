@@ -21,7 +21,7 @@ import {
 import { World } from "./registry/world.ts";
 
 const api = await readApi();
-const calls = callsOf(api.filter(({ module }) => module === "mod.ts" || module === "rss.ts"));
+const calls = callsOf(api.filter(({ module }) => /^(mod|rss|cm|efa)\.ts$/.test(module)));
 
 type Values = Record<string | number, unknown>;
 
@@ -53,8 +53,8 @@ const LIMITS: Readonly<Record<string, string>> = {
     "maxSendWr qkey remoteQkey rkey sendFlags sendOpsFlags",
   "1 to 2147483647": "capacity cqe maxPending",
   "1 to 16777216": "maxPeers",
-  // Of a queue pair, and of a call that blocks.
-  "0 to (31|2147483647)": "timeout",
+  // Of a queue pair, of a call that blocks, and of a connection.
+  "(0 to (31|2147483647)|1 to 2147483647)": "timeout",
 };
 
 const limitOf = new Map(
@@ -77,7 +77,8 @@ const DISPENSABLE: readonly RegExp[] = [
   /^reregMr: 1\.\w+$/,
   // A request is complete when it is posted.
   /^SendRequestList#set \(.*: 1\.(?!opcode)\w+$/,
-  /^new CompletionQueueEx: 1\.wcFlags$|^new (Flow( \(sniffer\))?: 1|OpenedQueuePair: 0)\.type$/,
+  /^new (CompletionQueueEx|EfaCompletionQueue): 1\.wcFlags$|^SrdQueuePair#activate: 0.port$/,
+  /^CmId#resolveAddr: 1.source$|^new (Flow( \(sniffer\))?: 1|OpenedQueuePair: 0)\.type$/,
 ];
 
 /** What a place may not have, by the value that it has; `"nothing"` takes it away. */
@@ -214,6 +215,8 @@ const FOREIGN: readonly RegExp[] = [
   /^(new |adviseMr|resolve|initAh|\w+\.\w+)[^.]*: 0$|^new OpenedQueuePair: 0.xrcd$/,
   // A request is checked when it is posted.
   /^(SendRequestList#set|WrBuilder#)/,
+  // Connections meet queue pairs by the names of their devices, and find channels of their own.
+  /^CmId#|^(efaAhNumber|queryEfa\w+): 0$/,
   // Devices check keys, and a GRH may be in memory of anybody.
   /\.sge$|(mr|mw)$|^ReplyPath#(toAt: 2|writeAttr: 4)$/,
 ];
@@ -221,6 +224,7 @@ const FOREIGN: readonly RegExp[] = [
 /** Members of disposed objects that work: they need no device. */
 const WITHOUT_DEVICE: readonly RegExp[] = [
   /^Resource#(disposed|close|\[Symbol.dispose\]): this$/,
+  /^(CmId#(channel|qp)|CmIdentity#state): this$/,
   /^(QueuePairStates#address|ReplyPath#size|RwqIndirectionTable#(size|logIndTblSize)): this$/,
 ];
 
@@ -303,6 +307,8 @@ Deno.test("Each attribute is read once, and before the objects are used that its
         const closing = `${id} closes ${object === "this" ? object : object.join(".")}`;
         // It reads a copy of the table.
         if (call.name === "RwqIndirectionTable#workQueueFor") continue;
+        // The end of a connection ends its queue pair.
+        if (/^CmId#disconnect/.test(call.name)) continue;
         await inWorld(async (world) => {
           const prepared = await call.prepare(world);
           const { self } = prepared;

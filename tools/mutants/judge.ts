@@ -45,6 +45,13 @@ export function hostTests(): string[] {
     .filter((test) => !LEFT_OUT.includes(test));
 }
 
+/** Tests of whatever there is, which judge what they reach although they are slow. */
+const GENERAL: readonly string[] = [
+  "tests/library/refusals_test.ts",
+  "tests/library/faults/verbs_test.ts",
+  "tests/library/cli/printed_test.ts",
+];
+
 /** So many test files try a mutant that they reach when they load, however slow they are. */
 const LEAST_FILES = 4;
 
@@ -135,7 +142,8 @@ class Round {
       let spent = 0;
       for (const { file, test, seconds } of costs) {
         spent += seconds;
-        if (spent > this.patience.budget && spent > seconds) break;
+        const isLong = spent > this.patience.budget && spent > seconds;
+        if (isLong && !GENERAL.includes(file)) continue;
         const chosen = found.get(file) ?? {};
         (chosen[id] ??= []).push(test);
         found.set(file, chosen);
@@ -201,7 +209,8 @@ class Round {
     let spent = 0;
     for (const [i, { file, survey, seconds }] of costs.entries()) {
       spent += seconds;
-      if (spent > this.patience.budget && i >= LEAST_FILES) return;
+      const isLong = spent > this.patience.budget && i >= LEAST_FILES;
+      if (isLong && !GENERAL.includes(file)) continue;
       if (Date.now() > this.patience.until) return;
       const verdict = await this.#judgeWholeBy(tree, id, file, survey, 10 + 5 * seconds);
       if (verdict !== undefined) return this.#kill(id, verdict, file);

@@ -3,7 +3,7 @@ import { structs } from "../../ffi/layout.ts";
 import { handleAddress, handleAt } from "../../ffi/pointers.ts";
 import { readField } from "../../ffi/struct.ts";
 import { type AbortOptions, checkSignal, signalOf } from "../../internal/abort.ts";
-import { integer, positiveInt, snapshot } from "../../internal/checks.ts";
+import { boolean, integer, positiveInt, snapshot } from "../../internal/checks.ts";
 import { Deadline } from "../../internal/deadline.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance } from "../core/checks.ts";
@@ -15,7 +15,7 @@ import { EventType } from "../device/async_events.ts";
 import { QpState, QpType } from "../queue_pair/qp_enums.ts";
 import { QueuePair } from "../queue_pair/queue_pair.ts";
 import { CmEvents, type NativeEvent } from "./cm_events.ts";
-import { type CmCore, CmIdentity, serviceOf } from "./cm_identity.ts";
+import { type CmCore, CmIdentity, moveConnected, serviceOf } from "./cm_identity.ts";
 import {
   checkPrivateData,
   type CmMessage,
@@ -392,8 +392,13 @@ export class CmId extends CmIdentity {
    */
   prepare(qp: QueuePair): void {
     this.#checkQp(qp);
-    if (qp.state === QpState.RESET) qp.modify(this.initQpAttr(QpState.INIT));
-    if (serviceOf(this) !== "UD" || qp.state !== QpState.INIT) return;
+    const isUnprepared = qp.state === QpState.RESET;
+    if (serviceOf(this) !== "UD") {
+      if (isUnprepared) moveConnected(qp, this, QpState.INIT);
+      return;
+    }
+    if (isUnprepared) qp.modify(this.initQpAttr(QpState.INIT));
+    if (qp.state !== QpState.INIT) return;
     qp.modify({ qpState: QpState.RTR });
     qp.modify({ qpState: QpState.RTS, sqPsn: 0 });
   }
@@ -439,7 +444,7 @@ export class CmId extends CmIdentity {
     const { state, qp } = this.#core;
     if (state === "ESTABLISHED") return;
     // What the peer may do follows from the request: connect() had moved the queue pair before it.
-    qp!.modify(this.initQpAttr(QpState.INIT));
+    moveConnected(qp!, this, QpState.INIT);
     this.#ready(qp!);
     callCm("rdma_establish", "establish connection", [this.unsafeHandle]);
     this.#core.state = "ESTABLISHED";
@@ -491,9 +496,10 @@ export class CmId extends CmIdentity {
    */
   reject(privateData?: Uint8Array, options: { readonly ece?: boolean } = {}): void {
     const { ece = false } = snapshot(options, "options", ["ece"]);
+    const hasEce = boolean(ece, "ece");
     const bytes = checkPrivateData(privateData, "rejection", serviceOf(this));
     this.#assertState("reject", ["REQUESTED", "RESPONDED"]);
-    const name = ece ? "rdma_reject_ece" : "rdma_reject";
+    const name = hasEce ? "rdma_reject_ece" : "rdma_reject";
     callCm(name, "reject connection", [this.unsafeHandle, bytes, bytes.length]);
     this.#core.state = "FAILED";
     this.#stopQp();
@@ -580,12 +586,13 @@ export class CmId extends CmIdentity {
   ): Promise<UdParam> {
     const given = snapshot(options, "options", ["signal", "sendOnly"]);
     const signal = checkSignal(given.signal);
+    const sendOnly = given.sendOnly !== undefined && boolean(given.sendOnly, "sendOnly");
     const sockaddr = sockaddrOf(address);
     this.#assertState("join group", ["BOUND", "ADDR_RESOLVED", "ROUTE_RESOLVED"]);
     if (this.device === undefined) throw new TypeError("Cannot join group: the id has no device");
     signal?.throwIfAborted();
     const number = ++joins;
-    if (given.sendOnly) {
+    if (sendOnly) {
       const own = { compMask: 3, addr: new Uint8Array(sockaddr.buffer) };
       const { view } = joinCodec.write({ joinFlags: 1 }, own);
       callCm("rdma_join_multicast_ex", "join group", [this.unsafeHandle, view, number], HINT_GROUP);
@@ -634,8 +641,8 @@ export class CmId extends CmIdentity {
 
   /** Moves the queue pair on, when the peer's number is known. */
   #ready(qp: QueuePair): void {
-    qp.modify(this.initQpAttr(QpState.RTR));
-    qp.modify(this.initQpAttr(QpState.RTS));
+    moveConnected(qp, this, QpState.RTR);
+    moveConnected(qp, this, QpState.RTS);
   }
 
   #checkQp(qp: QueuePair): void {

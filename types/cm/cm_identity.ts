@@ -2,14 +2,17 @@ import type { IbvContext, RdmaCmId } from "../../ffi/handles.ts";
 import { constants, structs } from "../../ffi/layout.ts";
 import { handleAt, nativeView } from "../../ffi/pointers.ts";
 import { rdmacm } from "../../ffi/rdmacm.ts";
-import { allocStruct, readNative } from "../../ffi/struct.ts";
+import { allocStruct, readNative, writeField } from "../../ffi/struct.ts";
 import { boolean, integer, snapshot, uint8 } from "../../internal/checks.ts";
 import { nameOf } from "../core/enums.ts";
+import { call } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import type { Resource } from "../core/resource.ts";
 import { type DeviceInfo, TransportType } from "../device/device.ts";
 import { type Ece, eceCodec, qpAttrCodec, type QpAttrInit } from "../queue_pair/qp_attr.ts";
+import { hintModify } from "../queue_pair/hints.ts";
 import { QpState } from "../queue_pair/qp_enums.ts";
+import type { QueuePair } from "../queue_pair/queue_pair.ts";
 import type { CmService } from "./conn_param.ts";
 import { type CmState, PortSpace } from "./enums.ts";
 import { callCm } from "./errors.ts";
@@ -36,15 +39,15 @@ export interface CmOptions {
 
 type OptionRule = readonly [option: number, bytes: (value: never) => Uint8Array<ArrayBuffer>];
 
-/** A C `int`. */
-function intOf(value: boolean): Uint8Array<ArrayBuffer> {
-  return Uint8Array.of(boolean(value, "option") ? 1 : 0, 0, 0, 0);
+/** Writes a C `int`. */
+function intOf(name: keyof CmOptions): (value: boolean) => Uint8Array<ArrayBuffer> {
+  return (value) => Uint8Array.of(boolean(value, name) ? 1 : 0, 0, 0, 0);
 }
 
 const OPTIONS: Readonly<Record<keyof CmOptions, OptionRule>> = {
   tos: [constants.RDMA_OPTION_ID_TOS, (value: number) => Uint8Array.of(uint8(value, "tos"))],
-  reuseAddr: [constants.RDMA_OPTION_ID_REUSEADDR, intOf],
-  afOnly: [constants.RDMA_OPTION_ID_AFONLY, intOf],
+  reuseAddr: [constants.RDMA_OPTION_ID_REUSEADDR, intOf("reuseAddr")],
+  afOnly: [constants.RDMA_OPTION_ID_AFONLY, intOf("afOnly")],
   ackTimeout: [
     constants.RDMA_OPTION_ID_ACK_TIMEOUT,
     (value: number) => Uint8Array.of(integer(value, "ackTimeout", 0, 31)),
@@ -189,12 +192,35 @@ export abstract class CmIdentity extends NativeResource<RdmaCmId> {
         `Cannot use qpState ${nameOf(QpState, qpState)}: it is not INIT, RTR or RTS`,
       );
     }
-    const { view } = qpAttrCodec.write({ qpState });
-    const mask = new Int32Array(1);
-    const action = `find attributes of queue pair for ${nameOf(QpState, qpState)}`;
-    callCm("rdma_init_qp_attr", action, [this.#handle, view, mask]);
-    return qpAttrCodec.read(view, 0, mask[0]!);
+    const { view, mask } = attrOf(this, qpState);
+    return qpAttrCodec.read(view, 0, mask);
   }
+}
+
+/** The attributes that librdmacm writes for a state, and their mask. */
+function attrOf(
+  id: CmIdentity,
+  qpState: QpState,
+): { readonly view: DataView<ArrayBuffer>; readonly mask: number } {
+  const view = allocStruct(structs.ibv_qp_attr);
+  writeField(view, structs.ibv_qp_attr.fields.qp_state, qpState);
+  const mask = new Int32Array(1);
+  const action = `find attributes of queue pair for ${nameOf(QpState, qpState)}`;
+  callCm("rdma_init_qp_attr", action, [id.unsafeHandle, view, mask]);
+  return { view, mask: mask[0]! };
+}
+
+/**
+ * Moves a connected queue pair to a state with the attributes that librdmacm writes. They are passed on as they are: reading
+ * and writing each of them in between took most of the time of a connection.
+ */
+export function moveConnected(qp: QueuePair, id: CmIdentity, qpState: QpState): void {
+  const { view, mask } = attrOf(id, qpState);
+  const from = qp.state;
+  call("ibv_modify_qp", "modify queue pair", [qp.unsafeHandle, view, mask], {
+    detail: () => `RC ${qp.qpNum}, to ${nameOf(QpState, qpState)}`,
+    hint: (code) => hintModify(code, qp.type, from, qpAttrCodec.read(view, 0, mask)),
+  });
 }
 
 /** How the connections of an id are made: the limits of private data depend on it. */

@@ -35,7 +35,7 @@ async function both(server: string, client: string): Promise<[Ending, Ending]> {
 }
 
 Deno.test("rping compares in each round what the server has read and written back", async () => {
-  const [server, client] = await both("rping", "rping -C 3 -S 40 -v");
+  const [server, client] = await both("rping -v", "rping -C 3 -S 40 -v");
   assertEquals([server.status, client.status], [0, 0], server.err + client.err);
   const lines = client.out.split("\n");
   assertEquals(lines.slice(0, 3).map((line) => line.slice(0, 28)), [
@@ -43,6 +43,8 @@ Deno.test("rping compares in each round what the server has read and written bac
     "ping data: rdma-ping-1: OPQR",
     "ping data: rdma-ping-2: PQRS",
   ]);
+  assertStringIncludes(server.out, "server ping data: rdma-ping-0: NOPQ");
+  assertEquals(/\0/.test(client.out + server.out), false);
   assertStringIncludes(client.out, "3 rounds, 120 bytes there and back");
   assertStringIncludes(server.out, "3 rounds, 120 bytes there and back");
 });

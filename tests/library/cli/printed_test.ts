@@ -43,6 +43,7 @@ const LINES: readonly (readonly string[])[] = [
   [],
   ...COMMANDS.map((name) => [name, "--help"]),
   ...["rc", "srq", "ud"].map((kind) => ["pingpong", kind, "--help"]),
+  ["pingpong", "-h"],
   ["help"],
   ["help", "gids"],
   ["help", "nothing"],

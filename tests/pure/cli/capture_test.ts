@@ -235,6 +235,36 @@ Deno.test("explain reads no message of connection managers in a datagram of anot
   assertEquals(frames.map(({ mad }) => [mad.mgmtClass, mad.classVersion]), [[7, 2], [4, 1]]);
 });
 
+Deno.test("explain names the messages of ICMP, as long as they have a header", async () => {
+  const of = async (start: string, types: readonly number[], size = 8): Promise<unknown[]> => {
+    const frames = FRAMES.filter((frame) => frame.includes(start));
+    assertEquals(frames.length, 1);
+    const at = frames[0]!.indexOf(start);
+    const headers = frames[0]!.slice(0, at);
+    const texts = types.map((type) =>
+      headers + type.toString(16).padStart(2, "0") + start.slice(2) +
+      "00".repeat(size - start.length / 2)
+    );
+    const [, out] = await explained(pcap(texts));
+    return [...out.matchAll(/^  (type) +(.*)$/gm)].map(([, name, text]) => `${name} ${text}`);
+  };
+  assertEquals(await of("0301fcfe00000000", [0, 3, 5, 8, 11, 99]), [
+    ...["type 0 (echo reply)", "type 3 (destination unreachable)", "type 5 (redirect)"],
+    ...["type 8 (echo request)", "type 11 (time exceeded)", "type 99"],
+  ]);
+  assertEquals(await of("8700000000000000fe80", [1, 2, 3, 128, 129, 135], 24), [
+    ...["type 1 (destination unreachable)", "type 2 (packet too big)", "type 3 (time exceeded)"],
+    ...["type 128 (echo request)", "type 129 (echo reply)", "type 135 (neighbour solicitation)"],
+  ]);
+});
+
+Deno.test("explain takes no UDP datagram to another port for a packet", async () => {
+  const other = FRAMES[0]!.replace("c00012b7", "c00012b8");
+  const [, out] = await explained(pcap([other, FRAMES[0]!]), "--json");
+  const packets = out.trim().split("\n").map((line) => JSON.parse(line).packet);
+  assertEquals(packets, [null, "UD SEND Only"]);
+});
+
 Deno.test("explain has words for each reason of a rejection", () => {
   const texts = [REJECT_REASONS, SIDR_STATUSES].map((reasons) => Object.values(reasons));
   for (const list of texts) {

@@ -1,6 +1,10 @@
 // Every fault between two hosts, staged by a record of what two doctors would have gathered.
 
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import type { Channel } from "../../../cli/peer/channel.ts";
+import { CommandError } from "../../../cli/shell/command.ts";
+import { examinePair, introduce } from "../../../cli/doctor/pair.ts";
+import type { Context } from "../../../mod.ts";
 import { findingsOf } from "../../../cli/doctor/finding.ts";
 import { pageOf } from "../../../cli/doctor/page.ts";
 import { NO_WAY, NOT_TRIED, PAIR_CHECKS, pairFindings } from "../../../cli/doctor/pair_checks.ts";
@@ -172,4 +176,69 @@ Deno.test("doctor prints what arrives between two hosts", () => {
     "  broken   to b         RC, 64 bytes, ::2: 0 of 8 arrived, RETRY_EXC_ERR",
     "  broken   to b         RC, 1024 bytes, ::2: not tried",
   ]);
+});
+
+/** What a peer says of itself, and what is wrong with it. */
+const STRANGERS: readonly (readonly [said: Record<string, unknown>, error: string])[] = [
+  [{ doctor: 2 }, "doctor"],
+  [{ findings: undefined }, "no list of objects"],
+  [{ findings: [1, {}] }, "no list of objects"],
+  [{ findings: [{}, null] }, "no list of objects"],
+  [{ findings: [{ ...DOWN, level: "broken", id: 5 }] }, '"5" for id'],
+  [{ findings: [{ ...DOWN, problem: "no\x1b link" }] }, "for problem"],
+  [{ port: { ...port("IPv4"), device: undefined } }, "for device"],
+  [{ port: { ...port("IPv4"), port: 0 } }, "port"],
+  [{ port: { ...port("IPv4"), mtu: 4097 } }, "mtu"],
+  [{ port: { ...port("IPv4"), pkey: -1 } }, "pkey"],
+  [{ port: { ...port("IPv4"), gids: {} } }, "no list of objects"],
+  [
+    { port: { ...port("IPv4"), gids: [{ index: 0, gid: "::1", family: "IPX" }] } },
+    '"IPX" for family',
+  ],
+  [{ port: { ...port("IPv4"), gids: [{ index: 65536, gid: "::1", family: "IPv4" }] } }, "index"],
+];
+
+Deno.test("doctor believes a peer nothing that does not fit", async () => {
+  const here = side();
+  const introduced = (said: Record<string, unknown>): Promise<PairFacts["there"]> =>
+    introduce({
+      send: () => Promise.resolve(),
+      receive: () => Promise.resolve({ doctor: 1, ...here, ...said }),
+    } as unknown as Channel, here);
+  assertEquals(await introduced({}), here);
+  const findings = [{ ...DOWN, level: "odd" }];
+  assertEquals(await introduced({ findings, port: null }), {
+    findings: [{ ...DOWN, level: "warning" }],
+    port: null,
+  });
+  for (const [said, error] of STRANGERS) {
+    const { message } = await assertRejects(() => introduced(said), CommandError);
+    assertStringIncludes(message, error);
+  }
+});
+
+Deno.test("doctor sends nothing without a device, a port or a common family", async () => {
+  const channel = {} as Channel;
+  const context = {} as Context;
+  const none = { host: "b", gids: null, mtu: 0, out: [], in: [] };
+  const lacking: readonly (readonly [Context | undefined, PairFacts["here"], PairFacts["here"]])[] =
+    [
+      [undefined, side(), side()],
+      [context, { findings: [], port: null }, side()],
+      [context, side(), { findings: [], port: null }],
+      [context, side(), { findings: [], port: port("IPv6") }],
+    ];
+  for (const [context, here, there] of lacking) {
+    const sides = { host: "b", here, there, isFirst: true };
+    assertEquals(await examinePair(channel, context, sides), { ...none, here, there });
+  }
+});
+
+Deno.test("doctor's page shows a probe that fails although messages arrive as broken", () => {
+  const failing = PAIR.out.map((probe) => ({ ...probe, status: "RETRY_EXC_ERR" }));
+  const lines = pageOf([], { ...HEALTHY, namespaces: "exclusive" }, { ...PAIR, in: failing })
+    .flat();
+  const texts = lines.map((part) => typeof part === "string" ? part : `${part.text}/${part.style}`);
+  assertEquals(texts.filter((text) => text === "broken/red").length, 4);
+  assertEquals(texts.some((text) => text.includes("namespaces do not share devices")), true);
 });
