@@ -2,7 +2,7 @@ import type { IbvContext, RdmaCmId } from "../../ffi/handles.ts";
 import { constants, structs } from "../../ffi/layout.ts";
 import { handleAt, nativeView } from "../../ffi/pointers.ts";
 import { rdmacm } from "../../ffi/rdmacm.ts";
-import { allocStruct, readNative, writeField } from "../../ffi/struct.ts";
+import { allocStruct, readNative } from "../../ffi/struct.ts";
 import { boolean, integer, snapshot, uint8 } from "../../internal/checks.ts";
 import { nameOf } from "../core/enums.ts";
 import { call } from "../core/errors.ts";
@@ -202,8 +202,7 @@ function attrOf(
   id: CmIdentity,
   qpState: QpState,
 ): { readonly view: DataView<ArrayBuffer>; readonly mask: number } {
-  const view = allocStruct(structs.ibv_qp_attr);
-  writeField(view, structs.ibv_qp_attr.fields.qp_state, qpState);
+  const { view } = qpAttrCodec.write({ qpState });
   const mask = new Int32Array(1);
   const action = `find attributes of queue pair for ${nameOf(QpState, qpState)}`;
   callCm("rdma_init_qp_attr", action, [id.unsafeHandle, view, mask]);

@@ -246,7 +246,7 @@ Deno.test("explain names the messages of ICMP, as long as they have a header", a
       "00".repeat(size - start.length / 2)
     );
     const [, out] = await explained(pcap(texts));
-    return [...out.matchAll(/^  (type) +(.*)$/gm)].map(([, name, text]) => `${name} ${text}`);
+    return [...out.matchAll(/^ {2}(type) +(.*)$/gm)].map(([, name, text]) => `${name} ${text}`);
   };
   assertEquals(await of("0301fcfe00000000", [0, 3, 5, 8, 11, 99]), [
     ...["type 0 (echo reply)", "type 3 (destination unreachable)", "type 5 (redirect)"],
