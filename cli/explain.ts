@@ -1,6 +1,6 @@
 import { Grh, VerbsError, WcFlags, WcOpcode, type WorkCompletion } from "../mod.ts";
 import { openDevices, portsOf } from "./shell/ports.ts";
-import { choice, type Command, command, number, text, UsageError } from "./shell/command.ts";
+import { choice, type Command, command, flag, number, text, UsageError } from "./shell/command.ts";
 import { completionSection, readCompletion, WC_SIZE } from "./explain/completion_section.ts";
 import { explainCapture } from "./explain/capture_lines.ts";
 import { grhSection } from "./explain/grh_section.ts";
@@ -32,22 +32,24 @@ may be between the digits. The lines of tcpdump -xx and of xxd are understood; w
 read from standard input.
 
 FILE.pcap or FILE.pcapng is a capture, of tcpdump or Wireshark; it needs --allow-read. Each packet is
-shown; --json prints a line for each.
+shown; --json and --brief print a line for each.
 
 With --ib-dev the reply path is what ibv_init_ah_from_wc gives on that device. It is the address to
 make an address handle from.`,
   options: {
     as: choice(["grh", "completion", "packet"], "what HEX is, if its size does not tell"),
+    brief: flag("of a capture one line for each packet"),
+    roce: flag("of a capture RoCE packets only"),
     "ib-dev": text("DEVICE", "the device that received the packet", "d"),
     "ib-port": number("PORT", "the port that received it; 1 by default", [1, 255], "i"),
   },
   async run(
-    { as, json, "ib-dev": device, "ib-port": port = 1 },
+    { as, json, brief, roce, "ib-dev": device, "ib-port": port = 1 },
     terminal,
     operands,
   ): Promise<number> {
     if (operands.length === 1 && CAPTURE.test(operands[0]!)) {
-      explainCapture(operands[0]!, json, terminal);
+      explainCapture(operands[0]!, { json, brief, roce }, terminal);
       return 0;
     }
     const parts = (await textsOf(operands)).map((text) => readPart(readHex(text), as));

@@ -6,21 +6,37 @@ import { type Frame, readCapture } from "./capture.ts";
 import { readFrame } from "./packet.ts";
 import { row, type Section, sectionLines, sectionValues } from "./section.ts";
 
+/** What is shown of a capture. */
+export interface CaptureView {
+  /** A line of JSON for each frame. */
+  readonly json: boolean;
+  /** The first line of each frame only. */
+  readonly brief: boolean;
+  /** No other frames than RoCE packets. */
+  readonly roce: boolean;
+}
+
 /**
- * Shows all frames of a file.
+ * Shows the frames of a file.
  *
  * @throws {CommandError} If the file is no capture, or is damaged; the frames before are shown.
  */
-export function explainCapture(file: string, json: boolean, terminal: Terminal): void {
+export function explainCapture(
+  file: string,
+  { json, brief, roce }: CaptureView,
+  terminal: Terminal,
+): void {
   for (const frame of readCapture(Deno.readFileSync(file))) {
     const { name, sections } = explainFrame(frame);
+    if (roce && name === null) continue;
     const { number, time, bytes: { length } } = frame;
     if (json) {
       const facts = { frame: number, time, length, packet: name };
       terminal.printJson({ ...facts, ...sectionValues(sections) }, "line");
     } else {
       const text = `Frame ${number}, ${dateOf(time)}, ${length} bytes: ${name ?? "no RoCE packet"}`;
-      terminal.print([[{ text, style: "green" }], ...sectionLines(sections), ""]);
+      const title = [{ text, style: "green" as const }];
+      terminal.print(brief ? [title] : [title, ...sectionLines(sections), ""]);
     }
   }
 }

@@ -811,6 +811,9 @@ const HINT_GROUP: CheckOptions = {
 };
 
 function hintOwn(code: string): string | undefined {
+  if (code === "EADDRINUSE") {
+    return "A program of this host uses the port (rdma resource show cm_id); port 0 lets the system choose";
+  }
   if (code !== "EADDRNOTAVAIL") return hintAddress(code);
   return "No RDMA device has the address, or another program uses the port at all addresses";
 }
@@ -818,6 +821,6 @@ function hintOwn(code: string): string | undefined {
 function hintAddress(code: string): string | undefined {
   if (code === "ENETUNREACH" || code === "EHOSTUNREACH") return "No route of this host leads there";
   return code === "ENODEV" || code === "EADDRNOTAVAIL"
-    ? "No RDMA device has such an address, or leads there"
+    ? "No RDMA device has such an address, or leads there. Loopback has none: use the address of a device"
     : undefined;
 }

@@ -24,7 +24,21 @@ export class CmError extends Error {
    * {@linkcode getAddrInfo}: what `getaddrinfo(3)` returns.
    */
   readonly status: number;
-  /** The data that the peer has sent with a rejection. */
+  /**
+   * The data that the peer has sent with a rejection.
+   *
+   * @example Why a program does not want the connection
+   * ```ts
+   * import { CmError } from "@rdma/ibverbs/cm";
+   *
+   * // What `await id.connect(qp)` has thrown.
+   * function reasonOf(error: unknown): string {
+   *   const data = error instanceof CmError ? error.privateData : undefined;
+   *   // The system fills the data with zeros.
+   *   return new TextDecoder().decode(data).replace(/\0+$/, "");
+   * }
+   * ```
+   */
   readonly privateData: Uint8Array<ArrayBuffer> | undefined;
 
   /** @ignore Describes a failure. */

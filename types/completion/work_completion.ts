@@ -278,7 +278,8 @@ export class WorkCompletion implements WcAddress {
   [Symbol.for("Deno.customInspect")](): string {
     const what = this.ok
       ? `opcode: ${nameOf(WcOpcode, this.opcode)}, byteLen: ${this.byteLen}, ` +
-        `wcFlags: ${namesOf(WcFlags, this.wcFlags)}`
+        `wcFlags: ${namesOf(WcFlags, this.wcFlags)}` +
+        (this.srcQp === 0 ? "" : `, srcQp: ${this.srcQp}`)
       : `vendorErr: ${this.vendorErr}`;
     const status = nameOf(WcStatus, this.status);
     return `WorkCompletion { wrId: ${this.wrId}n, status: ${status}, qpNum: ${this.qpNum}, ${what} }`;

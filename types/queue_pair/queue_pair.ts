@@ -312,12 +312,12 @@ export class QueuePair extends QueuePairStates {
    * the queue pair leaves its groups. On soft-RoCE (rxe) only members on other hosts than the sender's receive.
    *
    * @param gid The GID of the group.
-   * @param lid The LID of the group; 0 on RoCE.
+   * @param lid The LID of the group on InfiniBand. The default is 0, as RoCE needs it.
    * @throws {TypeError} If `gid` is not a GID, or the queue pair is disposed.
    * @throws {RangeError} If `lid` does not fit 16 bits.
    * @throws {VerbsError} If the device refuses.
    */
-  attachMcast(gid: Gid, lid: number): void {
+  attachMcast(gid: Gid, lid: number = 0): void {
     const [name, bytes] = groupOf(gid, lid);
     const args = [this.unsafeHandle, bytes, lid] as const;
     call("ibv_attach_mcast", `join multicast group ${new Gid(bytes)}`, args);
@@ -327,11 +327,13 @@ export class QueuePair extends QueuePairStates {
   /**
    * Leaves a multicast group (`ibv_detach_mcast`). It works on a queue pair whose `close()` failed, too.
    *
+   * @param gid The GID of the group.
+   * @param lid The LID with which it was joined. The default is 0.
    * @throws {TypeError} If `gid` is not a GID, or the queue pair is destroyed.
    * @throws {RangeError} If `lid` does not fit 16 bits.
    * @throws {VerbsError} If the queue pair is not in the group.
    */
-  detachMcast(gid: Gid, lid: number): void {
+  detachMcast(gid: Gid, lid: number = 0): void {
     const [name, bytes] = groupOf(gid, lid);
     const isDestroyed = lifetimeOf(this)!.state === "destroyed";
     const handle = isDestroyed ? this.unsafeHandle : handleOf(this);

@@ -112,14 +112,14 @@ deviceTest(
     const address = { hostname: "239.1.2.3", port: 0 };
     const group = await member.joinMulticast(address);
     assertEquals(group.qpNum, 0xff_ffff);
-    right.qp.attachMcast(group.ahAttr.grh.dgid, 0);
+    right.qp.attachMcast(group.ahAttr.grh.dgid);
     for (const { ahAttr, qpNum, qkey } of [ud!, group]) {
       using ah = new AddressHandle(bed.pd, ahAttr);
       right.qp.postRecv({ sge: right.mr.slice(0, 1024) });
       left.qp.postSend({ sge: left.mr.slice(0, 8), ah, remoteQpn: qpNum, remoteQkey: qkey });
       for (const { cq } of [left, right]) (await waitFor(cq))[0]!.check();
     }
-    right.qp.detachMcast(group.ahAttr.grh.dgid, 0);
+    right.qp.detachMcast(group.ahAttr.grh.dgid);
     member.leaveMulticast(address);
     using other = new CmId(bed.channel, PortSpace.UDP);
     other.bindAddr({ hostname: HOSTS.IPv6, port: 0 });

@@ -241,7 +241,7 @@ export class Member implements Disposable {
     await id.resolveAddr(GROUP, { source: { hostname, port: 0 }, timeout: SOON_MS });
     const end = endFor(bed, id, OF_GROUP);
     const group = await id.joinMulticast(GROUP);
-    end.qp.attachMcast(group.ahAttr.grh.dgid, 0);
+    end.qp.attachMcast(group.ahAttr.grh.dgid);
     return new Member(bed, id, end, group);
   }
 
@@ -260,7 +260,7 @@ export class Member implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#end.qp.detachMcast(this.#group.ahAttr.grh.dgid, 0);
+    this.#end.qp.detachMcast(this.#group.ahAttr.grh.dgid);
     this.#id.close();
   }
 }

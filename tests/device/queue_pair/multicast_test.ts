@@ -14,7 +14,7 @@ for (const [family, group] of [["ipv4", "224.0.0.1"], ["link-local", "ff02::1"]]
     const { gidIndex: sgidIndex } = gidOf(context, family);
     const dgid = Gid.parse(group);
     const ah = new AddressHandle(pd, { portNum: PORT, grh: { dgid, sgidIndex, hopLimit: 7 } });
-    right.qp.attachMcast(dgid, 0);
+    right.qp.attachMcast(dgid);
     for (const { qp, mr } of [left, right]) qp.postRecv({ sge: mr.slice(0, 64) });
     left.mr.bytes(100, 4).set([1, 2, 3, 4]);
     const sge = left.mr.slice(100, 4);

@@ -50,7 +50,7 @@ async function joinGroup(run: Run, family: Family, group: string): Promise<void>
   using end = new UdEnd(run);
   using other = new UdEnd(run);
   const dgid = Gid.parse(group);
-  end.qp.attachMcast(dgid, 0);
+  end.qp.attachMcast(dgid);
   const sender = await run.session.swap<UdPlace>(end.place(family));
   const target = await end.target(sender, gidOf(end.context, family));
   for (let i = 0; i < run.messages; i++) {

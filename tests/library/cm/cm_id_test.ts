@@ -288,6 +288,20 @@ test("A call that fails leaves the state, and its error names the function", asy
   assertEquals([error.verb, error.code, id.state], ["rdma_resolve_addr", "ENODEV", "IDLE"]);
 });
 
+test("An address that cannot be bound is told apart from a port that is in use", async (bed) => {
+  const hints = {
+    EADDRINUSE: [98, "rdma resource show"],
+    ENODEV: [19, "Loopback has none"],
+  } as const;
+  for (const [errno, words] of Object.values(hints)) {
+    using id = new CmId(bed.net.channel);
+    bed.net.fail("rdma_bind_addr", errno);
+    assertThrows(() => id.bindAddr(TO), VerbsError, words);
+    bed.net.takeCalls();
+  }
+  await undefined;
+});
+
 test("Requests beyond the backlog are rejected, and those that nobody took when the listener closes", async (bed) => {
   const listener = new CmId(bed.net.channel);
   listener.listen(3);

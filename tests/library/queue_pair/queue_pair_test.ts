@@ -237,7 +237,7 @@ onUd.test("new QueuePair() names the right of raw packets, and what RSS needs", 
 onUd.test("QueuePair.close() leaves the multicast groups first", ({ qp }) => {
   qp.attachMcast(GROUP, 0);
   qp.attachMcast(GROUP, 3);
-  qp.attachMcast(Gid.parse("ff0e::9"), 0);
+  qp.attachMcast(Gid.parse("ff0e::9"));
   qp.detachMcast(Gid.parse("ff0e::9"), 0);
   recorder.take();
   qp.close();

@@ -290,6 +290,20 @@ Deno.test("explain --json prints a line for each frame, and goes on behind a dam
   assertEquals([whole.packet, whole.time, whole.deth.srcQp], ["UD SEND Only", 1001.0005, 0x22]);
 });
 
+Deno.test("explain --brief prints a line for each frame, and --roce only those of RoCE packets", async () => {
+  const frames = pcap([FRAMES[0]!, FRAMES.at(-1)!, FRAMES[1]!]);
+  const lines = async (...options: string[]): Promise<string[]> =>
+    (await explained(frames, ...options))[1].trim().split("\n");
+  const all = [
+    "Frame 1, 1970-01-01T00:16:40.000Z, 74 bytes: UD SEND Only",
+    "Frame 2, 1970-01-01T00:16:41.000Z, 42 bytes: no RoCE packet",
+    "Frame 3, 1970-01-01T00:16:42.000Z, 98 bytes: UD SEND Only with Immediate",
+  ];
+  assertEquals(await lines("--brief"), all);
+  assertEquals(await lines("--brief", "--roce"), [all[0]!, all[2]!]);
+  assertEquals((await lines("--json", "--roce")).map((line) => JSON.parse(line).frame), [1, 3]);
+});
+
 Deno.test("explain shows frames whose time no calendar has", async () => {
   const bytes = pcapng(FRAMES.slice(0, 2));
   const text = bytes.toHex();

@@ -76,7 +76,10 @@ Deno.test("WorkCompletions and WorkCompletion are short in console.log", () => {
     Deno.inspect(batch.at(0)),
     "WorkCompletion { wrId: 7n, status: SUCCESS, qpNum: 0, opcode: SEND, byteLen: 0, wcFlags: 0 }",
   );
-  batchCore(batch).view.setUint32(fields.status.offset, WcStatus.WR_FLUSH_ERR, true);
+  const { view } = batchCore(batch);
+  view.setUint32(fields.src_qp.offset, 17, true);
+  assertEquals(Deno.inspect(batch.at(0)).endsWith("wcFlags: 0, srcQp: 17 }"), true);
+  view.setUint32(fields.status.offset, WcStatus.WR_FLUSH_ERR, true);
   assertEquals(
     Deno.inspect(batch.at(0)),
     "WorkCompletion { wrId: 7n, status: WR_FLUSH_ERR, qpNum: 0, vendorErr: 0 }",
