@@ -79,10 +79,26 @@ export function readUdAddress(address: UdAddress): UdAddress {
   return { transport, gid, lid, qpn, qkey };
 }
 
+/**
+ * The attributes of the handle that reaches an address.
+ *
+ * @throws {RangeError} If the address is a group of the other family of IP addresses.
+ */
 export function attrOf(local: LocalPort, { gid, lid }: UdAddress): AhAttrInit {
   const { port, gidIndex, needsGrh } = local;
   const dgid = Gid.parse(gid);
+  if (needsGrh && dgid.isMulticast) checkFamily(dgid, local.gid);
   if (!needsGrh && !dgid.isMulticast) return { portNum: port, dlid: lid };
   const grh = { dgid, sgidIndex: gidIndex, hopLimit: 64 };
   return { portNum: port, dlid: lid, grh };
+}
+
+/** The system makes a handle for any group, and drops the datagrams to one of the other family. */
+function checkFamily(group: Gid, own: Gid): void {
+  if (group.isIpv4Mapped === own.isIpv4Mapped) return;
+  const [family, other] = own.isIpv4Mapped ? ["IPv4", "IPv6"] : ["IPv6", "IPv4"];
+  throw new RangeError(
+    `Cannot send to group ${group}: it is of ${other}, and this connection sends from ${own}. ` +
+      `Take a group of ${family}, or choose another gidIndex`,
+  );
 }

@@ -267,7 +267,8 @@ export class UdConn
    * @param addr The peer: the address of a received datagram, or the {@linkcode UdConn.addr} of another connection.
    * @param options The signal that ends the wait.
    * @returns The number of bytes.
-   * @throws {RangeError} If the message is too long, or a number of the address is out of range.
+   * @throws {RangeError} If the message is too long, a number of the address is out of range, or the address is a group of
+   * another family of IP addresses than the connection's own GID.
    * @throws {TypeError} If an argument has the wrong type.
    * @throws {SyntaxError} If the GID of the address is not one.
    * @throws {VerbsError} If the peer cannot be reached, for instance because this host has no address now.

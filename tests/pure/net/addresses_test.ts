@@ -143,6 +143,18 @@ Deno.test("attrOf() has a GRH where the port needs one, and for multicast", () =
   assertEquals(group, { portNum: 2, dlid: 1, grh: grh("ff0e::1") });
 });
 
+Deno.test("attrOf() refuses a group that datagrams from the own GID do not reach", () => {
+  const from = (gid: string) => (group: string) => () =>
+    attrOf({ port: 1, gidIndex: 1, needsGrh: true, gid: Gid.parse(gid) } as LocalPort, {
+      ...UD,
+      gid: group,
+    });
+  const [ipv4, ipv6] = [from("10.0.0.1"), from("fe80::1")];
+  assertThrows(ipv4("ff0e::1"), RangeError, "it is of IPv6, and this connection sends from ::ffff");
+  assertThrows(ipv6("239.1.2.3"), RangeError, "Take a group of IPv6, or choose another gidIndex");
+  assertEquals([ipv4("239.1.2.3")().portNum, ipv6("ff0e::1")().portNum], [1, 1]);
+});
+
 /** A completion as a batch tells it. */
 interface Packet {
   readonly srcQp: number;
