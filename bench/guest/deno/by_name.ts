@@ -82,7 +82,10 @@ async function connect({ count }: Plan): Promise<number> {
     const id = new CmId(channel);
     await id.resolveAddr({ hostname: ADDRESS, port: ID_PORT });
     await id.resolveRoute();
-    return { id, qp: stack.use((queuePairs ??= new QueuePairs()).make()) };
+    const qp = stack.use((queuePairs ??= new QueuePairs()).make());
+    // cmtime has prepared its queue pairs as well: rdma_create_qp() does it.
+    id.prepare(qp);
+    return { id, qp };
   }));
   const start = performance.now();
   await Promise.all(ends.map(async ({ id, qp }) => {
