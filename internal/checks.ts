@@ -104,7 +104,11 @@ export interface ClassOf<T> {
 /** Checks that a value is an instance of a class. Returns it. */
 export function instance<T>(value: unknown, type: ClassOf<T>, what: string): T {
   if (value instanceof (type as unknown as abstract new () => T & object)) return value;
-  throw new TypeError(`Cannot use ${what} ${show(value)}: it is not ${withArticle(type.name)}`);
+  const readsText = typeof value === "string" && "parse" in type;
+  const hint = readsText ? `. ${type.name}.parse() reads text` : "";
+  throw new TypeError(
+    `Cannot use ${what} ${show(value)}: it is not ${withArticle(type.name)}${hint}`,
+  );
 }
 
 /** A name of a class in a sentence: "an AddressHandle". */

@@ -6,6 +6,7 @@ import { members } from "../../ffi/members.ts";
 import { integer, snapshot } from "../../internal/checks.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance } from "../core/checks.ts";
+import { namesOf } from "../core/enums.ts";
 import { call, type CheckOptions, lacking } from "../core/errors.ts";
 import { Context } from "../device/context.ts";
 import { ProtectionDomain } from "../memory/protection_domain.ts";
@@ -185,13 +186,33 @@ function createCqEx<C>(
     ...(channel !== null && { channel }),
   });
   writeHandles();
-  const cq = way.create(context, view, explainCq(context, sizes.cqe));
+  const cq = way.create(context, view, explainCqEx(context, sizes.cqe, wcFlags));
   checkReaders(cq, wcFlags);
   const isSingle = (): boolean => context.queryDevice().vendorId === SOFT_ROCE;
   const core = way.core(cq, wcFlags, isSingle);
   const handle = verbs().ibv_cq_ex_to_cq(cq)!;
   const parents = given.parentDomain === undefined ? [] : [given.parentDomain];
   return { wcFlags, made: new MadeCq({ handle, channel, core, parents }) };
+}
+
+function explainCqEx(context: Context, cqe: number, wcFlags: number): CheckOptions {
+  const { detail, hint } = explainCq(context, cqe);
+  const isLacking = (code: string): boolean => code === "EOPNOTSUPP" || code === "ENOSYS";
+  return {
+    detail: detail!,
+    hint: (code) => isLacking(code) ? hintValues(context, wcFlags) : hint!(code),
+  };
+}
+
+/** What a device may not be able to report. */
+function hintValues(context: Context, wcFlags: number): string | undefined {
+  const special = wcFlags & ~constants.IBV_WC_STANDARD_FLAGS;
+  if (special === 0) return undefined;
+  const { WITH_COMPLETION_TIMESTAMP, WITH_COMPLETION_TIMESTAMP_WALLCLOCK } = CreateCqWcFlags;
+  const needsClock = special & (WITH_COMPLETION_TIMESTAMP | WITH_COMPLETION_TIMESTAMP_WALLCLOCK);
+  const hasClock = needsClock === 0 || context.queryDeviceEx().completionTimestampMask !== 0n;
+  const reason = hasClock ? "" : ". This one has no clock: its completionTimestampMask is 0";
+  return `Not every device reports ${namesOf(CreateCqWcFlags, special)} (wcFlags)${reason}`;
 }
 
 function checkWcFlags(given: number | bigint | undefined): number {

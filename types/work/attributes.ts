@@ -198,6 +198,11 @@ function readElement(sge: Sge): Element {
     region.assertAttached();
     return elementOf(region.addr, region.length, region.lkey, region, 0);
   }
+  if (ArrayBuffer.isView(sge)) {
+    throw new TypeError(
+      "Cannot use sge: a device needs registered memory, such as mr.slice(0, 64)",
+    );
+  }
   const { addr, length, lkey } = snapshot(sge, "sge", ["addr", "length", "lkey"]);
   return elementOf(addr, length, lkey, undefined, 0);
 }

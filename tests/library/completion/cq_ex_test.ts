@@ -78,6 +78,24 @@ on.test("CompletionQueueEx() refuses attributes beyond their limits", ({ context
   );
 });
 
+onPd.test("CompletionQueueEx() names the values that a device may not report", ({ context }) => {
+  const make = (wcFlags: number, errno: "EOPNOTSUPP" | "EINVAL" = "EOPNOTSUPP") => (): unknown => {
+    recorder.fail("ibv_create_cq_ex", errno);
+    return new CompletionQueueEx(context, { cqe: 1, wcFlags });
+  };
+  const hintOf = (call: () => unknown): string => assertThrows(call, VerbsError).hint!;
+  assertEquals(
+    hintOf(make(WITH_BYTE_LEN | CreateCqWcFlags.WITH_CVLAN)),
+    "Not every device reports WITH_CVLAN (wcFlags)",
+  );
+  assertEquals(hintOf(make(WITH_BYTE_LEN)).includes("wcFlags"), false);
+  assertEquals(hintOf(make(TS)), "Not every device reports WITH_COMPLETION_TIMESTAMP (wcFlags)");
+  recorder.answer("ibv_query_device_ex", { completion_timestamp_mask: 0n });
+  const reason = ". This one has no clock: its completionTimestampMask is 0";
+  for (const flag of [TS, WALLCLOCK]) assertEquals(hintOf(make(flag)).endsWith(reason), true);
+  assertEquals(hintOf(make(TS, "EINVAL")).includes("entries"), true);
+});
+
 onAll.test("CompletionQueueEx.poll() reads every value that the queue was created for", ({ cq }) => {
   recorder.complete("cq0", FULL);
   const [wc] = cq.poll();

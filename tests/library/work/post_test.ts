@@ -400,6 +400,14 @@ Deno.test("A list that was posted is checked again when the MTU of the queue pai
   assertThrows(() => qp.postSend(list), RangeError, "the port's MTU allows 512");
 });
 
+onRc.test("Requests tell that bytes of JavaScript are no memory of the device", ({ qp }) => {
+  const bytes = new Uint8Array(4) as never;
+  for (const sge of [bytes, [bytes]]) {
+    assertThrows(() => qp.postSend({ sge }), TypeError, "such as mr.slice(0, 64)");
+    assertThrows(() => qp.postRecv({ sge }), TypeError, "such as mr.slice(0, 64)");
+  }
+});
+
 Deno.test("A datagram on a port without a link layer has as many bytes as the longest message", () => {
   using parts = record(UD, {}, null);
   const { qp, mr } = parts;

@@ -76,3 +76,12 @@ Deno.test("Gid has 16 bytes whatever length its argument claims", () => {
     assertThrows(() => new Gid(bytes), RangeError, message);
   }
 });
+
+Deno.test("A text in the place of a GID leads to Gid.parse()", () => {
+  const text = "10.0.0.1" as unknown as Gid;
+  assertThrows(
+    () => Gid.parse("::1").equals(text),
+    TypeError,
+    'other "10.0.0.1": it is not a Gid. Gid.parse() reads text',
+  );
+});
