@@ -1,7 +1,7 @@
 // Two doctors in one process: the recorder moves the messages that they send each other.
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import * as recorder from "../../provider/recorder.ts";
-import { LinkLayer } from "../../../mod.ts";
+import { LinkLayer, PortState } from "../../../mod.ts";
 import { run } from "../../../cli/run.ts";
 import { recorder as keep } from "../../pure/cli/terminal.ts";
 
@@ -65,4 +65,26 @@ Deno.test("doctor tells of a wrong qkey that comes while it looks", async () => 
   const { told } = await looking;
   assertEquals(told.facts.devices[0].ports[0].rises, { qkeyViolCntr: 5 });
   assertEquals(told.findings.some(({ id }: { id: string }) => id === "wrong-qkey"), true);
+});
+
+Deno.test("two doctors of hosts without a link tell each other what is broken", async () => {
+  setUp();
+  recorder.answer("ibv_query_port", { link_layer: LinkLayer.ETHERNET, state: PortState.DOWN });
+  const port = "18621";
+  const kept = keep();
+  const asked = ["doctor", "-d", "recorder0", "--peer", "127.0.0.1", "-p", port];
+  const [listens, status] = await Promise.all([
+    says("--listen", "-p", port),
+    run(asked, kept.terminal),
+  ]);
+  assertEquals([listens.status, status], [2, 2]);
+  const { pair, findings } = listens.told;
+  assertEquals([pair.here.port, pair.there.port, pair.out], [null, null, []]);
+  const ids = findings.map(({ id, subject }: { id: string; subject: string }) =>
+    `${id} ${subject}`
+  );
+  // What else is wrong depends on the host that runs the tests.
+  const expected = ["peer-broken 127.0.0.1 recorder0 port 1", "link-down recorder0 port 1"];
+  assertEquals(expected.filter((id) => !ids.includes(id)), []);
+  assertStringIncludes(kept.out, "broken: 127.0.0.1 recorder0 port 1: there is no link");
 });

@@ -19,6 +19,7 @@ import {
   ipv6,
   UDP,
 } from "../../pure/cli/packets.ts";
+import { FRAMES, pcap } from "../../pure/cli/captures.ts";
 import { recorder as keep } from "../../pure/cli/terminal.ts";
 import { conversations } from "./both_ends.ts";
 
@@ -60,6 +61,8 @@ const LINES: readonly (readonly string[])[] = [
   ["explain", "--json", "-d", "recorder0", GRH],
   ["explain", "-d", "recorder0", completion({}), GRH],
   ["explain", "--json", completion({ status: 5 })],
+  ["explain", "-d", "recorder0", "-i", "1", completion({}), "00".repeat(40)],
+  ["explain", "--json", ipv6(27)],
   ["explain", "-d", "recorder0", completion({ wcFlags: 0, slid: 0x12 })],
   ["explain", ethernet(0x0800, 0xa064) + ipv4() + UDP + bth(0x64) + DATAGRAM],
   ["explain", ipv6(27) + bth(0x65) + hex([0x1111_1111, 4], [0, 1], [0x22, 3], [1, 4], [0, 12])],
@@ -206,6 +209,22 @@ function results(): Record<string, string> {
   }));
 }
 
+/** What explain shows of a packet of each kind. */
+async function captures(): Promise<Record<string, string>> {
+  const file = await Deno.makeTempFile({ suffix: ".pcap" });
+  const shown = async (frames: readonly string[], ...options: string[]): Promise<string> => {
+    Deno.writeFileSync(file, pcap(frames));
+    const kept = keep();
+    await run(["explain", file, ...options], kept.terminal);
+    return kept.out;
+  };
+  const found = { "explain --json of all kinds": await shown(FRAMES, "--json") };
+  const some = FRAMES.filter((frame, i) => i < 2 || /01070203|ff0000000c|8700000000/.test(frame));
+  const texts = { "explain of some kinds": await shown([...some, FRAMES[15]!, FRAMES[21]!]) };
+  await Deno.remove(file);
+  return { ...found, ...texts };
+}
+
 /** Text by its title. */
 type Parts = Readonly<Record<string, string>>;
 
@@ -258,7 +277,12 @@ function parse(text: string): Parts {
 Deno.test("commands print what printed.txt has", async (t) => {
   const whole: Record<string, string> = {};
   for (const line of LINES) whole[["ibverbs", ...line].join(" ")] = await printed(line);
-  const found = abridged({ ...whole, ...results(), ...await conversations() });
+  const found = abridged({
+    ...whole,
+    ...results(),
+    ...await captures(),
+    ...await conversations(),
+  });
   if (Deno.env.get("IBVERBS_PRINT") === "1") {
     const parts = Object.entries(found).map(([title, text]) => `==== ${title}\n${text}\n`);
     Deno.writeTextFileSync(FILE, parts.join("\n"));
