@@ -149,8 +149,9 @@ function account(senders: SenderTable, words: Int32Array, count: number): void {
       qpNum = number;
       sends = 0;
     }
-    // SUCCESS is 0. The kind of a failed request is not known.
-    if ((words[at + STATUS]! | words[at + OPCODE]! & RECEIVES) === 0) sends = sends + 1 | 0;
+    if ((words[at + OPCODE]! & RECEIVES) !== 0) continue;
+    // SUCCESS is 0. The kind of a failed request is known on some queue pairs only.
+    if (words[at + STATUS] === 0 || senders.get(number)?.countsFailed) sends = sends + 1 | 0;
   }
   if (sends > 0) senders.get(qpNum)?.completed(sends);
 }

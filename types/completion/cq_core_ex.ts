@@ -81,11 +81,14 @@ export class CqCoreEx<C = WorkCompletionEx> extends CqCore<C> {
     const wc = new Wc(view, base);
     wc.wr_id = wr_id;
     wc.status = status;
-    wc.qp_num = this.#verbs.ibv_wc_read_qp_num(cq);
+    const number = wc.qp_num = this.#verbs.ibv_wc_read_qp_num(cq);
     if (status === WcStatus.SUCCESS) {
       this.#readWc(cq, wc);
       if (format.extra > 0) this.readExtra(cq, batch, extra);
-    } else wc.vendor_err = this.#verbs.ibv_wc_read_vendor_err(cq);
+      return;
+    }
+    wc.vendor_err = this.#verbs.ibv_wc_read_vendor_err(cq);
+    if (this.senders.get(number)?.countsFailed) wc.opcode = this.#verbs.ibv_wc_read_opcode(cq);
   }
 
   #readWc(cq: IbvCqEx, wc: InstanceType<typeof Wc>): void {

@@ -8,6 +8,8 @@ import { destroyIfUnused, type Resource } from "../core/resource.ts";
  * pair is in an error state then. The objects live until it is reset, recovered or destroyed.
  */
 export class SendTracker {
+  /** Whether failed sends are counted too. */
+  readonly countsFailed: boolean = false;
   /**
    * Signaled sends posted. The number of a signaled send is the count of the signaled sends up to and with itself. The
    * number of an unsignaled send is that of the next signaled one.
@@ -65,9 +67,12 @@ export class SendTracker {
 
 /**
  * Counts the sends of a queue pair whose sends complete in any order: a completion does not tell which ones are done, so
- * that each is under way until all are done.
+ * that each is under way until all are done. A queue pair goes on after a failed send, which therefore counts: EFA, the
+ * only provider that has such queue pairs, tells the kind of a failed request.
  */
 export class UnorderedSends extends SendTracker {
+  override readonly countsFailed = true;
+
   override isUnderWay(): boolean {
     return this.awaitsCompletion;
   }

@@ -109,7 +109,10 @@ efaTest(
     assertEquals([failed!.status, from.qp.state], [WcStatus.RNR_RETRY_EXC_ERR, QpState.RTS]);
     to.receive(0);
     from.send(0, ah, to);
+    ah.close();
+    assertEquals(calls("destroy_ah"), []);
     assertEquals((await take(from.cq, 1))[0]!.status, WcStatus.SUCCESS);
+    assertEquals(calls("destroy_ah").length, 1);
   },
 );
 

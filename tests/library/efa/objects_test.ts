@@ -9,7 +9,7 @@ import {
   queryEfaMr,
   SrdQueuePair,
 } from "../../../efa.ts";
-import { QpState } from "../../../mod.ts";
+import { QpState, WcOpcode, WcStatus } from "../../../mod.ts";
 import { Fixture } from "../../provider/fixture.ts";
 import { complete } from "../registry/bed.ts";
 
@@ -46,5 +46,29 @@ Deno.test("SrdQueuePair.activate() moves the queue pair with what was given, and
     // STATE, PKEY_INDEX, PORT and QKEY; STATE; STATE, SQ_PSN, and RNR_RETRY if it was given.
     assertEquals(masks, [0x71, 1, 0x10001 + (rnrRetry === undefined ? 0 : 0x800)]);
     qp.modify({ qpState: QpState.RESET });
+  }
+});
+
+Deno.test("A failed send of SRD is done as others are, and a failed receive is no send", () => {
+  for (const isExtended of [false, true]) {
+    using fixture = new Fixture();
+    const { pd, context, mr } = fixture;
+    const cq = isExtended ? new EfaCompletionQueue(context, { cqe: 4 }) : fixture.cq;
+    const cap = { maxSendWr: 4, maxRecvWr: 4 };
+    const qp = new SrdQueuePair(pd, { sendCq: cq, recvCq: cq, cap });
+    qp.activate({ qkey: 7 });
+    const ah = fixture.ah();
+    const request = { sge: mr.slice(0, 8), ah, remoteQpn: 1, remoteQkey: 7 };
+    qp.postSend([request, request]);
+    ah.close();
+    recorder.take();
+    const { RECV, SEND } = WcOpcode;
+    const ends = [[RECV, WcStatus.WR_FLUSH_ERR], [SEND, WcStatus.REM_INV_REQ_ERR], [SEND, 0]];
+    const destroyed = ends.map(([opcode, status]) => {
+      complete(cq, { opcode: opcode!, status: status!, qp_num: qp.qpNum });
+      cq.poll();
+      return recorder.takeOf("ibv_destroy_ah").length;
+    });
+    assertEquals(destroyed, [0, 0, 1]);
   }
 });
