@@ -141,6 +141,16 @@ Deno.test("gids names the version of a GID by its type and the link layer", asyn
   }
 });
 
+Deno.test("devinfo shows no port that cannot be asked, and no other ports behind it", async () => {
+  recorder.reset();
+  recorder.fail("___ibv_query_port", "EIO", { times: 9 });
+  using _files = withFiles();
+  const kept = keep();
+  assertEquals(await run(["devinfo", "-d", "recorder0"], kept.terminal), 5);
+  assertEquals([kept.out.includes("hca_id:"), kept.out.includes("port:")], [true, false]);
+  assertEquals(kept.err.includes("TypeError"), false);
+});
+
 Deno.test("gids shows the recommended GID in green, and says why none is", async () => {
   recorder.reset();
   const kept = keep({ color: true });

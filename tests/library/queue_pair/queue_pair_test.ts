@@ -104,6 +104,18 @@ onRc.test("QueuePair.modify() sets exactly the attributes that are given", ({ qp
   }
 });
 
+onUd.test("QueuePair.query() asks for what a device reports, and refuses other bits", ({ qp }) => {
+  const { RATE_LIMIT } = QpAttrMask;
+  const asked = (mask?: number): unknown => {
+    qp.query(mask);
+    return recorder.takeOne("ibv_query_qp").args.attr_mask;
+  };
+  recorder.take();
+  // A newer attribute, which can only be set.
+  assertEquals([asked(), asked(RATE_LIMIT | 1)], [2 ** 21 - 1, 1]);
+  assertRefused([() => qp.query(2 * RATE_LIMIT), RangeError, "mask 67108864"]);
+});
+
 onUd.test("QueuePair.modify() names ports and values that there are not", ({ qp }) => {
   const modify = (attr: object) => () => qp.modify(attr);
   const noState = "qpState 7: it is none of 0 (RESET), 1 (INIT)";
