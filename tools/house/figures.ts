@@ -27,9 +27,9 @@ const LIMITS: Readonly<Record<string, readonly [limit: number, goal: number]>> =
   "struct writers beside the codec": [0, 0],
   "clones of six lines": [0, 0],
   "lines of the library": [36_200, 27_000],
-  "lines of tests": [52_780, 43_000],
+  "lines of tests": [52_950, 43_000],
   "lines of tools": [9_480, 8_450],
-  "lines of all files": [126_500, 103_000],
+  "lines of all files": [126_700, 103_000],
 };
 
 const LIBRARY = ["types", "ffi", "net", "cli", "internal"];
