@@ -28,7 +28,7 @@ const LIMITS: Readonly<Record<string, readonly [limit: number, goal: number]>> =
   "clones of six lines": [0, 0],
   "lines of the library": [36_200, 27_000],
   "lines of tests": [52_950, 43_000],
-  "lines of tools": [9_480, 8_450],
+  "lines of tools": [9_500, 8_450],
   "lines of all files": [126_700, 103_000],
 };
 
