@@ -16,9 +16,11 @@ import {
   QpType,
   QueuePair,
   RecvRequestList,
+  type RemoteMemory,
   SendRequestList,
   SharedReceiveQueue,
   type WorkCompletion,
+  WrOpcode,
 } from "../../mod.ts";
 import { UsageError } from "../shell/command.ts";
 import { hex } from "../shell/text.ts";
@@ -35,23 +37,48 @@ const QKEY = 0x1111_1111;
 /** The codes of path MTUs in bytes. */
 const MTUS: Readonly<Record<number, Mtu>> = Mtu;
 
-/** What a reliable connection needs to get ready to receive: one RDMA read at a time, 0.64 ms after "not ready". */
-const RC_RECEIVE: QpAttrInit = { maxDestRdAtomic: 1, minRnrTimer: 12 };
+/** What a reliable connection needs to get ready to receive: 0.64 ms after "not ready". */
+const RC_RECEIVE: QpAttrInit = { minRnrTimer: 12 };
 
 /** What a reliable connection needs to get ready to send: 67 ms until the first of 7 retries, RNR retries for ever. */
-const RC_SEND: QpAttrInit = { timeout: 14, retryCnt: 7, rnrRetry: 7, maxRdAtomic: 1 };
+const RC_SEND: QpAttrInit = { timeout: 14, retryCnt: 7, rnrRetry: 7 };
+
+/** RDMA reads that a queue pair has under way at once, where the devices allow it. */
+const MOST_READS = 16;
+
+/** What a peer may do with the memory. */
+const ACCESS = {
+  send: 0,
+  write: AccessFlags.REMOTE_WRITE,
+  read: AccessFlags.REMOTE_READ,
+} as const;
+
+/** What moves a message. */
+export type Verb = keyof typeof ACCESS;
 
 /** What messages need of this side. */
 export interface Side {
   /** Completion queue of sends and receives. */
   readonly cq: CompletionQueue;
   readonly queuePairs: number;
+  readonly verb: Verb;
+  /** The message. */
+  readonly message: Uint8Array;
+  /** Where messages of the peer come. */
+  readonly incoming: Uint8Array;
   /** The index of the queue pair with that number. */
   indexOf(qpNum: number): number;
-  /** Sends the message from a queue pair, with `wrId` {@linkcode SEND}. */
+  /** Sends, writes or reads the message from a queue pair, with `wrId` {@linkcode SEND}. */
   postSend(index: number): void;
-  /** Posts receives with `wrId` {@linkcode RECV}. */
-  postRecv(count: number): void;
+  /** Posts receives with `wrId` {@linkcode RECV} to a queue pair, or to the one queue that all share. */
+  postRecv(count: number, index?: number): void;
+}
+
+/** The peer's memory, and how many RDMA reads it allows. */
+export interface Far {
+  readonly remoteAddr: bigint;
+  readonly rkey: number;
+  readonly reads: number;
 }
 
 /** The kind of queue pairs. */
@@ -59,6 +86,10 @@ export interface EndpointKind {
   readonly type: typeof QpType.UD | typeof QpType.RC | typeof QpType.UC;
   /** Whether `numQp` queue pairs share a receive queue. */
   readonly shared?: boolean;
+  /** How many queue pairs there are otherwise, each with a receive queue; 1 by default. */
+  readonly queuePairs?: number;
+  /** What moves a message; a send by default. */
+  readonly verb?: Verb;
 }
 
 /** Queue pairs with posted receives. They are not connected yet. */
@@ -67,50 +98,60 @@ export class Endpoint implements Side, Disposable {
   readonly addresses: readonly Address[];
   readonly cq: CompletionQueue;
   readonly queuePairs: number;
-  /** The message. It is received and sent back in the same place. */
+  readonly verb: Verb;
+  /** The message. With sends it is received and sent back in the same place. */
   readonly message: Uint8Array<ArrayBuffer>;
+  readonly incoming: Uint8Array<ArrayBuffer>;
+  /** The RDMA reads that a peer may have under way at once. */
+  readonly reads: number;
   readonly #options: Options;
   readonly #pd: ProtectionDomain;
   readonly #qps: readonly QueuePair[];
   readonly #indexes: ReadonlyMap<number, number>;
-  readonly #queue: QueuePair | SharedReceiveQueue;
+  readonly #queues: readonly (QueuePair | SharedReceiveQueue)[];
   readonly #mr: MemoryRegion;
   readonly #sends: readonly SendRequestList[];
   readonly #recvs: RecvRequestList;
   readonly #owned: DisposableStack;
 
   /** Makes the objects and posts receives. */
-  constructor(context: Context, options: Options, { type, shared = false }: EndpointKind) {
+  constructor(context: Context, options: Options, kind: EndpointKind) {
+    const { type, shared = false, queuePairs = 1, verb = "send" } = kind;
     const { events, ibPort, size, rxDepth, txDepth = 1 } = options;
     const isDatagram = type === QpType.UD;
     const mtu = mtuBytes(context.queryPort(ibPort).activeMtu);
     if (isDatagram && size > mtu) {
       throw new UsageError(`Cannot send ${size} bytes: the port's MTU is ${mtu}`);
     }
-    const count = shared ? options.numQp : 1;
+    const count = shared ? options.numQp : queuePairs;
     using stack = new DisposableStack();
     const pd = stack.use(new ProtectionDomain(context));
-    const cqe = rxDepth + txDepth * count;
+    const cqe = rxDepth * (shared ? 1 : count) + txDepth * count;
     const cq = stack.use(new CompletionQueue(context, { cqe, ...!events && { channel: null } }));
     const srq = shared ? stack.use(new SharedReceiveQueue(pd, { maxWr: rxDepth })) : undefined;
     const cap = { maxSendWr: txDepth, ...!shared && { maxRecvWr: rxDepth } };
     const init = { type, sendCq: cq, recvCq: cq, ...srq && { srq }, cap };
-    const start = isDatagram ? Grh.SIZE : 0;
-    const mr = stack.use(new MemoryRegion(pd, start + size, AccessFlags.LOCAL_WRITE));
+    // RDMA has a place for each direction.
+    const start = isDatagram ? Grh.SIZE : verb === "send" ? 0 : size;
+    const rights = AccessFlags.LOCAL_WRITE | ACCESS[verb];
+    const mr = stack.use(new MemoryRegion(pd, start + size, rights));
     this.#qps = Array.from({ length: count }, () => stack.use(new QueuePair(pd, init)));
-    const access = isDatagram ? { qkey: QKEY } : { qpAccessFlags: 0 };
+    const access = isDatagram ? { qkey: QKEY } : { qpAccessFlags: ACCESS[verb] };
     for (const qp of this.#qps) {
       qp.modify({ qpState: QpState.INIT, pkeyIndex: 0, portNum: ibPort, ...access });
     }
     this.addresses = this.#qps.map((qp) => addressOf(qp, options));
     this.cq = cq;
     this.queuePairs = count;
-    this.message = mr.bytes().fill(0x7b).subarray(start);
+    this.verb = verb;
+    this.message = mr.bytes().subarray(start).fill(0x7b);
+    this.incoming = mr.bytes().subarray(0, size);
+    this.reads = verb === "read" ? mostReads(context) : 1;
     this.#options = options;
     this.#pd = pd;
     this.#mr = mr;
     this.#indexes = new Map(this.#qps.map(({ qpNum }, i) => [qpNum, i]));
-    this.#queue = srq ?? this.#qps[0]!;
+    this.#queues = srq === undefined ? this.#qps : [srq];
     this.#recvs = new RecvRequestList({ capacity: rxDepth });
     for (let i = 0; i < rxDepth; i++) this.#recvs.set(i, { wrId: RECV, sge: mr.slice(0) });
     // Each queue pair has its own request: a request that alternates between queue pairs is checked again each time.
@@ -119,12 +160,18 @@ export class Endpoint implements Side, Disposable {
       sends.set(0, { wrId: SEND, sge: mr.slice(start), inline: cap.maxInlineData >= size });
       return sends;
     });
-    this.postRecv(rxDepth);
+    for (const i of this.#queues.keys()) this.postRecv(rxDepth, i);
     this.#owned = stack.move();
   }
 
+  /** The memory that a peer may reach. */
+  get remote(): RemoteMemory {
+    return this.#mr.remote;
+  }
+
   /** Connects each queue pair to one of the peer. After it they can send, but for `--reply-from-wc`. */
-  connect(there: readonly Address[]): void {
+  connect(there: readonly Address[], far?: Far): void {
+    const reads = Math.min(this.reads, far?.reads ?? 1);
     for (const [i, qp] of this.#qps.entries()) {
       const [to, { psn }] = [there[i]!, this.addresses[i]!];
       const reliable = qp.type === QpType.RC;
@@ -136,11 +183,13 @@ export class Endpoint implements Side, Disposable {
           rqPsn: to.psn,
           ahAttr: addressTo(to, this.#options),
         },
-        ...reliable && RC_RECEIVE,
+        ...reliable && { ...RC_RECEIVE, maxDestRdAtomic: reads },
       });
-      qp.modify({ qpState: QpState.RTS, sqPsn: psn, ...reliable && RC_SEND });
+      const toSend = reliable && { ...RC_SEND, maxRdAtomic: reads };
+      qp.modify({ qpState: QpState.RTS, sqPsn: psn, ...toSend });
+      if (this.verb !== "send") this.#reach(i, far!);
       if (qp.type !== QpType.UD || this.#options.replyFromWc) continue;
-      this.#sendTo(new AddressHandle(this.#pd, addressTo(to, this.#options)), to.qpn);
+      this.#sendTo(new AddressHandle(this.#pd, addressTo(to, this.#options)), to.qpn, i);
     }
   }
 
@@ -155,9 +204,22 @@ export class Endpoint implements Side, Disposable {
     return `  reply address:  LID ${hex(dlid, 4)}, QPN ${hex(wc.srcQp, 6)}, SL ${sl}, ${to}`;
   }
 
-  #sendTo(ah: AddressHandle, qpn: number): void {
-    this.#sends[0]!.setAh(0, ah);
-    this.#sends[0]!.setRemote(0, qpn, QKEY);
+  #sendTo(ah: AddressHandle, qpn: number, index = 0): void {
+    this.#sends[index]!.setAh(0, ah);
+    this.#sends[index]!.setRemote(0, qpn, QKEY);
+  }
+
+  /** Makes a queue pair write or read the peer's memory. */
+  #reach(index: number, { remoteAddr, rkey }: Far): void {
+    const { size } = this.#options;
+    const request = { wrId: SEND, sge: this.#mr.slice(size), remoteAddr, rkey };
+    const inline = this.#qps[index]!.cap.maxInlineData >= size;
+    this.#sends[index]!.set(
+      0,
+      this.verb === "read"
+        ? { ...request, opcode: WrOpcode.RDMA_READ }
+        : { ...request, opcode: WrOpcode.RDMA_WRITE, inline },
+    );
   }
 
   indexOf(qpNum: number): number {
@@ -168,11 +230,17 @@ export class Endpoint implements Side, Disposable {
     this.#qps[index]!.postSend(this.#sends[index]!);
   }
 
-  postRecv(count: number): void {
-    this.#queue.postRecv(this.#recvs, 0, count);
+  postRecv(count: number, index = 0): void {
+    this.#queues[index]!.postRecv(this.#recvs, 0, count);
   }
 
   [Symbol.dispose](): void {
     this.#owned.dispose();
   }
+}
+
+/** A device without a limit tells 0, and a queue pair needs 1. */
+function mostReads(context: Context): number {
+  const { maxQpRdAtom, maxQpInitRdAtom } = context.queryDevice();
+  return Math.max(1, Math.min(MOST_READS, maxQpRdAtom, maxQpInitRdAtom));
 }

@@ -25,9 +25,12 @@ export interface Bandwidth extends Counted {
 export interface Result {
   readonly role: "client" | "server";
   readonly kind: string;
+  readonly verb: string;
   readonly size: number;
-  /** Half of the time from a message to its answer. */
-  readonly latency: Latency;
+  /** Those from which messages one way are sent. */
+  readonly queuePairs: number;
+  /** Half of the time from a message to its answer; all of the time of an RDMA read, which only the client knows. */
+  readonly latency?: Latency;
   /** Messages from the client to the server. */
   readonly bandwidth: Bandwidth;
 }
@@ -56,7 +59,42 @@ export function bandwidthText({ sent, received, ...rates }: Bandwidth): string {
   return `${mbitPerSecond.toFixed(2)} Mbit/s, ${messagesPerSecond.toFixed(0)} messages/s${lost}`;
 }
 
-export function resultLines({ latency, bandwidth }: Result): Line[] {
+/** What was measured, in words. */
+export function titleOf({ kind, verb, size, queuePairs }: Result): string {
+  const from = queuePairs === 1 ? "" : `, ${queuePairs} queue pairs`;
+  return `${kind.toUpperCase()} ${verb}, messages of ${size} bytes${from}`;
+}
+
+export function resultLines(result: Result): Line[] {
+  const { latency, bandwidth, role } = result;
+  return [
+    `${titleOf(result)}, ${role}`,
+    ...latency === undefined ? [] : latencyLines(latency),
+    "",
+    [{ text: "bandwidth from client to server", style: "bold" }],
+    bandwidthText(bandwidth),
+  ];
+}
+
+/** Several sizes, one in each line. */
+export function tableLines(results: readonly Result[]): Line[] {
+  const { kind, verb, role } = results[0]!;
+  const rows = results.map(({ size, latency, bandwidth }) => {
+    const times = latency === undefined
+      ? ["", "", ""]
+      : [latency.min, latency.percentiles.p50!, latency.percentiles.p99!].map((us) =>
+        us.toFixed(2)
+      );
+    const { mbitPerSecond, messagesPerSecond, sent, received } = bandwidth;
+    const rates = [mbitPerSecond.toFixed(2), messagesPerSecond.toFixed(0), `${sent - received}`];
+    return [`${size}`, ...times, ...rates];
+  });
+  const header = ["bytes", "min us", "p50 us", "p99 us", "Mbit/s", "messages/s", "lost"];
+  const columns = alignColumns([header, ...rows].map((row) => row.map((right) => ({ right }))));
+  return [`${kind.toUpperCase()} ${verb}, ${role}`, "", ...columns];
+}
+
+function latencyLines(latency: Latency): Line[] {
   const figures = figuresOf(latency);
   return [
     "",
@@ -67,9 +105,6 @@ export function resultLines({ latency, bandwidth }: Result): Line[] {
     ]),
     "",
     ...barLines(latency.bars),
-    "",
-    [{ text: "bandwidth from client to server", style: "bold" }],
-    bandwidthText(bandwidth),
   ];
 }
 

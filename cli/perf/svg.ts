@@ -1,7 +1,7 @@
 /** The result of a measurement as a picture. */
 
-import { type Bar, roundUp } from "./histogram.ts";
-import { bandwidthText, figuresOf, type Result } from "./report.ts";
+import { type Bar, type Latency, roundUp } from "./histogram.ts";
+import { bandwidthText, figuresOf, type Result, titleOf } from "./report.ts";
 
 const WIDTH = 760;
 const HEIGHT = 420;
@@ -16,19 +16,26 @@ const END = 'text-anchor="end"';
 const MIDDLE = 'text-anchor="middle"';
 const NOTE = "microseconds; the last bar has all that are longer";
 
-export function svgOf(result: Result): string {
-  const { kind, size, latency, bandwidth, role } = result;
+export function svgOf(result: Result & { readonly latency: Latency }): string {
+  const { verb, latency, bandwidth, role } = result;
   const { bars } = latency;
   const most = Math.max(...bars.map(({ count }) => count));
   const slot = (WIDTH - LEFT - RIGHT) / bars.length;
   const height = HEIGHT - TOP - BOTTOM;
   const y = (count: number): number => TOP + height * (1 - count / most);
-  const title = `${kind.toUpperCase()}, messages of ${size} bytes, seen by the ${role}`;
+  const title = `${titleOf(result)}, seen by the ${role}`;
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${HEIGHT}" \
 viewBox="0 0 ${WIDTH} ${HEIGHT}" font-family="DejaVu Sans, Verdana, sans-serif" font-size="12">
 <rect width="100%" height="100%" fill="#ffffff"/>
 ${text(LEFT, 30, title, 'font-size="17" fill="#1a1a1a"')}
-${text(LEFT, 52, `latency of ${latency.count} messages (half of a round trip)`, FAINT)}
+${
+    text(
+      LEFT,
+      52,
+      `latency of ${latency.count} messages${verb === "read" ? "" : " (half of a round trip)"}`,
+      FAINT,
+    )
+  }
 ${gridOf(most, y)}
 ${bars.map((bar, i) => barOf(bar, LEFT + i * slot, slot, y)).join("\n")}
 ${labelsOf(bars, slot)}

@@ -56,9 +56,13 @@ export function number(
 }
 
 /** An option whose value is one of a few words. */
-export function choice<const W extends string>(words: readonly W[], text: string): Help & Value<W> {
+export function choice<const W extends string>(
+  words: readonly W[],
+  text: string,
+  short?: string,
+): Help & Value<W> {
   const read = (given: string): W | undefined => words.find((word) => word === given);
-  return { takes: `one of ${words.join(", ")}`, read, value: words.join("|"), text };
+  return { takes: `one of ${words.join(", ")}`, read, short, value: words.join("|"), text };
 }
 
 /** Options by their long names. */

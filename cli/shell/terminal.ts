@@ -60,6 +60,11 @@ export class Terminal {
     return { [Symbol.dispose]: () => this.#init.write(LEAVE_SCREEN) };
   }
 
+  /** Replaces the line that the cursor is in. */
+  drawLine(line: string): void {
+    this.#init.write(`\r${this.#render(cut(line, this.#init.size().columns - 1))}${CLEAR_LINE}`);
+  }
+
   /** Replaces the screen. Lines and parts of lines that do not fit are left out. */
   drawScreen(lines: readonly Line[]): void {
     const { columns, rows } = this.#init.size();

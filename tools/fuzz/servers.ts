@@ -107,18 +107,25 @@ async function attackServer(peer: Peer, serve: (port: number) => Promise<void>):
 
 const addressText = frame.map((bytes) => new TextDecoder().decode(bytes));
 const hello = fc.record({
-  perf: fc.constantFrom(1, 1, 1, 1, 1, 2, "1"),
+  perf: fc.constantFrom(2, 2, 2, 2, 2, 1, "2"),
+  verb: fc.constantFrom("send", "send", "write", "read", "sing"),
   kind: fc.constantFrom("rc", "uc", "ud", "rc", "uc", "ud", "srq", "\x1b[2J"),
   size: fc.constantFrom(1, 64, 4096, 64, 2 ** 25, -1),
   iters: fc.constantFrom(10, 11, 12, 13, 2 ** 53, "\u009b"),
   messages: fc.constantFrom(10, 64),
+  duration: fc.constantFrom(0, 0, 0, 0, 1, -1, "\u009b"),
+  qp: fc.constantFrom(1, 1, 2, 3, 257),
+  left: fc.constantFrom(0, 0, 0, 1, 65),
+  addr: fc.constantFrom("0x1000", "0x1000", "\u009b", "0xffffffffffffffffff"),
+  rkey: fc.constantFrom(1, 1, -1),
+  reads: fc.constantFrom(1, 16, 256),
   mtu: fc.constantFrom(1024, 256, 1500, "x"),
-  address: fc.oneof(addressText, wrong),
+  addresses: fc.array(fc.oneof(addressText, wrong), { maxLength: 3 }),
 });
 const lines = fc.oneof(
   hello,
   fc.constantFrom({ error: "\x1b[2J\u202e" }, { error: {} }, { address: "\u009b" }, [], 5, null),
-  addressText.map((address) => ({ address })),
+  addressText.map((address) => ({ addresses: [address], addr: "0x1000", rkey: 1, reads: 1 })),
 ).map(jsonLine);
 
 const gid = fc.oneof(fc.ipV6(), fc.constantFrom("::ffff:10.0.0.9", "fe80::9", "\u009b2J"));

@@ -26,14 +26,25 @@ const LINES: readonly Line[] = [
   ["perf", "", `--kind uc -s 100 -m 256 ${SHORT}`],
   ["perf -g 1", "", `--kind ud -s 40 ${SHORT}`],
   ["perf", "-g 255", SHORT],
+  ["perf --json", "", `--verb write -s 300 ${SHORT}`],
+  ["perf", "", `--verb write -c uc -q 2 ${SHORT}`],
+  ["perf", "", `--verb read -q 3 -s 5000 ${SHORT}`],
+  ["perf -g 1", "", `-c ud -q 2 -a ${SHORT}`],
+  ["perf", "", `--verb read -a -n 10 --messages 10`],
+  ["perf", "--svg /dev/null", `--verb read ${SHORT}`],
 ];
 
-const HELLO = { perf: 1, kind: "rc", size: 64, iters: 10, messages: 10, mtu: 1024, address: "x" };
+const HELLO = {
+  ...{ perf: 2, verb: "send", kind: "rc", size: 64, iters: 10, messages: 10, duration: 0, qp: 1 },
+  ...{ mtu: 1024, left: 0, addresses: ["x"], addr: "0x0", rkey: 0, reads: 1 },
+};
 
 /** What somebody else says to a server of perf. */
 const STRANGERS: readonly (object | string)[] = [
   ...["", "null\n", "no\x1b perf\n", `${" ".repeat(0x4001)}\n`, `${"9".repeat(1024)}\n`],
-  ...[{ perf: 2 }, { kind: "rd" }, { size: 0 }, { size: 2 ** 24 + 1 }, { iters: 9 }],
+  ...[{ perf: 1 }, { verb: "sing" }, { verb: "read", kind: "uc" }, { verb: "write", kind: "ud" }],
+  ...[{ duration: -1 }, { qp: 257 }, { left: 65 }, { addr: "x" }, { rkey: -1 }, { reads: 0 }],
+  ...[{ kind: "rd" }, { size: 0 }, { size: 2 ** 24 + 1 }, { iters: 9 }],
   ...[{ iters: 1e7 + 1 }, { messages: 9 }, { messages: 1e7 + 1 }, { mtu: 255 }, { mtu: 4097 }],
   ...[{ size: 1.5 }, { size: 2 ** 24, iters: 1e7, messages: 1e7, mtu: 4096 }, { error: "no" }],
 ];
@@ -51,6 +62,7 @@ async function printed(line: string): Promise<string> {
   return `${out}${kept.err}status ${status}\n`
     .replace(/PSN 0x[\da-f]{6}|"psn": \d+/g, "PSN")
     .replace(/^ *(min|[\d.]+) +(-|[\d.]+|p50) .*\n/gm, "")
+    .replace(/^ *bytes .*/gm, (line) => line.replace(/ +/g, " "))
     .replace(/"bars": \[[^\]]*\]/g, "bars")
     .replace(/(in |= )?[\d.]+ (?=Mbit|usec|seconds|messages\/s)/g, "$1TIME ")
     .replace(/"(min|max|mean|p[\d.]+|\w*[pP]erSecond|microseconds)": [\d.e-]+/g, '"$1": TIME');
@@ -88,7 +100,8 @@ async function conversation(line: Line, known: Set<string>): Promise<string> {
   const calls = recorder.takeOf(
     ...["ibv_create_qp", "ibv_modify_qp", "ibv_create_ah", "ibv_post_send", "ibv_post_recv"],
   );
-  return `${texts.join("")}${summaryOf(calls, known)}`;
+  // Each size has requests of its own.
+  return `${texts.join("")}${client.includes("-a") ? "" : summaryOf(calls, known)}`;
 }
 
 async function refusal(said: object | string): Promise<string> {

@@ -7,7 +7,7 @@ import * as recorder from "../../provider/recorder.ts";
 import { Context, GidType, LinkLayer } from "../../../mod.ts";
 import { run } from "../../../cli/run.ts";
 import { latencyOf } from "../../../cli/perf/histogram.ts";
-import { bandwidthOf, type Result, resultLines } from "../../../cli/perf/report.ts";
+import { bandwidthOf, type Result, resultLines, tableLines } from "../../../cli/perf/report.ts";
 import { svgOf } from "../../../cli/perf/svg.ts";
 import {
   bth,
@@ -201,14 +201,13 @@ const LATENCIES = Float64Array.from({ length: 400 }, (_, i) => 2 + (i % 40) / 7 
 
 function results(): Record<string, string> {
   return Object.fromEntries((["client", "server"] as const).map((role) => {
-    const result: Result = {
-      role,
-      kind: "rc",
-      size: 64,
+    const result = {
+      ...{ role, kind: "rc", verb: "send", size: 64, queuePairs: role === "client" ? 1 : 4 },
       latency: latencyOf(LATENCIES),
       bandwidth: bandwidthOf({ sent: 5000, received: 4990, microseconds: 1234 }, 64),
     };
-    const lines = resultLines(result).map((line) =>
+    const { latency: _, ...read }: Result = { ...result, verb: "read", size: 1 << 20 };
+    const lines = [...resultLines(result), ...tableLines([result, read])].map((line) =>
       typeof line === "string"
         ? line
         : line.map((part) => typeof part === "string" ? part : `<${part.style}>${part.text}`).join(

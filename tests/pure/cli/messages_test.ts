@@ -28,8 +28,13 @@ class FakeSide implements Side {
   readonly queuePairs: number;
   readonly completions: Completion[] = [];
   readonly sent: number[];
+  readonly verb = "send";
+  readonly message: Uint8Array = new Uint8Array(1);
+  readonly incoming: Uint8Array = new Uint8Array(1);
   /** Receives that are posted and not used. */
   receives: number;
+  /** The queue pairs that posted receives again. */
+  readonly again = new Set<number>();
   peer: FakeSide | undefined;
 
   constructor(queuePairs: number, receives: number) {
@@ -54,8 +59,9 @@ class FakeSide implements Side {
     this.peer!.completions.push({ wrId: RECV, qpNum });
   }
 
-  postRecv(count: number): void {
+  postRecv(count: number, index = 0): void {
     this.receives += count;
+    this.again.add(index);
   }
 
   #poll(batch: WorkCompletions): number {
@@ -108,27 +114,54 @@ for (const [queuePairs, rxDepth] of [[1, 1], [1, 500], [3, 7], [16, 16], [16, 50
   });
 }
 
-Deno.test("Meter measures all round trips but the first, and then counts messages one way", async () => {
+function meterOf(side: Side, timeout = 10, shown: string[] = []): Meter {
+  const show = (phase: string, count: number): void => void shown.push(`${phase} ${count}`);
+  return new Meter(side, { rxDepth: DEPTH, timeout, show });
+}
+
+Deno.test("Meter measures round trips after a warm-up, and then counts messages one way", async () => {
   const [left, right] = pairOf();
-  const [client, server] = [new Meter(left, DEPTH, 10), new Meter(right, DEPTH, 10)];
-  const latencies = await Promise.all([client.pingPong(10, true), server.pingPong(10, false)]);
-  for (const values of latencies) {
-    assertEquals(values.length, 8);
+  const [client, server] = [meterOf(left), meterOf(right)];
+  const asking = client.ask({ messages: 10, ms: Infinity });
+  const answers = server.answer(asking.then(({ asked }) => asked));
+  const { latencies, ...counts } = await asking;
+  // Ten messages are for warming up.
+  assertEquals(counts, { asked: 20, warmUp: 10 });
+  for (const [values, length] of [[latencies, 10], [await answers, 19]] as const) {
+    assertEquals(values.length, length);
     assert(values.every((value) => value > 0), values.join());
   }
-  // Ten messages are for warming up.
   assertEquals([left.sent, right.sent], [[20], [20]]);
-  const { promise, resolve } = Promise.withResolvers<number>();
-  const receiving = server.receive(12, promise);
-  await client.send(12, 4);
-  resolve(12);
-  assertEquals((await receiving).received, 12);
+  const sending = client.send({ messages: 12, ms: Infinity }, 4);
+  const receiving = server.receive(sending.then(({ sent }) => sent));
+  assertEquals([(await sending).received, (await receiving).received], [12, 12]);
+});
+
+Deno.test("Meter measures for some time, from each queue pair in turn, and shows its progress", async () => {
+  const [left, right] = pairOf(3);
+  // Messages one way need no receives here.
+  [left.receives, right.receives] = [Infinity, Infinity];
+  const shown: string[] = [];
+  const [client, server] = [meterOf(left, 10, shown), meterOf(right)];
+  const asking = client.ask({ messages: 1e7, ms: 5 });
+  const answers = server.answer(asking.then(({ asked }) => asked));
+  const { latencies, asked, warmUp } = await asking;
+  assertEquals([latencies.length, (await answers).length], [asked - warmUp, asked - 1]);
+  const start = performance.now();
+  const sending = client.send({ messages: 1e7, ms: 20 }, 4);
+  const receiving = server.receive(sending.then(({ sent }) => sent));
+  const { sent } = await sending;
+  assert(performance.now() - start >= 20 && sent < 1e7, `${sent}`);
+  assertEquals((await receiving).received, sent);
+  assertEquals(left.sent.map((count) => count > sent / 4), [true, true, true]);
+  assertEquals(right.again, new Set([0, 1, 2]));
+  assert(["latency", "bandwidth"].every((phase) => shown.some((text) => text.startsWith(phase))));
 });
 
 Deno.test("Meter.receive() ends when the sender is done, whatever is lost", async () => {
   const [, right] = pairOf();
   right.completions.push({ wrId: RECV, qpNum: 100 });
-  const { received } = await new Meter(right, DEPTH, 10).receive(5, Promise.resolve(5));
+  const { received } = await meterOf(right).receive(Promise.resolve(5));
   assertEquals(received, 1);
 });
 
@@ -139,14 +172,17 @@ Deno.test("Meter and PingPong throw when a request fails", async () => {
   const pingPong = new PingPong(right, { iters: 1, rxDepth: DEPTH, timeout: 1 });
   assertThrows(() => pingPong.poll(), WorkCompletionError, "REM_OP_ERR");
   right.completions.push(failed);
-  const meter = new Meter(right, DEPTH, 10);
-  await assertRejects(() => meter.pingPong(10, false), WorkCompletionError, "REM_OP_ERR");
+  await assertRejects(
+    () => meterOf(right).answer(new Promise(() => {})),
+    WorkCompletionError,
+    "REM_OP_ERR",
+  );
 });
 
 Deno.test("Meter gives up when nothing completes", async () => {
   const [, right] = pairOf();
   await assertRejects(
-    () => new Meter(right, DEPTH, 0).pingPong(10, false),
+    () => meterOf(right, 0).answer(new Promise(() => {})),
     CommandError,
     "after 0 sent and 0 received messages, nothing completed within 0 s",
   );

@@ -5,6 +5,8 @@ import { latencyOf } from "../../../cli/perf/histogram.ts";
 import { Meter } from "../../../cli/perf/measure.ts";
 import type { Side } from "../../../cli/peer/endpoint.ts";
 import { bandwidthOf, bandwidthText } from "../../../cli/perf/report.ts";
+import { Progress } from "../../../cli/perf/progress.ts";
+import { allSizes, chosenSettings } from "../../../cli/perf/settings.ts";
 import { run } from "../../../cli/run.ts";
 import { recorder } from "./terminal.ts";
 
@@ -39,12 +41,52 @@ Deno.test("bandwidthOf() counts from the first message to the last one, and name
   }
 });
 
+/** A meter of a side that has only what a test needs. */
+function meterOf(side: object, rxDepth = 1): Meter {
+  const all = { queuePairs: 1, verb: "send", incoming: [], ...side } as unknown as Side;
+  return new Meter(all, { rxDepth, timeout: 1000, show: () => {} });
+}
+
+Deno.test("allSizes() ends at a port's MTU for datagrams, and at 8 MB otherwise", () => {
+  const settings = chosenSettings({});
+  assertEquals(allSizes({ ...settings, kind: "ud" }, 1024), [
+    2,
+    4,
+    8,
+    16,
+    32,
+    64,
+    128,
+    256,
+    512,
+    1024,
+  ]);
+  assertEquals(allSizes(settings, 1024).at(-1), 0x80_0000);
+});
+
+Deno.test("Progress draws one line, not too often, and removes it", () => {
+  let out = "";
+  const shown = recorder({ write: (text) => out += text, size: () => ({ columns: 30, rows: 1 }) });
+  {
+    using progress = new Progress(shown.terminal);
+    for (const count of [5, 6]) progress.show(chosenSettings({ verb: "read" }), "latency", count);
+  }
+  assertEquals(out, "\rread of 64 bytes, latency: 5 \x1b[K\r\x1b[K");
+});
+
 const refused: [line: string, message: string][] = [
   ["--size 100", "--size is for the client, and this is a server: there is no HOST"],
   ["--kind rd host", "--kind takes one of rc, uc, ud"],
   ["-n 9 host", "--iters takes a whole number from 10"],
   ["--mtu 1500 host", "--mtu takes 256, 512, 1024, 2048 or 4096"],
   ["one two", "there is one host at most"],
+  ["-a", "--all is for the client, and this is a server: there is no HOST"],
+  ["-D 5", "--duration is for the client"],
+  ["-q 0 host", "--qp takes a whole number from 1"],
+  ["-a -s 64 host", "--all has all sizes: no --size"],
+  ["-a --svg x host", "--svg draws one size: leave out --all"],
+  ["--verb read -c uc host", "RDMA read needs queue pairs of kind rc"],
+  ["--verb write -c ud host", "RDMA write needs queue pairs of kind rc or uc"],
 ];
 
 for (const [line, message] of refused) {
@@ -56,9 +98,8 @@ for (const [line, message] of refused) {
 }
 
 Deno.test("A meter that has all messages before it hears that the sender is done leaves no timer", async () => {
-  const side = { cq: { pollInto: () => 0 } } as unknown as Side;
   const sent = new Promise<number>((resolve) => setTimeout(() => resolve(0), 5));
-  const { received } = await new Meter(side, 1, 1).receive(0, sent);
+  const { received } = await meterOf({ cq: { pollInto: () => 0 } }).receive(sent);
   assertEquals(received, 0);
 });
 
@@ -69,12 +110,15 @@ Deno.test("A meter counts the time from the first message that it receives to th
   };
   let polls = 0;
   const pollInto = (): number => {
+    if (++polls > 3) return 0;
     pause(2);
-    return polls++ < 3 ? 1 : 0;
+    return 1;
   };
-  const side = { cq: { pollInto }, postRecv: () => {} } as unknown as Side;
-  const { received, microseconds } = await new Meter(side, 3, 1000).receive(3, Promise.resolve(3));
-  assertEquals(received, 3);
+  const posted: number[] = [];
+  const postRecv = (count: number): void => void posted.push(count);
+  const { received, microseconds } = await meterOf({ cq: { pollInto }, postRecv }, 3)
+    .receive(Promise.resolve(3));
+  assertEquals([received, posted], [3, [2]]);
   // The first message stands for no time.
   assertGreater(microseconds, 3999);
   assertGreater((performance.now() - start) * 1000 - 1999, microseconds);

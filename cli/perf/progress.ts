@@ -1,0 +1,32 @@
+/** What a person sees while it is measured. */
+
+import type { Terminal } from "../shell/terminal.ts";
+import type { Settings } from "./settings.ts";
+
+/** A line that is drawn more often cannot be read. */
+const EVERY_MS = 200;
+
+/** Draws one line again and again, on a terminal that a person looks at. */
+export class Progress implements Disposable {
+  readonly #terminal: Terminal | undefined;
+  #drawn = 0;
+
+  /** Draws nothing without a terminal. */
+  constructor(terminal: Terminal | undefined) {
+    this.#terminal = terminal;
+  }
+
+  /** Shows how many messages there are in a phase. */
+  show({ verb, size }: Settings, phase: string, count: number): void {
+    if (this.#terminal === undefined) return;
+    const now = performance.now();
+    if (now - this.#drawn < EVERY_MS) return;
+    this.#drawn = now;
+    this.#terminal.drawLine(`${verb} of ${size} bytes, ${phase}: ${count} messages`);
+  }
+
+  /** Removes the line. */
+  [Symbol.dispose](): void {
+    if (this.#drawn > 0) this.#terminal?.drawLine("");
+  }
+}
