@@ -78,6 +78,7 @@ const DISPENSABLE: readonly RegExp[] = [
   // A request is complete when it is posted.
   /^SendRequestList#set \(.*: 1\.(?!opcode)\w+$/,
   /^new (CompletionQueueEx|EfaCompletionQueue): 1\.wcFlags$|^SrdQueuePair#activate: 0.port$/,
+  /^new SrdQueuePair: 1\.sendOpsFlags$/,
   /^CmId#resolveAddr: 1.source$|^new (Flow( \(sniffer\))?: 1|OpenedQueuePair: 0)\.type$/,
 ];
 

@@ -4,10 +4,12 @@ import type { CompletionQueue } from "../completion/completion_queue.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import type { ProtectionDomain } from "../memory/protection_domain.ts";
 import type { QpCap } from "../queue_pair/qp_attr.ts";
-import { QpState, QpType } from "../queue_pair/qp_enums.ts";
-import { type QpWay, QueuePair } from "../queue_pair/queue_pair.ts";
+import { QpState, QpType, SendOpsFlags } from "../queue_pair/qp_enums.ts";
+import type { QpWay } from "../queue_pair/queue_pair.ts";
+import { QueuePairEx } from "../queue_pair/queue_pair_ex.ts";
 import { setOf } from "../work/attributes.ts";
 import { WrOpcode } from "../work/work_request.ts";
+import { queryEfaDevice } from "./attributes.ts";
 import { callEfa } from "./call.ts";
 
 /**
@@ -25,6 +27,12 @@ export interface SrdInitAttr {
    * scatter/gather element and no inline data.
    */
   readonly cap: Partial<QpCap> & Pick<QpCap, "maxSendWr" | "maxRecvWr">;
+  /**
+   * `SendOpsFlags`, combined with `|`: the operations that the builder offers, of SEND, SEND_WITH_IMM, RDMA_READ, RDMA_WRITE
+   * and RDMA_WRITE_WITH_IMM. The default is the first two, which all adapters have. {@linkcode EfaDeviceCaps} tells of the
+   * others; libefa of rdma-core 44 has no writes.
+   */
+  readonly sendOpsFlags?: number;
 }
 
 /**
@@ -50,9 +58,12 @@ const initAttr: AttributeCodec<{ readonly driverQpType: number }> = codecOf(
   { driverQpType: {} },
 );
 
-const WAY: QpWay = {
+const { SEND, SEND_WITH_IMM, RDMA_READ, RDMA_WRITE, RDMA_WRITE_WITH_IMM } = WrOpcode;
+
+const WAY: Omit<QpWay, "maxRdma"> = {
   transport: "SRD",
-  opcodes: setOf(WrOpcode.SEND, WrOpcode.SEND_WITH_IMM),
+  opcodes: setOf(SEND, SEND_WITH_IMM),
+  built: setOf(SEND, SEND_WITH_IMM, RDMA_READ, RDMA_WRITE, RDMA_WRITE_WITH_IMM),
   create: (context, view, options) => {
     const { view: attr } = initAttr.write({ driverQpType: constants.EFADV_QP_DRIVER_TYPE_SRD });
     const args = [context.unsafeHandle, view, attr, attr.byteLength] as const;
@@ -68,6 +79,10 @@ const WAY: QpWay = {
  * A receive needs no room for a GRH. Each send is signaled. A message has at most as many bytes as `maxMsgSz` of
  * `Context.queryPort()` says.
  *
+ * RDMA reads and writes are requests of a builder, each with its receiver: `WrBuilder.setUdAddr()`. They have one
+ * scatter/gather element, are not inline, and have at most as many bytes as `maxRdmaSize` of
+ * {@linkcode queryEfaDevice} says. The owner of the memory needs an address handle to the device that reads or writes.
+ *
  * @example A queue pair that is ready to send
  * ```ts
  * import type { ProtectionDomain } from "@rdma/ibverbs";
@@ -82,9 +97,28 @@ const WAY: QpWay = {
  * }
  * ```
  *
+ * @example A read of a peer's memory
+ * ```ts
+ * import type { AddressHandle, Sge } from "@rdma/ibverbs";
+ * import type { SrdQueuePair } from "@rdma/ibverbs/efa";
+ *
+ * interface Peer {
+ *   ah: AddressHandle;
+ *   qpn: number;
+ *   qkey: number;
+ *   rkey: number;
+ *   addr: bigint;
+ * }
+ *
+ * // The queue pair was made with SendOpsFlags.RDMA_READ.
+ * function read(qp: SrdQueuePair, { ah, qpn, qkey, rkey, addr }: Peer, sge: Sge): void {
+ *   qp.wrStart().rdmaRead(rkey, addr).setUdAddr(ah, qpn, qkey).setSge(sge).complete();
+ * }
+ * ```
+ *
  * @category Queue pairs
  */
-export class SrdQueuePair extends QueuePair {
+export class SrdQueuePair extends QueuePairEx {
   /**
    * Makes a queue pair, in state RESET.
    *
@@ -95,8 +129,14 @@ export class SrdQueuePair extends QueuePair {
    * @throws {VerbsError} If the device refuses: EOPNOTSUPP if it is no Elastic Fabric Adapter.
    */
   constructor(pd: ProtectionDomain, init: SrdInitAttr) {
-    const given = snapshot(init, "queue pair attributes", ["sendCq", "recvCq", "cap"]);
-    super(pd, { ...given, type: QpType.DRIVER }, WAY);
+    const names = ["sendCq", "recvCq", "cap", "sendOpsFlags"] as const;
+    const given = snapshot(init, "queue pair attributes", names);
+    const { sendOpsFlags = SendOpsFlags.SEND | SendOpsFlags.SEND_WITH_IMM } = given;
+    let maxRdma: number | undefined;
+    super(pd, { ...given, sendOpsFlags, type: QpType.DRIVER }, {
+      ...WAY,
+      maxRdma: () => maxRdma ??= queryEfaDevice(pd.context).maxRdmaSize,
+    });
   }
 
   /**

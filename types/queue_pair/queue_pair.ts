@@ -54,8 +54,12 @@ export interface QpWay {
   readonly transport: string;
   /** The opcodes of {@linkcode QueuePair.prototype.postSend | QueuePair.postSend}, one bit each. */
   readonly opcodes: number;
+  /** The opcodes of builders, one bit each. */
+  readonly built: number;
   /** Makes the native object from a `struct ibv_qp_init_attr_ex`. */
   readonly create: (context: Context, view: DataView<ArrayBuffer>, options: CheckOptions) => IbvQp;
+  /** The largest RDMA read or write in bytes. */
+  readonly maxRdma: () => number;
 }
 
 /**
@@ -204,12 +208,15 @@ export class QueuePair extends QueuePairStates {
 
   #makeSender(cap: QpCap, allSignaled: boolean, way: QpWay | undefined): SendPoster {
     const hint = (code: string): string | undefined => hintPost(code, this.state, "sends");
+    const opcodes = way?.opcodes ?? opcodesOf(this.type);
     const rules: SendRules = {
       transport: way?.transport ?? nameOf(QpType, this.type),
-      opcodes: way?.opcodes ?? opcodesOf(this.type),
+      opcodes,
+      built: way?.built ?? opcodes,
       needs: way === undefined ? NEEDS[this.type] ?? 0 : DATAGRAM,
       pd: this.#base,
       maxMessage: Infinity,
+      maxRdma: way?.maxRdma,
       maxInline: cap.maxInlineData,
       allSignaled,
     };

@@ -9,7 +9,7 @@ import { setOf } from "../work/attributes.ts";
 import { WrOpcode } from "../work/work_request.ts";
 import { QpType, SendOpsFlags } from "./qp_enums.ts";
 import { copyQpInit, type QpInitAttr } from "./qp_init_attr.ts";
-import { qpCore, QueuePair } from "./queue_pair.ts";
+import { qpCore, type QpWay, QueuePair } from "./queue_pair.ts";
 import { WrBuilder } from "./wr_builder.ts";
 import { WrPoster } from "./wr_poster.ts";
 
@@ -52,8 +52,12 @@ export class QueuePairEx extends QueuePair {
    * @throws {RangeError} As of {@linkcode QueuePair}.
    * @throws {VerbsError} As of {@linkcode QueuePair}; EOPNOTSUPP if the provider has no builders, or not these operations.
    */
-  constructor(pd: ProtectionDomain, init: QpInitAttrEx) {
-    super(pd, withSendOps(init));
+  constructor(pd: ProtectionDomain, init: QpInitAttrEx);
+  /** @ignore For subclasses, which create the native object in another way. */
+  constructor(pd: ProtectionDomain, init: QpInitAttrEx, way: QpWay);
+  /** @ignore */
+  constructor(pd: ProtectionDomain, init: QpInitAttrEx, way?: QpWay) {
+    super(pd, withSendOps(init), way);
     const { type, sendOpsFlags = 0 } = qpCore(this);
     const handle = verbs().ibv_qp_to_qp_ex(this.unsafeHandle);
     const asked = NAMES.filter((name) => sendOpsFlags & SendOpsFlags[name]);
@@ -111,5 +115,6 @@ const SETTERS: readonly Op[] = [
 /** The ops that set the receiver, by transport. */
 const RECEIVER: { readonly [type: number]: readonly Op[] } = {
   [QpType.UD]: ["wr_set_ud_addr"],
+  [QpType.DRIVER]: ["wr_set_ud_addr"],
   [QpType.XRC_SEND]: ["wr_set_xrc_srqn"],
 };

@@ -3,6 +3,7 @@ import {
   integer,
   listOf,
   uint16,
+  uint24,
   uint32,
   uint64,
   uint8,
@@ -11,11 +12,11 @@ import type { AddressHandle } from "../address_handle/address_handle.ts";
 import { nameOf } from "../core/enums.ts";
 import type { Sge } from "../memory/memory_region.ts";
 import type { MemoryWindow } from "../memory/memory_window.ts";
-import { has, INLINE, readBinding } from "../work/attributes.ts";
+import { has, readBinding } from "../work/attributes.ts";
 import { checkWrId, type SendRequestList } from "../work/requests.ts";
 import { type MwBindInfo, SendFlags, WrOpcode } from "../work/work_request.ts";
 import { QpType, type SelectivityLevel } from "./qp_enums.ts";
-import { hasData, type WrPoster } from "./wr_poster.ts";
+import { DATAGRAM_TYPES, hasData, type WrPoster } from "./wr_poster.ts";
 
 /**
  * A builder of work requests (the `ibv_wr_*` verbs). {@linkcode QueuePairEx.prototype.wrStart | QueuePairEx.wrStart}
@@ -249,17 +250,15 @@ export class WrBuilder implements Disposable {
   }
 
   /**
-   * UD: sets the receiver of the request that was begun last (`ibv_wr_set_ud_addr`).
+   * UD, and SRD of `@rdma/ibverbs/efa`: sets the receiver of the request that was begun last (`ibv_wr_set_ud_addr`).
    *
-   * @throws {TypeError} If no request was begun, the queue pair is not of type UD, or the address handle is disposed.
+   * @throws {TypeError} If no request was begun, the queue pair is of another type, or the address handle is disposed.
    * @throws {RangeError} If a number is out of range.
    */
   setUdAddr(ah: AddressHandle, remoteQpn: number, remoteQkey: number): this {
     const index = this.#current("setUdAddr");
-    this.#assertType("setUdAddr", QpType.UD);
-    const { list } = this.#poster;
-    list.setRemote(index, remoteQpn, remoteQkey);
-    list.setAh(index, ah);
+    this.#assertType("setUdAddr", ...DATAGRAM_TYPES);
+    this.#poster.setReceiver(index, ah, uint24(remoteQpn, "remoteQpn"), remoteQkey);
     return this;
   }
 
@@ -324,7 +323,7 @@ export class WrBuilder implements Disposable {
   #setInline(method: string, pieces: readonly Uint8Array[]): this {
     const copies = pieces.map((piece) => copyOfBytes(piece, "bytes"));
     const index = this.#withoutData(method);
-    if (!has(INLINE, this.#opcode)) {
+    if (!has(this.#poster.inline, this.#opcode)) {
       throw new TypeError(
         `Cannot use ${method}(): ${nameOf(WrOpcode, this.#opcode)} has no data that can be inline`,
       );
@@ -371,8 +370,8 @@ export class WrBuilder implements Disposable {
     return this.#count - 1;
   }
 
-  #assertType(method: string, type: QpType): void {
-    if (this.#poster.type === type) return;
+  #assertType(method: string, ...types: readonly QpType[]): void {
+    if (types.includes(this.#poster.type)) return;
     throw new TypeError(
       `Cannot use ${method}(): the type of the queue pair is ${nameOf(QpType, this.#poster.type)}`,
     );

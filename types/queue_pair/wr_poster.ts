@@ -3,14 +3,25 @@ import { structs } from "../../ffi/layout.ts";
 import { someVerbs } from "../../ffi/library.ts";
 import { bufferAddress, bufferPointer, nativeView } from "../../ffi/pointers.ts";
 import type { QpExVerbs } from "../../ffi/verbs/qp_ex.ts";
+import { uint32 } from "../../internal/checks.ts";
+import type { AddressHandle } from "../address_handle/address_handle.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { nameOf } from "../core/enums.ts";
 import { failure } from "../core/errors.ts";
 import { assertOpen } from "../core/resource.ts";
-import { FIELDS, has, NO_MEMORY, rkeyOf, setOf } from "../work/attributes.ts";
+import {
+  DATAGRAM,
+  DATAGRAMS,
+  FIELDS,
+  has,
+  INLINE,
+  NO_MEMORY,
+  rkeyOf,
+  setOf,
+} from "../work/attributes.ts";
 import type { NativeList } from "../work/native_list.ts";
 import type { SendPoster } from "../work/posting.ts";
-import { nativeOf, SendRequestList } from "../work/requests.ts";
+import { nativeOf, openCore, SendRequestList } from "../work/requests.ts";
 import { SendFlags, WrOpcode } from "../work/work_request.ts";
 import { hintPost } from "./hints.ts";
 import { QpType } from "./qp_enums.ts";
@@ -20,6 +31,12 @@ import { qpCore, type QueuePair } from "./queue_pair.ts";
 export interface Part {
   readonly offset: number;
   readonly length: number;
+}
+
+/** The queue pair that a datagram goes to. */
+interface Receiver {
+  readonly remoteQpn: number;
+  readonly remoteQkey: number;
 }
 
 /** What a request has beyond the fields of `struct ibv_send_wr`. */
@@ -43,6 +60,9 @@ const dataBuf: AttributeCodec<{ addr: bigint; length: number }> = codecOf(
   { addr: {}, length: { bits: 53 } },
 );
 
+/** The types of queue pairs each of whose requests has a receiver of its own. SRD is of type DRIVER. */
+export const DATAGRAM_TYPES: readonly QpType[] = [QpType.UD, QpType.DRIVER];
+
 /** Opcodes whose data another verb sets, one bit each. */
 const WITHOUT_DATA = setOf(
   ...[WrOpcode.LOCAL_INV, WrOpcode.BIND_MW, WrOpcode.ATOMIC_WRITE, WrOpcode.FLUSH],
@@ -60,6 +80,8 @@ export function hasData(opcode: number): boolean {
 export class WrPoster {
   readonly type: QpType;
   readonly maxInline: number;
+  /** The opcodes whose data can be inline, one bit each. */
+  readonly inline: number;
   readonly list: SendRequestList;
   /** The builder that was started last. */
   current: object | undefined = undefined;
@@ -71,6 +93,8 @@ export class WrPoster {
   readonly #verbs: QpExVerbs = someVerbs(/^ibv_wr_/);
   readonly #native: NativeList;
   readonly #extras: (Extra | undefined)[];
+  readonly #isDatagram: boolean;
+  readonly #receivers: (Receiver | undefined)[];
   /** Copies of inline data, headers and values. */
   #bytes: Uint8Array<ArrayBuffer> = new Uint8Array(256);
   #address: bigint = bufferAddress(this.#bytes);
@@ -87,6 +111,8 @@ export class WrPoster {
     this.#handle = handle;
     this.type = type;
     this.maxInline = maxInlineData;
+    // libefa would write inline data over the peer's address.
+    this.inline = type === QpType.DRIVER ? DATAGRAMS : INLINE;
     this.#qpEx = new Uint32Array(nativeView(handle, (WR_FLAGS + 1) * 4).buffer);
     this.list = new SendRequestList({
       capacity: Math.max(1, maxSendWr),
@@ -94,6 +120,8 @@ export class WrPoster {
     });
     this.#native = nativeOf(this.list);
     this.#extras = new Array(this.list.capacity).fill(undefined);
+    this.#isDatagram = DATAGRAM_TYPES.includes(type);
+    this.#receivers = new Array(this.list.capacity).fill(undefined);
   }
 
   reset(): void {
@@ -106,6 +134,13 @@ export class WrPoster {
     this.#native.setSge(index, NO_MEMORY);
     this.#native.setWrId(index, wrId);
     this.#extras[index] = undefined;
+  }
+
+  /** Sets the receiver of a request: in a native one it would lie where RDMA has the memory of the peer. */
+  setReceiver(index: number, ah: AddressHandle, remoteQpn: number, remoteQkey: number): void {
+    const receiver = { remoteQpn, remoteQkey: uint32(remoteQkey, "remoteQkey") };
+    this.#native.noteAh(index, openCore(ah), DATAGRAM);
+    this.#receivers[index] = receiver;
   }
 
   /** Sets what a request has beyond its fields, and the length of its data. */
@@ -133,7 +168,7 @@ export class WrPoster {
   post(count: number): void {
     const sender = this.#sender;
     assertOpen(this.#qp);
-    const run = sender.check(this.#native, 0, count);
+    const run = sender.check(this.#native, 0, count, sender.rules.built);
     const { ibv_wr_start, ibv_wr_complete, ibv_wr_abort } = this.#verbs;
     ibv_wr_start(this.#handle);
     try {
@@ -144,8 +179,8 @@ export class WrPoster {
     }
     const result = ibv_wr_complete(this.#handle);
     if (result === 0) return sender.posted(run);
-    // Some providers refuse after all requests are in the queue: their address handles are kept.
-    sender.postedOnly(run, count);
+    // Some providers refuse after all requests are in the queue: their address handles are kept. libefa takes them back.
+    if (!sender.tracker?.countsFailed) sender.postedOnly(run, count);
     throw failure("ibv_wr_complete", "post send", Math.abs(result), {
       detail: () => `${count} requests of ${nameOf(QpType, this.type)} ${this.#qp.qpNum}`,
       hint: (code) => hintPost(code, this.#qp.state, "sends"),
@@ -164,11 +199,10 @@ export class WrPoster {
     const inline = extra?.inline === undefined ? 0 : SendFlags.INLINE;
     this.#qpEx[WR_FLAGS] = list.flags(index) | inline;
     this.#begin(index, opcode, extra, address);
-    if (this.type === QpType.UD) {
+    if (this.#isDatagram) {
       const { unsafeHandle } = list.ahs[index]!.handle;
-      const qpn = list.get32(index, FIELDS.remoteQpn);
-      const qkey = list.get32(index, FIELDS.remoteQkey);
-      this.#verbs.ibv_wr_set_ud_addr(qp, unsafeHandle, qpn, qkey);
+      const { remoteQpn, remoteQkey } = this.#receivers[index]!;
+      this.#verbs.ibv_wr_set_ud_addr(qp, unsafeHandle, remoteQpn, remoteQkey);
     }
     if (!hasData(opcode)) return;
     if (this.type === QpType.XRC_SEND) {

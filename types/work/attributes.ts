@@ -19,8 +19,8 @@ export function has(set: number, opcode: number): boolean {
 const { SEND, SEND_WITH_IMM, SEND_WITH_INV, LOCAL_INV, BIND_MW, TSO, FLUSH } = WrOpcode;
 const { RDMA_WRITE, RDMA_WRITE_WITH_IMM, RDMA_READ, ATOMIC_WRITE } = WrOpcode;
 const { ATOMIC_CMP_AND_SWP, ATOMIC_FETCH_AND_ADD } = WrOpcode;
-const DATAGRAMS = setOf(SEND, SEND_WITH_IMM, TSO);
-const RDMA = setOf(RDMA_WRITE, RDMA_WRITE_WITH_IMM, RDMA_READ, ATOMIC_WRITE);
+export const DATAGRAMS: number = setOf(SEND, SEND_WITH_IMM, TSO);
+export const RDMA: number = setOf(RDMA_WRITE, RDMA_WRITE_WITH_IMM, RDMA_READ, ATOMIC_WRITE);
 const XRC = RDMA | setOf(SEND, SEND_WITH_IMM, SEND_WITH_INV);
 
 /** The opcodes of atomics, which have operands. */

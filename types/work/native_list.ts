@@ -295,7 +295,12 @@ export class NativeList {
 
   setAh(index: number, ah: AhCore): void {
     ah.write(this.words, index * this.stride + FIELDS.ah.word);
-    this.given[index]! |= FIELDS.ah.bit;
+    this.noteAh(index, ah, FIELDS.ah.bit);
+  }
+
+  /** Notes the address handle of a request, and which attributes it has by that. */
+  noteAh(index: number, ah: AhCore, given: number): void {
+    this.given[index]! |= given;
     this.ahs[index] = ah;
     this.#only = index === this.#single ? ah : undefined;
     // The handle is open: it needs another check only if its protection domain is not the one that was checked.

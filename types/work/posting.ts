@@ -18,6 +18,7 @@ import {
   INLINE,
   namesOf,
   NEEDS,
+  RDMA,
 } from "./attributes.ts";
 import { type Layout, NativeList } from "./native_list.ts";
 import { nativeOf, RecvRequestList, SendRequestList, writeRecv, writeSend } from "./requests.ts";
@@ -176,12 +177,16 @@ export interface SendRules {
   /** The transport in messages, such as "UD". */
   readonly transport: string;
   readonly opcodes: number;
+  /** The opcodes of requests that a builder makes. */
+  readonly built: number;
   /** Attributes that sends need to reach a receive of the peer: bits of {@linkcode FIELDS}. */
   readonly needs: number;
   /** The protection domain that address handles and memory windows must belong to. */
   readonly pd: ProtectionDomain;
   /** The largest messages in bytes, also of inline data. */
   readonly maxMessage: number;
+  /** The largest RDMA read or write, if messages are bound otherwise. */
+  readonly maxRdma: (() => number) | undefined;
   readonly maxInline: number;
   /** Whether every send has a completion, signaled or not. */
   readonly allSignaled: boolean;
@@ -220,11 +225,16 @@ export class SendPoster extends Poster<SendRequest> {
   }
 
   /** Checks a run, unless it is the last one and nothing has changed. */
-  check(list: NativeList, start = 0, count = list.capacity - start): NativeList {
+  check(
+    list: NativeList,
+    start = 0,
+    count = list.capacity - start,
+    opcodes = this.rules.opcodes,
+  ): NativeList {
     const { rules } = this;
     if (list.isChecked(start, count, rules)) return list;
     list.beginRun(start, count);
-    for (let i = start; i < start + count; i++) checkSend(list, i, rules);
+    for (let i = start; i < start + count; i++) checkSend(list, i, rules, opcodes);
     if (this.tracker !== undefined) list.sumUp(count, rules.pd, rules.allSignaled);
     list.endRun(rules);
     return list;
@@ -261,24 +271,22 @@ export class SendPoster extends Poster<SendRequest> {
   }
 }
 
-function checkSend(list: NativeList, index: number, rules: SendRules): void {
+function checkSend(list: NativeList, index: number, rules: SendRules, opcodes: number): void {
   const opcode = list.opcodeOf(index);
-  if (!has(rules.opcodes, opcode)) {
+  if (!has(opcodes, opcode)) {
     throw new TypeError(
       `Cannot post send: a queue pair of type ${rules.transport} has no opcode ${
         nameOf(WrOpcode, opcode)
       }`,
     );
   }
-  const needs = NEEDS[opcode]! | (has(CONSUMING, opcode) ? rules.needs : 0);
+  // A datagram queue pair has no peer, so that RDMA needs the receiver too.
+  const needsReceiver = has(CONSUMING, opcode) || (rules.needs & FIELDS.ah.bit) !== 0;
+  const needs = NEEDS[opcode]! | (needsReceiver ? rules.needs : 0);
   const missing = needs & ~list.given[index]!;
   if (missing !== 0) throw missingAttribute(rules, opcode, missing);
   const length = list.lengths[index]!;
-  if (length > rules.maxMessage) {
-    throw new RangeError(
-      `Cannot post send: its message has ${length} bytes, and the port's MTU allows ${rules.maxMessage}`,
-    );
-  }
+  if (length > rules.maxMessage) checkLong(length, opcode, rules);
   if (has(EIGHT_BYTES, opcode) && length !== 8) {
     throw new RangeError(
       `Cannot post send: its memory has ${length} bytes, and ${
@@ -294,6 +302,17 @@ function checkSend(list: NativeList, index: number, rules: SendRules): void {
   assertOpen(bind.mw);
   assertOpen(bind.mr);
   assertBindable(rules.pd, bind.mw, bind.mr);
+}
+
+function checkLong(length: number, opcode: number, { maxMessage, maxRdma }: SendRules): void {
+  const isRdma = maxRdma !== undefined && has(RDMA, opcode);
+  const max = isRdma ? maxRdma() : maxMessage;
+  if (length <= max) return;
+  throw new RangeError(
+    `Cannot post send: its message has ${length} bytes, and ${
+      isRdma ? "the device" : "the port's MTU"
+    } allows ${max}`,
+  );
 }
 
 function checkInline(

@@ -404,6 +404,11 @@ function checkOpcode(opcode: number): void {
 
 function checkAh(opcode: number, ah: AddressHandle): AhCore {
   checkHas(AH, opcode);
+  return openCore(ah);
+}
+
+/** What an address handle of the caller's is to requests. */
+export function openCore(ah: AddressHandle): AhCore {
   const core = ahCore(ah);
   if (core?.isOpen) return core;
   instance(ah, AddressHandle, "ah");

@@ -79,11 +79,12 @@ export class End {
   readonly qp: SrdQueuePair;
   readonly adapter: Adapter;
 
-  constructor(adapter: Adapter, rnrRetry?: number) {
+  constructor(adapter: Adapter, rnrRetry?: number, sendOpsFlags?: number) {
     this.adapter = adapter;
     const cq = this.cq = new EfaCompletionQueue(adapter.context, { cqe: 64 });
-    const cap = { maxSendWr: 16, maxRecvWr: 16, maxInlineData: 32 };
-    this.qp = new SrdQueuePair(adapter.pd, { sendCq: cq, recvCq: cq, cap });
+    const cap = { maxSendWr: 16, maxRecvWr: 16, maxSendSge: 2, maxInlineData: 32 };
+    const ops = { ...sendOpsFlags !== undefined && { sendOpsFlags } };
+    this.qp = new SrdQueuePair(adapter.pd, { sendCq: cq, recvCq: cq, cap, ...ops });
     this.qp.activate({ qkey: QKEY, ...rnrRetry !== undefined && { rnrRetry } });
   }
 

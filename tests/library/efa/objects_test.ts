@@ -9,7 +9,16 @@ import {
   queryEfaMr,
   SrdQueuePair,
 } from "../../../efa.ts";
-import { QpState, WcOpcode, WcStatus } from "../../../mod.ts";
+import {
+  type AddressHandle,
+  QpState,
+  SendOpsFlags,
+  VerbsError,
+  WcOpcode,
+  WcStatus,
+  type WrBuilder,
+  WrOpcode,
+} from "../../../mod.ts";
 import { Fixture } from "../../provider/fixture.ts";
 import { complete } from "../registry/bed.ts";
 
@@ -71,4 +80,81 @@ Deno.test("A failed send of SRD is done as others are, and a failed receive is n
     });
     assertEquals(destroyed, [0, 0, 1]);
   }
+});
+
+const { SEND, RDMA_READ, RDMA_WRITE } = SendOpsFlags;
+
+/** A queue pair with a builder on the recorder, and a request's receiver. */
+function buildOn(fixture: Fixture, sendOpsFlags?: number): { qp: SrdQueuePair; ah: AddressHandle } {
+  const { pd, cq } = fixture;
+  const cap = { maxSendWr: 4, maxRecvWr: 4, maxInlineData: 32 };
+  const init = { sendCq: cq, recvCq: cq, cap, ...sendOpsFlags !== undefined && { sendOpsFlags } };
+  const qp = new SrdQueuePair(pd, init);
+  qp.activate({ qkey: 7 });
+  recorder.take();
+  return { qp, ah: fixture.ah() };
+}
+
+Deno.test("A builder of SRD gives RDMA its memory and its receiver, and posts what postSend() does not", () => {
+  using fixture = new Fixture();
+  const { mr } = fixture;
+  const { qp, ah } = buildOn(fixture, SEND | RDMA_READ | RDMA_WRITE);
+  const wr = qp.wrStart();
+  wr.rdmaRead(0x4242, 0x1_0000_0001n).setUdAddr(ah, 0xabcdef, 0x8000_0001).setSge(mr.slice(0, 8));
+  wr.rdmaWrite(0x4343, 0x2000).setUdAddr(ah, 2, 3).setSge(mr.slice(8, 8));
+  wr.send().setUdAddr(ah, 4, 5).setInlineData(new Uint8Array(2));
+  recorder.take();
+  wr.complete();
+  const given = recorder.take().map(({ verb, args }) => {
+    const { rkey, remote_addr, remote_qpn, remote_qkey } = args;
+    const all = [rkey, remote_addr, remote_qpn, remote_qkey].filter((arg) => arg !== undefined);
+    return [verb.replace("ibv_wr_", ""), ...all.map(Number)];
+  });
+  assertEquals(given, [
+    ["start"],
+    ["rdma_read", 0x4242, 0x1_0000_0001],
+    ["set_ud_addr", 0xabcdef, 0x8000_0001],
+    ["set_sge"],
+    ["rdma_write", 0x4343, 0x2000],
+    ["set_ud_addr", 2, 3],
+    ["set_sge"],
+    ["send"],
+    ["set_ud_addr", 4, 5],
+    ["set_inline_data"],
+    ["complete"],
+  ]);
+  const request = { opcode: WrOpcode.RDMA_READ, rkey: 1, remoteAddr: 0, sge: mr.slice(0, 8) };
+  assertThrows(() => qp.postSend(request), TypeError, "type SRD has no opcode RDMA_READ");
+});
+
+Deno.test("A builder of SRD refuses what the adapter cannot do, and posts nothing", () => {
+  using fixture = new Fixture();
+  const { mr } = fixture;
+  const { qp, ah } = buildOn(fixture, SEND | RDMA_READ | RDMA_WRITE | SendOpsFlags.LOCAL_INV);
+  const read = (): WrBuilder => qp.wrStart().rdmaRead(1, 8);
+  const closed = fixture.ah();
+  closed.close();
+  const refused: [() => unknown, ErrorConstructor, string][] = [
+    [() => read().setSge(mr.slice(0, 8)).complete(), TypeError, "needs an address handle"],
+    [() => qp.wrStart().localInv(1).setUdAddr(ah, 1, 1).complete(), TypeError, "has no opcode"],
+    [() => qp.wrStart().rdmaWriteImm(1, 8, 1), TypeError, "SendOpsFlags.RDMA_WRITE_WITH_IMM"],
+    [() => qp.wrStart().rdmaWrite(1, 8).setInlineData(new Uint8Array(1)), TypeError, "inline"],
+    [() => read().setUdAddr(closed, 1, 1), TypeError, "is disposed"],
+    [() => read().setUdAddr(ah, 2 ** 24, 1), RangeError, "remoteQpn"],
+    [() => read().setUdAddr(ah, 1, -1), RangeError, "remoteQkey"],
+  ];
+  for (const [call, type, message] of refused) assertThrows(call, type, message);
+  assertEquals(recorder.takeOf("ibv_wr_start"), []);
+});
+
+Deno.test("Without operations a builder of SRD sends, and a refusal of libefa keeps no handle", () => {
+  using fixture = new Fixture();
+  const { qp, ah } = buildOn(fixture);
+  assertEquals(qp.sendOpsFlags, SEND | SendOpsFlags.SEND_WITH_IMM);
+  assertThrows(() => qp.wrStart().rdmaRead(1, 8), TypeError, "SendOpsFlags.RDMA_READ");
+  recorder.fail("ibv_wr_complete", "ENOMEM", { times: 1 });
+  const send = (): void => qp.wrStart().send().setUdAddr(ah, 1, 1).complete();
+  assertThrows(send, VerbsError, "ibv_wr_complete");
+  ah.close();
+  assertEquals(recorder.live("ah"), 0);
 });

@@ -2,7 +2,7 @@
 
 import "../efa/fake.ts";
 import { EfaCompletionQueue } from "../../../efa.ts";
-import { CreateCqAttrFlags, CreateCqWcFlags } from "../../../mod.ts";
+import { CreateCqAttrFlags, CreateCqWcFlags, SendOpsFlags } from "../../../mod.ts";
 import { complete } from "./bed.ts";
 import type { Receiver, Recipe } from "./parts.ts";
 import type { World } from "./world.ts";
@@ -11,7 +11,7 @@ const capacity = { maxSendWr: 4, maxRecvWr: 4, maxSendSge: 1, maxRecvSge: 1, max
 
 const srd = ({ pd, cq }: World): unknown[] => [
   pd,
-  { sendCq: cq, recvCq: cq, cap: { ...capacity } },
+  { sendCq: cq, recvCq: cq, cap: { ...capacity }, sendOpsFlags: SendOpsFlags.RDMA_READ },
 ];
 
 /** The calls of ./efa. */

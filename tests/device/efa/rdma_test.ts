@@ -1,0 +1,127 @@
+// RDMA over reliable datagrams, on the stub: by the builder, longer than a message can be, in any order.
+
+import { assertEquals, assertThrows } from "@std/assert";
+import { EfaDeviceCaps, queryEfaDevice } from "../../../efa.ts";
+import { type AddressHandle, SendOpsFlags, WcStatus, type WrBuilder } from "../../../mod.ts";
+import { assertFails, calls, writeStub } from "../stub.ts";
+import { efaTest, End, type Fabric, QKEY, take } from "./bed.ts";
+
+const { RDMA_READ, RDMA_WRITE, RDMA_WRITE_WITH_IMM } = SendOpsFlags;
+/** The adapter's code, which the status does not tell: libefa has none for it. */
+const BAD_ADDRESS = 7;
+/** More than a message can have. */
+const LONG = 10_000;
+
+/** An end that reads and writes memory of the other one, which knows it. */
+class Access {
+  readonly own: End;
+  readonly peer: End;
+  readonly ah: AddressHandle;
+
+  constructor({ left, right }: Fabric, sendOpsFlags: number) {
+    this.own = new End(left, undefined, sendOpsFlags);
+    this.peer = new End(right);
+    this.ah = left.to(right);
+    right.to(left);
+  }
+
+  get memory(): Uint8Array {
+    return this.own.adapter.mr.bytes();
+  }
+
+  get remote(): Uint8Array {
+    return this.peer.adapter.mr.bytes();
+  }
+
+  /** Begins a request on a part of the memory of both, at the same place. */
+  request(wr: WrBuilder, begin: "rdmaRead" | "rdmaWrite", place: number, length: number): void {
+    const { addr, rkey } = this.peer.adapter.mr;
+    wr.wrId = place;
+    wr[begin](rkey, addr + BigInt(place)).setUdAddr(this.ah, this.peer.qp.qpNum, QKEY)
+      .setSge(this.own.adapter.mr.slice(place, length));
+  }
+
+  /** One request alone. Gives the status of its completion. */
+  async run(begin: "rdmaRead" | "rdmaWrite", length: number): Promise<WcStatus> {
+    const wr = this.own.qp.wrStart();
+    this.request(wr, begin, 0, length);
+    wr.complete();
+    return (await take(this.own.cq, 1))[0]!.status;
+  }
+}
+
+/** Bytes that differ from place to place. */
+function pattern(length: number, first: number): Uint8Array {
+  return Uint8Array.from({ length }, (_, i) => i * 7 + (i >> 8) + first);
+}
+
+/** Which of the operations libefa has here: that of rdma-core 44 only reads. */
+function has(cap: number, { left }: Fabric): boolean {
+  return (queryEfaDevice(left.context).deviceCaps & cap) !== 0;
+}
+
+efaTest("A read longer than any message has the bytes of the peer", async (fabric) => {
+  const access = new Access(fabric, RDMA_READ);
+  access.remote.set(pattern(LONG + 1, 1));
+  access.memory.fill(0);
+  assertEquals(await access.run("rdmaRead", LONG), WcStatus.SUCCESS);
+  assertEquals(access.memory.slice(0, LONG), pattern(LONG, 1));
+  assertEquals(access.memory[LONG], 0);
+});
+
+efaTest("A write has the bytes of this side, where libefa knows it", async (fabric) => {
+  const writes = RDMA_WRITE | RDMA_WRITE_WITH_IMM;
+  const make = (): Access => new Access(fabric, writes);
+  if (!has(EfaDeviceCaps.RDMA_WRITE, fabric)) {
+    return void assertFails(make, "efadv_create_qp_ex", "EOPNOTSUPP");
+  }
+  const access = make();
+  access.memory.set(pattern(LONG + 1, 2));
+  access.remote.fill(0);
+  assertEquals(await access.run("rdmaWrite", LONG), WcStatus.SUCCESS);
+  assertEquals(access.remote.slice(0, LONG), pattern(LONG, 2));
+  assertEquals(access.remote[LONG], 0);
+});
+
+efaTest("Reads that end in another order are matched by their wrId", async (fabric) => {
+  const access = new Access(fabric, RDMA_READ);
+  const { own, ah, memory } = access;
+  access.remote.set(pattern(64 * 8, 3));
+  memory.fill(0);
+  writeStub("efa", "reversed");
+  try {
+    const wr = own.qp.wrStart();
+    for (let i = 0; i < 8; i++) access.request(wr, "rdmaRead", 64 * i, 64);
+    wr.complete();
+    ah.close();
+    assertEquals(calls("destroy_ah"), []);
+    const ended = await take(own.cq, 8);
+    assertEquals(ended.map(({ wrId }) => Number(wrId) / 64), [7, 6, 5, 4, 3, 2, 1, 0]);
+    assertEquals(memory.slice(0, 64 * 8), pattern(64 * 8, 3));
+    assertEquals(calls("destroy_ah").length, 1);
+  } finally {
+    writeStub("efa", "ordered");
+  }
+});
+
+efaTest("A read that the peer does not allow fails, and the next one works", async (fabric) => {
+  const access = new Access(fabric, RDMA_READ);
+  const { own, peer, ah } = access;
+  const { rkey, addr, length } = peer.adapter.mr;
+  const sge = own.adapter.mr.slice(0, 64);
+  const read = (key: number, from: bigint): void =>
+    own.qp.wrStart().rdmaRead(key, from).setUdAddr(ah, peer.qp.qpNum, QKEY).setSge(sge).complete();
+  for (const [key, from] of [[rkey, addr + BigInt(length)], [rkey + 1, addr]] as const) {
+    read(key, from);
+    assertEquals((await take(own.cq, 1))[0]!.vendorErr, BAD_ADDRESS);
+  }
+  assertEquals(await access.run("rdmaRead", 64), WcStatus.SUCCESS);
+  // One element is all that the adapter takes.
+  const wr = own.qp.wrStart().rdmaRead(rkey, addr).setUdAddr(ah, peer.qp.qpNum, QKEY);
+  assertFails(() => wr.setSgeList([sge, sge]).complete(), "ibv_wr_complete", "EINVAL");
+  const { maxRdmaSize } = queryEfaDevice(fabric.left.context);
+  const huge = { addr: 0n, lkey: 1, length: maxRdmaSize + 1 };
+  const long = own.qp.wrStart().rdmaRead(rkey, addr).setUdAddr(ah, peer.qp.qpNum, QKEY);
+  assertThrows(() => long.setSge(huge).complete(), RangeError, `the device allows ${maxRdmaSize}`);
+  assertEquals(await access.run("rdmaRead", 64), WcStatus.SUCCESS);
+});
