@@ -24,7 +24,8 @@ const LINES: readonly Line[] = [
   ["pingpong rc -e --warm-up 0", "", "-g 1"],
   ["perf --json", "", SHORT],
   ["perf", "", `--kind uc -s 100 -m 256 ${SHORT}`],
-  ["perf -g 1", "", `--kind ud -s 40 ${SHORT}`],
+  // Fewer than the receives that are posted: how many of more are lost depends on the time.
+  ["perf -g 1", "", "--kind ud -s 40 -n 10 --messages 400"],
   ["perf", "-g 255", SHORT],
   ["perf --json", "", `--verb write -s 300 ${SHORT}`],
   ["perf", "", `--verb write -c uc -q 2 ${SHORT}`],
