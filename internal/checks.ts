@@ -1,9 +1,13 @@
-/** Characters that control a terminal or the order of text, but for tabs. JSON itself escapes only the first 32. */
-export const CONTROLS = /(?!\t)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
+/**
+ * Replaces each character that controls a terminal or the order of text, but for tabs: by an escape such as `\u{1b}`
+ * unless told otherwise. JSON itself escapes only the first 32.
+ */
+export function escapeControls(text: string, escape = escapeOf): string {
+  return text.replaceAll(/(?!\t)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, escape);
+}
 
-/** Replaces each control character by an escape such as `\u{1b}`. */
-export function escapeControls(text: string): string {
-  return text.replaceAll(CONTROLS, (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`);
+function escapeOf(character: string): string {
+  return `\\u{${character.codePointAt(0)!.toString(16)}}`;
 }
 
 /** A text of the user or of a peer in a message: as a JSON string. */

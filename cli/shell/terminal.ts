@@ -1,4 +1,4 @@
-import { CONTROLS, escapeControls } from "../../internal/checks.ts";
+import { escapeControls } from "../../internal/checks.ts";
 
 const STYLES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33 } as const;
 
@@ -117,10 +117,7 @@ function writeAll(file: { writeSync(bytes: Uint8Array): number }, text: string):
 export function jsonText(value: unknown, indent = 2): string {
   const text = JSON.stringify(value, withoutBigint, indent);
   // The line feeds are those of the indentation.
-  return text.replaceAll(
-    CONTROLS,
-    (found) => found === "\n" ? found : found.replace(/[^]/g, utf16),
-  );
+  return escapeControls(text, (found) => found === "\n" ? found : found.replace(/[^]/g, utf16));
 }
 
 function withoutBigint(_key: string, value: unknown): unknown {

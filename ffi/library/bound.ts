@@ -27,28 +27,42 @@ interface Opened extends Library {
 /** The functions `F` of a library, and those `N` of them that may block, on other threads. */
 export class BoundLibrary<F, N> {
   readonly #library: NativeLibrary;
-  readonly #rows: [string, NativeRow][];
+  readonly #rows: Readonly<Record<string, AnyRow>>;
   #opened: Opened | undefined;
-  /** All functions by their C names. Reading one for the first time binds it. */
-  readonly functions: F;
-  /** Those that may block, on other threads. */
-  readonly nonblocking: N;
+  #functions: F | undefined;
+  #nonblocking: N | undefined;
 
-  /** Opens nothing yet. */
+  /** Opens nothing yet, and makes no function: programs import libraries that they do not call. */
   constructor(library: NativeLibrary, rows: object) {
     this.#library = library;
-    this.#rows = Object.entries<AnyRow>(rows as Readonly<Record<string, AnyRow>>)
-      .filter((entry): entry is [string, NativeRow] => isNative(entry[1]));
+    this.#rows = rows as Readonly<Record<string, AnyRow>>;
+  }
+
+  /** All functions by their C names. Reading one for the first time binds it. */
+  get functions(): F {
+    return this.#functions ??= this.#lazyFunctions() as F;
+  }
+
+  /** Those that may block, on other threads. */
+  get nonblocking(): N {
+    return this.#nonblocking ??= lazily(
+      Object.fromEntries(this.#nativeRows().filter(([, { blocking }]) => blocking)),
+      (name, row) => bindNonblocking(this.opened().calls, name, row),
+    ) as N;
+  }
+
+  #lazyFunctions(): Readonly<Record<string, AnyFunction>> {
     const calls = (): Calls => this.opened().calls;
     const functions = lazily(
-      rows as Readonly<Record<string, AnyRow>>,
+      this.#rows,
       (name, row): AnyFunction => bindVerb(calls, functions, name, row),
     );
-    this.functions = functions as F;
-    this.nonblocking = lazily(
-      Object.fromEntries(this.#rows.filter(([, { blocking }]) => blocking)),
-      (name, row) => bindNonblocking(calls(), name, row),
-    ) as N;
+    return functions;
+  }
+
+  #nativeRows(): [string, NativeRow][] {
+    return Object.entries(this.#rows)
+      .filter((entry): entry is [string, NativeRow] => isNative(entry[1]));
   }
 
   /** Opens the library on the first call. */
@@ -65,7 +79,7 @@ export class BoundLibrary<F, N> {
 
   #openThunks(required: boolean): Calls | null {
     try {
-      return fastCalls(this.#library, this.#rows);
+      return fastCalls(this.#library, this.#nativeRows());
     } catch (error) {
       if (required || !(error instanceof ThunksUnavailable)) throw error;
       return null;

@@ -129,7 +129,7 @@ function haveSameDomain(mw: IbvMw, mr: IbvMr): boolean {
 }
 
 /** `ibv_inc_rkey`: adds one to the lowest eight bits. */
-export function incRkey(): (rkey: number) => number {
+export function nextRkey(): (rkey: number) => number {
   return (rkey) => ((rkey & 0xffff_ff00) | (rkey + 1 & 0xff)) >>> 0;
 }
 
@@ -182,7 +182,7 @@ export function createQpEx(
 }
 
 /** `ibv_is_qpt_supported` */
-export function isQptSupported(): (caps: number, qpt: number) => number {
+export function isTypeSupported(): (caps: number, qpt: number) => number {
   return (caps, qpt) => caps >>> qpt & 1;
 }
 
@@ -205,6 +205,6 @@ export function createWq(
 }
 
 /** `ibv_flow_label_to_udp_sport`: folds 20 bits into 14, in the range of dynamic ports. */
-export function flowLabelToUdpSport(): (fl: number) => number {
+export function flowLabelToSport(): (fl: number) => number {
   return (fl) => (fl & 0x3fff ^ fl >>> 14 & 0x3f) | constants.IB_ROCE_UDP_ENCAP_VALID_PORT_MIN;
 }

@@ -1,6 +1,6 @@
 import type { IbvMw, IbvPd, IbvQp } from "../handles.ts";
 import { Buffer, Mw, Pd, Qp } from "../parameters.ts";
-import { bindMw, incRkey } from "../table/header.ts";
+import { bindMw, nextRkey } from "../table/header.ts";
 import { ops, type Table } from "../table/row.ts";
 
 /**
@@ -31,5 +31,5 @@ export const mwVerbs: Table<MwVerbs> = {
     ...ops("ibv_mw", "bind_mw", [Qp, Mw, Buffer], "i32", "code", { object: 1 }),
     header: bindMw,
   },
-  ibv_inc_rkey: { header: incRkey },
+  ibv_inc_rkey: { header: nextRkey },
 };

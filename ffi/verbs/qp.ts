@@ -2,7 +2,7 @@
 
 import type { IbvCompCntr, IbvContext, IbvPd, IbvQp, IbvQpEx } from "../handles.ts";
 import { Buffer, CompCntr, Context, Pd, Pointer, Qp, QpEx } from "../parameters.ts";
-import { createQpEx, flowLabelToUdpSport, isQptSupported } from "../table/header.ts";
+import { createQpEx, flowLabelToSport, isTypeSupported } from "../table/header.ts";
 import { ops, type Table, vctx } from "../table/row.ts";
 
 /**
@@ -77,8 +77,8 @@ export const qpVerbs: Table<QpVerbs> = {
   ibv_detach_mcast: { parameters: [Qp, Buffer, "u16"], result: "i32", fails: "code" },
   ibv_set_ece: { parameters: [Qp, Buffer], result: "i32", fails: "code" },
   ibv_query_ece: { parameters: [Qp, Buffer], result: "i32", fails: "code" },
-  ibv_is_qpt_supported: { header: isQptSupported },
-  ibv_flow_label_to_udp_sport: { header: flowLabelToUdpSport },
+  ibv_is_qpt_supported: { header: isTypeSupported },
+  ibv_flow_label_to_udp_sport: { header: flowLabelToSport },
   ibv_qp_attach_comp_cntr: { parameters: [Qp, CompCntr, Buffer], result: "i32", fails: "code" },
   ibv_post_send: ops("ibv_qp", "post_send", [Qp, Pointer, Pointer], "i32", "code", { hot: true }),
   ibv_post_recv: ops("ibv_qp", "post_recv", [Qp, Pointer, Pointer], "i32", "code", { hot: true }),

@@ -148,10 +148,9 @@ const pointees = new WeakMap<ArrayBuffer, ArrayBufferView[]>();
 export class AttributeCodec<T extends object, R extends object = T, O extends object = object> {
   /** The C struct. */
   readonly layout: keyof Structs;
-  /** The attributes that a caller may give. */
-  readonly names: readonly (keyof T & string)[];
   readonly #what: string;
   readonly #rules: Readonly<Record<string, AnyRule>>;
+  #names: readonly (keyof T & string)[] | undefined;
   #entries: readonly Entry[] | undefined;
 
   /**
@@ -165,7 +164,12 @@ export class AttributeCodec<T extends object, R extends object = T, O extends ob
     this.layout = layout;
     this.#what = what;
     this.#rules = rules as Record<string, AnyRule>;
-    this.names = Object.keys(rules).filter((name) => !this.#rules[name]!.own) as never;
+  }
+
+  /** The attributes that a caller may give. */
+  get names(): readonly (keyof T & string)[] {
+    return this.#names ??= Object.keys(this.#rules)
+      .filter((name) => !this.#rules[name]!.own) as (keyof T & string)[];
   }
 
   /** The size of the struct in bytes. */

@@ -1,6 +1,6 @@
 import { listOf, show, snapshot } from "../../internal/checks.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
-import { FILTERS } from "./flow_filter.ts";
+import { filters } from "./flow_filter.ts";
 
 /** A header of `FlowActionEspAttr.espEncap`. */
 interface EncapHeader {
@@ -44,7 +44,7 @@ export function writeEncap(headers: readonly EncapHeader[]): DataView<ArrayBuffe
 
 function writeHeader(header: EncapHeader): { link: Link; valPtr: DataView<ArrayBuffer> } {
   const { type, val } = snapshot(header, "header of espEncap", ["type", "val"]);
-  const [, filter] = FILTERS.get(type) ?? [];
+  const [, filter] = filters().get(type) ?? [];
   if (filter === undefined) {
     throw new RangeError(`Cannot use header type ${show(type)}: it is no header of FlowSpecType`);
   }

@@ -2,6 +2,7 @@ import type { Structs } from "../../ffi/layout.ts";
 import type { CEnum } from "../../ffi/layout.ts";
 import { members } from "../../ffi/members.ts";
 import { show } from "../../internal/checks.ts";
+import { once } from "../../internal/once.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { formatAddress, parseAddress } from "../address/ip_address.ts";
 
@@ -145,12 +146,12 @@ const MAC = { from: parseMac, to: formatMac };
 const IPV4 = { from: addressOf(4), to: formatAddress };
 const IPV6 = { from: addressOf(16), to: formatAddress };
 
-const ports: AttributeCodec<FlowFilters["TCP"]> = codecOf(
-  "ibv_flow_tcp_udp_filter",
-  "port filter",
-  { dstPort: BIG_ENDIAN, srcPort: BIG_ENDIAN },
-);
-const CODECS: { readonly [Header in keyof FlowFilters]: AttributeCodec<FlowFilters[Header]> } = {
+const ports = (): AttributeCodec<FlowFilters["TCP"]> =>
+  codecOf("ibv_flow_tcp_udp_filter", "port filter", { dstPort: BIG_ENDIAN, srcPort: BIG_ENDIAN });
+
+type Codecs = { readonly [Header in keyof FlowFilters]: AttributeCodec<FlowFilters[Header]> };
+
+const codecs = (): Codecs => ({
   ETH: codecOf("ibv_flow_eth_filter", "Ethernet filter", {
     dstMac: MAC,
     srcMac: MAC,
@@ -175,8 +176,8 @@ const CODECS: { readonly [Header in keyof FlowFilters]: AttributeCodec<FlowFilte
     hopLimit: {},
   }),
   ESP: codecOf("ibv_flow_esp_filter", "ESP filter", { spi: BIG_ENDIAN, seq: BIG_ENDIAN }),
-  TCP: ports,
-  UDP: ports,
+  TCP: ports(),
+  UDP: ports(),
   VXLAN_TUNNEL: codecOf("ibv_flow_tunnel_filter", "tunnel filter", { tunnelId: BIG_ENDIAN }),
   GRE: codecOf("ibv_flow_gre_filter", "GRE filter", {
     cKsRes0Ver: BIG_ENDIAN,
@@ -184,22 +185,27 @@ const CODECS: { readonly [Header in keyof FlowFilters]: AttributeCodec<FlowFilte
     key: BIG_ENDIAN,
   }),
   MPLS: codecOf("ibv_flow_mpls_filter", "MPLS filter", { label: BIG_ENDIAN }),
-};
+});
 
 /** The structs of conditions. */
 type Layout = {
   [L in keyof Structs]: Structs[L]["fields"] extends { readonly val: unknown } ? L : never;
 }[keyof Structs];
 
-/** The struct of each condition, and the codec of its fields. */
-export const FILTERS: ReadonlyMap<
+/** By the type of a condition, its struct and the codec of its fields. */
+export type Filters = ReadonlyMap<
   number,
   readonly [layout: Layout, fields: AttributeCodec<object>]
-> = new Map(
-  Object.entries(CODECS).map(([header, codec]) => {
-    const layout = codec.layout.replace(/flow_(\w+)_filter$/, "flow_spec_$1") as Layout;
-    return [FlowSpecType[header as keyof FlowFilters], [layout, codec]] as const;
-  }),
+>;
+
+/** Of each condition. They are made on first use, because few programs have flows. */
+export const filters: () => Filters = once(() =>
+  new Map(
+    Object.entries(codecs()).map(([header, codec]) => {
+      const layout = codec.layout.replace(/flow_(\w+)_filter$/, "flow_spec_$1") as Layout;
+      return [FlowSpecType[header as keyof FlowFilters], [layout, codec]] as const;
+    }),
+  )
 );
 
 function parseMac(value: unknown, what: string): Uint8Array {

@@ -1,10 +1,11 @@
 import { type Structs, structs } from "../../ffi/layout.ts";
 import { boolean, listOf, show, snapshot } from "../../internal/checks.ts";
+import { once } from "../../internal/once.ts";
 import { AttributeCodec, type RuleOf, type Written } from "../core/attributes.ts";
 import { nameOf } from "../core/enums.ts";
 import { Counters } from "./counters.ts";
 import { FlowActionEsp } from "./flow_action_esp.ts";
-import { FILTERS, type FlowFilters, FlowSpecType } from "./flow_filter.ts";
+import { filters, type FlowFilters, FlowSpecType } from "./flow_filter.ts";
 
 /**
  * A condition or an action of a steering rule (`struct ibv_flow_spec`). A packet meets a condition if each field of the
@@ -63,28 +64,30 @@ function withInner({ type, inner }: Readonly<Record<string, unknown>>): number {
 }
 
 /** The codec of each type. */
-const CODECS: ReadonlyMap<unknown, AttributeCodec<AnySpec>> = new Map([
-  ...Array.from(FILTERS, ([type, [layout, struct]]) =>
-    codecFor(type, layout, {
-      inner: { other: true },
-      val: { struct, required: true },
-      mask: { struct, required: true },
-    })),
-  codecFor(T.ACTION_TAG, "ibv_flow_spec_action_tag", { tagId: { required: true } }),
-  codecFor(T.ACTION_DROP, "ibv_flow_spec_action_drop", {}),
-  codecFor(T.ACTION_HANDLE, "ibv_flow_spec_action_handle", {
-    action: { resource: FlowActionEsp, required: true },
-  }),
-  codecFor(T.ACTION_COUNT, "ibv_flow_spec_counter_action", {
-    counters: { resource: Counters, required: true },
-  }),
-]);
+const codecs = once((): ReadonlyMap<unknown, AttributeCodec<AnySpec>> =>
+  new Map([
+    ...Array.from(filters(), ([type, [layout, struct]]) =>
+      codecFor(type, layout, {
+        inner: { other: true },
+        val: { struct, required: true },
+        mask: { struct, required: true },
+      })),
+    codecFor(T.ACTION_TAG, "ibv_flow_spec_action_tag", { tagId: { required: true } }),
+    codecFor(T.ACTION_DROP, "ibv_flow_spec_action_drop", {}),
+    codecFor(T.ACTION_HANDLE, "ibv_flow_spec_action_handle", {
+      action: { resource: FlowActionEsp, required: true },
+    }),
+    codecFor(T.ACTION_COUNT, "ibv_flow_spec_counter_action", {
+      counters: { resource: Counters, required: true },
+    }),
+  ])
+);
 
 /** Reads the specifications of a rule and writes each into a struct. */
 export function writeSpecs(specs: readonly FlowSpec[]): Written<AnySpec>[] {
   return listOf(specs, "specs").map((given) => {
     const spec = snapshot<AnySpec>(given, "spec", NAMES);
-    const codec = CODECS.get(spec.type);
+    const codec = codecs().get(spec.type);
     if (codec !== undefined) return codec.write(spec);
     throw new RangeError(`Cannot use spec type ${show(spec.type)}: it is no FlowSpecType`);
   });

@@ -24,3 +24,7 @@ Deno.test("shrinkMap() changes nothing but the mappings and the names of an inli
   );
   assertEquals(shrinkMap("f();\n"), "f();\n");
 });
+
+Deno.test("firstPlaces() leaves out one file, and goes on counting from what it kept", () => {
+  assertEquals(firstPlaces("AAAA,CCAC,CCAC,CAEC", 1), "AAAA,EEAE,CAEC");
+});
