@@ -9,7 +9,7 @@ const EVERY_MS = 200;
 /** Draws one line again and again, on a terminal that a person looks at. */
 export class Progress implements Disposable {
   readonly #terminal: Terminal | undefined;
-  #drawn = 0;
+  #drawn: number | undefined;
 
   /** Draws nothing without a terminal. */
   constructor(terminal: Terminal | undefined) {
@@ -20,13 +20,13 @@ export class Progress implements Disposable {
   show({ verb, size }: Settings, phase: string, count: number): void {
     if (this.#terminal === undefined) return;
     const now = performance.now();
-    if (now - this.#drawn < EVERY_MS) return;
+    if (this.#drawn !== undefined && now - this.#drawn < EVERY_MS) return;
     this.#drawn = now;
     this.#terminal.drawLine(`${verb} of ${size} bytes, ${phase}: ${count} messages`);
   }
 
   /** Removes the line. */
   [Symbol.dispose](): void {
-    if (this.#drawn > 0) this.#terminal?.drawLine("");
+    if (this.#drawn !== undefined) this.#terminal?.drawLine("");
   }
 }
