@@ -6,7 +6,7 @@ import { type FlowSpec, FlowSpecType, formatAddress, parseAddress } from "../../
 import { type RssFlow, rssInput, toeplitz, ToeplitzKey } from "../../rss.ts";
 import type { AttributeCodec } from "../../types/core/attributes.ts";
 import { writeSpecs } from "../../types/flow/flow_spec.ts";
-import { FILTERS } from "../../types/flow/flow_filter.ts";
+import { filters } from "../../types/flow/flow_filter.ts";
 import { addressText, bytes, hostileText, wrong } from "./inputs.ts";
 import { expected, fc, same, type Target, target } from "./target.ts";
 
@@ -79,7 +79,7 @@ function filterOf(codec: AttributeCodec<object>): fc.Arbitrary<object> {
   return fc.record(Object.fromEntries(model), { requiredKeys: [] });
 }
 
-const filterSpec = fc.constantFrom(...FILTERS).chain(([type, [, codec]]) =>
+const filterSpec = fc.constantFrom(...filters()).chain(([type, [, codec]]) =>
   fc.record({
     type: fc.constant(type),
     val: filterOf(codec),
@@ -110,7 +110,7 @@ function checkFlow(specs: unknown[]): void {
     const spec = specs[i] as { type: number; inner?: boolean; val: Fields; mask: Fields };
     same(readField(view, size), view.byteLength, "size");
     same(readField(view, type), spec.type | (spec.inner ? FlowSpecType.INNER : 0), "type");
-    const filter = FILTERS.get(spec.type);
+    const filter = filters().get(spec.type);
     if (filter === undefined) continue;
     const [layout, codec] = filter;
     for (const part of ["val", "mask"] as const) {

@@ -6,7 +6,7 @@ import { ahAttrCodec } from "../../types/address/ah_attr.ts";
 import { wcCodec } from "../../types/address_handle/packet.ts";
 import { cqAttrExCodec } from "../../types/completion/completion_queue_ex.ts";
 import type { AttributeCodec } from "../../types/core/attributes.ts";
-import { FILTERS } from "../../types/flow/flow_filter.ts";
+import { filters } from "../../types/flow/flow_filter.ts";
 import { eceCodec, qpAttrCodec, qpAttrReader, qpCapCodec } from "../../types/queue_pair/qp_attr.ts";
 import { rateLimitCodec } from "../../types/queue_pair/qp_attr.ts";
 import { srqAttrCodec, srqInitCodec } from "../../types/srq/srq_attr.ts";
@@ -59,7 +59,7 @@ type AnyCodec = AttributeCodec<object, object>;
 const CODECS: Readonly<Record<string, AnyCodec>> = {
   ...{ ahAttrCodec, wcCodec, cqAttrExCodec, eceCodec, qpAttrCodec, qpAttrReader, qpCapCodec },
   ...{ rateLimitCodec, srqAttrCodec, srqInitCodec },
-  ...Object.fromEntries(FILTERS.values()),
+  ...Object.fromEntries(filters().values()),
 } as unknown as Readonly<Record<string, AnyCodec>>;
 
 /** What a codec reads out of any bytes it writes again, or refuses as out of range. */

@@ -26,10 +26,10 @@ const LIMITS: Readonly<Record<string, readonly [limit: number, goal: number]>> =
   "import * as": [0, 0],
   "struct writers beside the codec": [0, 0],
   "clones of six lines": [0, 0],
-  "lines of the library": [36_550, 27_000],
-  "lines of tests": [53_600, 43_000],
-  "lines of tools": [9_550, 8_450],
-  "lines of all files": [127_590, 103_000],
+  "lines of the library": [36_900, 27_000],
+  "lines of tests": [54_600, 43_000],
+  "lines of tools": [9_600, 8_450],
+  "lines of all files": [129_000, 103_000],
 };
 
 const LIBRARY = ["types", "ffi", "net", "cli", "internal"];
