@@ -2,16 +2,16 @@ import { nextTurn, Turns } from "../../internal/turns.ts";
 import { Waiters } from "../../internal/waiters.ts";
 import {
   type CompletionQueue,
-  Grh,
   type MemoryRegion,
   type QueuePair,
   RecvRequestList,
   WcStatus,
   WorkCompletionError,
-  WorkCompletions,
+  type WorkCompletions,
 } from "../../mod.ts";
 import { hold, pump, type Pumping } from "../shared/pump.ts";
 import type { Peers } from "./peers.ts";
+import { runAt, Slots } from "./slots.ts";
 import type { UdAddress } from "./ud_address.ts";
 
 export type Datagram = [Uint8Array<ArrayBuffer>, UdAddress];
@@ -22,8 +22,7 @@ interface Target {
 
 /** A message in its slot. */
 interface Arrived {
-  /** Its first byte in the memory. */
-  readonly start: number;
+  readonly slot: number;
   readonly length: number;
   readonly from: UdAddress;
 }
@@ -31,6 +30,10 @@ interface Arrived {
 export interface ReceiverParts {
   readonly qp: QueuePair;
   readonly cq: CompletionQueue;
+  /** What it polls into. */
+  readonly batch: WorkCompletions;
+  /** The bytes of a receive before its message. */
+  readonly headroom: number;
   /** Slots of this size, a multiple of 4, for posted receives and for datagrams that wait. */
   readonly mr: MemoryRegion;
   readonly slotSize: number;
@@ -45,15 +48,13 @@ export interface ReceiverParts {
   readonly onError: (error: WorkCompletionError) => void;
 }
 
-const BATCH = 64;
 /** While nobody waits for a datagram, the queue is polled this often, in milliseconds. */
 const PAUSE_MS = 1;
 
 /**
  * Keeps receives posted, and hands received datagrams to those who wait for them.
  *
- * The slots of its memory are a ring. Slots are posted, completed and consumed in the same order. A datagram stays in its
- * slot until somebody asks for it: it is copied once.
+ * A datagram stays in the slot that it was received into until somebody asks for it: it is copied once.
  */
 export class Receiver {
   received = 0;
@@ -64,14 +65,14 @@ export class Receiver {
   /** Resolves when nothing waits for events any more. */
   readonly ended: Promise<void>;
   readonly #parts: ReceiverParts;
-  readonly #slots: number;
+  readonly #slots: Slots;
+  /** How many receives are to be posted at any time. */
+  readonly #depth: number;
   readonly #bytes: Uint8Array<ArrayBuffer>;
   readonly #words: Uint32Array<ArrayBuffer>;
   readonly #requests: RecvRequestList;
-  readonly #batch: WorkCompletions = new WorkCompletions(BATCH);
-  /** The slots that come next. */
-  #nextPosted = 0;
-  #nextCompleted = 0;
+  /** How many receives are posted. */
+  #posted = 0;
   /** The datagrams that wait, oldest first. */
   #queue: Arrived[] = [];
   /** Whether the queue pair is being reset. No receive is posted meanwhile. */
@@ -90,12 +91,13 @@ export class Receiver {
     this.#parts = parts;
     this.#bytes = mr.bytes();
     this.#words = new Uint32Array(this.#bytes.buffer, this.#bytes.byteOffset, mr.length / 4);
-    this.#slots = mr.length / slotSize;
-    this.#requests = new RecvRequestList({ capacity: this.#slots });
-    for (let i = 0; i < this.#slots; i++) {
+    const { size } = this.#slots = new Slots(mr.length / slotSize);
+    this.#depth = size - maxQueued;
+    this.#requests = new RecvRequestList({ capacity: size });
+    for (let i = 0; i < size; i++) {
       this.#requests.set(i, { wrId: i, sge: mr.slice(i * slotSize, slotSize) });
     }
-    this.#post(this.#slots - maxQueued);
+    this.#post();
     this.#pumping = {
       cq: parts.cq,
       drain: () => this.#drain(),
@@ -152,13 +154,14 @@ export class Receiver {
   /** Posts all receives: the queue pair was reset and has none. Datagrams that wait stay. */
   restart(): void {
     this.#isStopped = false;
-    this.#nextPosted = this.#nextCompleted;
-    this.#post(this.#slots - this.#parts.maxQueued);
+    this.#posted = 0;
+    this.#slots.reset(this.#queue.map(({ slot }) => slot));
+    this.#post();
   }
 
   /** Copies the datagram that waits longest. It stays if it does not fit. */
   #consume(
-    { start, length, from }: Arrived,
+    { slot, length, from }: Arrived,
     buffer: Uint8Array<ArrayBuffer> | undefined,
   ): Datagram {
     const room = buffer === undefined ? length : buffer.length;
@@ -170,8 +173,11 @@ export class Receiver {
       );
     }
     const target = buffer ?? new Uint8Array(length);
+    const { slotSize, headroom } = this.#parts;
+    const start = slot * slotSize + headroom;
     target.set(this.#bytes.subarray(start, start + length));
     this.#queue.shift();
+    this.#slots.give(slot);
     return [room === length ? target : target.subarray(0, length), from];
   }
 
@@ -208,11 +214,11 @@ export class Receiver {
     return promise;
   }
 
-  /** Reads completed receives, and posts as many again. Returns how many there were. */
+  /** Reads completed receives, and posts others. Returns how many there were. */
   #drain(): number {
     if (this.#failure !== undefined) return 0;
     try {
-      const count = this.#parts.cq.pollInto(this.#batch);
+      const count = this.#parts.cq.pollInto(this.#parts.batch);
       if (count > 0) this.#takeAll(count);
       return count;
     } catch (error) {
@@ -222,46 +228,47 @@ export class Receiver {
   }
 
   #takeAll(count: number): void {
-    const batch = this.#batch;
+    const { batch } = this.#parts;
     let failed = -1;
+    this.#posted -= count;
     for (let i = 0; i < count; i++) {
       if (batch.status(i) === WcStatus.SUCCESS) this.#take(i);
       else {
+        this.#slots.give(batch.wrIdLow(i));
         if (failed < 0) failed = i;
         if (batch.status(i) !== WcStatus.WR_FLUSH_ERR) this.errors++;
       }
     }
     this.#serve();
     const excess = Math.max(this.#queue.length - this.#parts.maxQueued, 0);
-    this.#queue.splice(0, excess);
+    for (const { slot } of this.#queue.splice(0, excess)) this.#slots.give(slot);
     this.dropped += excess;
     if (failed >= 0) this.#parts.onError(new WorkCompletionError(batch.at(failed)));
     else if (!this.#isStopped) {
       this.#parts.onReceived();
-      this.#post(count);
+      this.#post();
     }
   }
 
   #take(index: number): void {
-    const batch = this.#batch;
-    const { peers, slotSize } = this.#parts;
-    const slot = this.#nextCompleted;
+    const { batch, headroom, peers, slotSize } = this.#parts;
+    const slot = batch.wrIdLow(index);
     this.#queue.push({
-      start: slot * slotSize + Grh.SIZE,
-      length: batch.byteLen(index) - Grh.SIZE,
+      slot,
+      length: batch.byteLen(index) - headroom,
       from: peers.sender(batch, index, this.#words, slot * slotSize / 4),
     });
-    this.#nextCompleted = (slot + 1) % this.#slots;
     this.received++;
   }
 
-  #post(count: number): void {
-    const { qp } = this.#parts;
-    while (count > 0) {
-      const run = Math.min(count, this.#slots - this.#nextPosted);
-      qp.postRecv(this.#requests, this.#nextPosted, run);
-      this.#nextPosted = (this.#nextPosted + run) % this.#slots;
-      count -= run;
+  /** Posts receives in place of those that have ended. */
+  #post(): void {
+    const slots: number[] = [];
+    for (; this.#posted < this.#depth; this.#posted++) slots.push(this.#slots.take());
+    for (let at = 0; at < slots.length;) {
+      const count = runAt(slots, at);
+      this.#parts.qp.postRecv(this.#requests, slots[at]!, count);
+      at += count;
     }
   }
 

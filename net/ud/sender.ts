@@ -9,6 +9,7 @@ import {
   WorkCompletions,
 } from "../../mod.ts";
 import { copyMessage } from "../shared/copy_message.ts";
+import { runAt, Slots } from "./slots.ts";
 import type { Target } from "./ud_address.ts";
 
 /** The completions are read after this many sends at the latest: an error stops all sends after it. */
@@ -38,8 +39,7 @@ export interface Sending {
 }
 
 /**
- * The send queue. Its memory is a ring of slots: each is in use until the completion of its send is polled, and sends
- * complete in the order in which they were posted.
+ * The send queue. Each slot of its memory is in use until the completion of its send is polled.
  *
  * A datagram is copied to its slot at once. Datagrams that follow each other without a wait are posted as one list, because
  * each post is a system call on some devices.
@@ -55,11 +55,9 @@ export class Sender {
   readonly #bytes: Uint8Array<ArrayBuffer>;
   readonly #requests: SendRequestList;
   readonly #batch: WorkCompletions;
-  readonly #slots: number;
-  #next = 0;
-  /** How many slots are free, and how many have a datagram that is not posted. */
-  #free: number;
-  #unposted = 0;
+  readonly #slots: Slots;
+  /** The slots whose datagrams are not posted. */
+  #unposted: number[] = [];
   /** Sends since the completions were read. */
   #unread = 0;
   readonly #waiters: Waiters<Sending, boolean> = new Waiters();
@@ -72,10 +70,10 @@ export class Sender {
     const { mr, slotSize } = parts;
     this.#parts = parts;
     this.#bytes = mr.bytes();
-    this.#slots = this.#free = mr.length / slotSize;
-    this.#requests = new SendRequestList({ capacity: this.#slots });
-    this.#batch = new WorkCompletions(this.#slots);
-    for (let i = 0; i < this.#slots; i++) {
+    const { size } = this.#slots = new Slots(mr.length / slotSize);
+    this.#requests = new SendRequestList({ capacity: size });
+    this.#batch = new WorkCompletions(size);
+    for (let i = 0; i < size; i++) {
       this.#requests.set(i, { wrId: i, sge: mr.slice(i * slotSize, slotSize) });
     }
   }
@@ -83,11 +81,11 @@ export class Sender {
   /** Whether there is a free slot. Those who wait get free slots first. */
   hasRoom(): boolean {
     if (this.#waiters.size === 0) {
-      if (this.#free === 0) this.flush();
-      if (this.#free === 0 || this.#unread >= MAX_UNREAD) this.poll();
+      if (this.#slots.free === 0) this.flush();
+      if (this.#slots.free === 0 || this.#unread >= MAX_UNREAD) this.poll();
     }
     if (this.#failure !== undefined) throw this.#failure;
-    return this.#free > 0;
+    return this.#slots.free > 0;
   }
 
   /** Sends a datagram when there is a free slot. It is false if the address handle was closed in the meantime. */
@@ -101,27 +99,26 @@ export class Sender {
   send(message: Uint8Array, ah: AddressHandle, { qpn, qkey }: Target): void {
     const requests = this.#requests;
     const { slotSize, mayWait } = this.#parts;
-    const slot = this.#next;
     const { length } = message;
     checkLength(length, slotSize);
+    const slot = this.#slots.first;
     copyMessage(this.#bytes, message, slot * slotSize);
     requests.setLength(slot, length);
     requests.setAh(slot, ah);
     requests.setRemote(slot, qpn, qkey);
-    this.#next = slot + 1 < this.#slots ? slot + 1 : 0;
-    this.#free--;
+    this.#slots.take();
     this.#unread++;
     this.sent++;
-    if (++this.#unposted >= MAX_LIST || !mayWait()) this.flush();
+    if (this.#unposted.push(slot) >= MAX_LIST || !mayWait()) this.flush();
     else if (!this.#scheduled) void this.#flushWhenQuiet();
   }
 
   async #flushWhenQuiet(): Promise<void> {
     this.#scheduled = true;
     let listed = 0;
-    for (let quiet = 0; quiet <= QUIET_TASKS && this.#unposted > 0; quiet++) {
-      if (this.#unposted !== listed) quiet = 0;
-      listed = this.#unposted;
+    for (let quiet = 0; quiet <= QUIET_TASKS && this.#unposted.length > 0; quiet++) {
+      if (this.#unposted.length !== listed) quiet = 0;
+      listed = this.#unposted.length;
       await undefined;
     }
     this.#scheduled = false;
@@ -130,18 +127,17 @@ export class Sender {
 
   /** Posts the datagrams that were copied. Their address handles must still be open. */
   flush(): void {
-    while (this.#unposted > 0 && this.#failure === undefined) {
-      const first = this.#next - this.#unposted;
-      // The end of the ring ends a list.
-      const [start, count] = first < 0 ? [first + this.#slots, -first] : [first, this.#unposted];
+    const slots = this.#unposted;
+    this.#unposted = [];
+    for (let at = 0; at < slots.length && this.#failure === undefined;) {
+      const count = runAt(slots, at);
       try {
-        this.#parts.qp.postSend(this.#requests, start, count);
+        this.#parts.qp.postSend(this.#requests, slots[at], count);
       } catch (error) {
-        this.errors += this.#unposted;
-        this.#unposted = 0;
+        this.errors += slots.length - at;
         return this.fail(error);
       }
-      this.#unposted -= count;
+      at += count;
     }
   }
 
@@ -177,9 +173,9 @@ export class Sender {
     const count = this.#parts.cq.pollInto(batch);
     this.#unread = 0;
     if (count === 0) return 0;
-    this.#free += count;
     let failed = -1;
     for (let i = 0; i < count; i++) {
+      this.#slots.give(batch.wrIdLow(i));
       if (batch.status(i) === 0) continue;
       if (failed < 0) failed = i;
       this.errors++;
@@ -191,13 +187,14 @@ export class Sender {
 
   /** The queue pair was reset: datagrams that were not sent until then are lost. */
   restart(): void {
-    this.errors += this.#slots - this.#free;
-    this.#free = this.#slots;
-    this.#unposted = this.#unread = 0;
+    this.errors += this.#slots.size - this.#slots.free;
+    this.#slots.reset([]);
+    this.#unposted = [];
+    this.#unread = 0;
   }
 
   serve(): void {
-    while (this.#free > 0 && this.#failure === undefined) {
+    while (this.#slots.free > 0 && this.#failure === undefined) {
       const sending = this.#waiters.first;
       if (sending === undefined) return;
       this.#sendNow(sending);

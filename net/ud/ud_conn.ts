@@ -13,6 +13,7 @@ import {
   ProtectionDomain,
   QpType,
   QueuePair,
+  WorkCompletions,
 } from "../../mod.ts";
 import { Groups } from "./groups.ts";
 import { Peers } from "./peers.ts";
@@ -49,6 +50,8 @@ interface Checked {
   readonly target: Target;
 }
 
+/** The most completions of a poll. */
+const BATCH = 64;
 /** The queue pair number of multicast. */
 const MULTICAST_QPN = 0xff_ffff;
 
@@ -125,6 +128,8 @@ export class UdConn
     this.#receiver = new Receiver({
       qp: this.#qp,
       cq: recvCq,
+      batch: new WorkCompletions(BATCH),
+      headroom: Grh.SIZE,
       mr,
       slotSize,
       maxQueued,

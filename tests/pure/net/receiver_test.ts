@@ -1,6 +1,5 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
-import type { WorkCompletionError, WorkCompletions } from "../../../mod.ts";
-import { WcStatus } from "../../../mod.ts";
+import { WcStatus, type WorkCompletionError, WorkCompletions } from "../../../mod.ts";
 import { structs } from "../../../ffi/layout.ts";
 import { Receiver, type ReceiverParts } from "../../../net/ud/receiver.ts";
 import { batchCore } from "../../../types/completion/work_completions.ts";
@@ -46,6 +45,8 @@ class Bed {
         bytes: () => this.memory,
         slice: (_: number, length: number) => ({ addr: 0n, length, lkey: 1 }),
       },
+      batch: new WorkCompletions(64),
+      headroom: GRH,
       slotSize: SLOT,
       maxQueued: MAX_QUEUED,
       peers: { sender: () => ({ gid: "a peer" }) },
@@ -68,6 +69,7 @@ class Bed {
     for (const [i, { byte, status }] of arrived.entries()) {
       const slot = this.posted.shift()!;
       this.memory[slot * SLOT + GRH] = byte;
+      view.setUint32(i * WC + fields.wr_id.offset, slot, true);
       view.setUint32(i * WC + fields.status.offset, status, true);
       view.setUint32(i * WC + fields.byte_len.offset, GRH + 1, true);
     }
@@ -135,8 +137,7 @@ for (
     bed.receiver.drain();
     assertEquals([bed.posted, bed.errors.length], [[], 2]);
     bed.receiver.restart();
-    // One datagram has come, so the second slot is the next.
-    assertEquals(bed.posted, [1, 2, 3, 4]);
+    assertEquals(bed.posted, [0, 1, 2, 3]);
     for (let byte = 2; byte < 11; byte++) {
       bed.arrive(byte);
       assertEquals(await bed.take(1), [byte]);
@@ -145,6 +146,24 @@ for (
     await bed.close();
   });
 }
+
+Deno.test("Receiver finds each datagram in its slot when receives end in any order", async () => {
+  const bed = new Bed();
+  bed.posted.reverse();
+  for (const byte of [1, 2]) bed.arrive(byte);
+  assertEquals(await bed.take(1), [1]);
+  // The second one waits in slot 2, which is not posted meanwhile.
+  assertEquals(bed.posted, [1, 0, 4, 5]);
+  bed.receiver.restart();
+  assertEquals(bed.posted.slice(4), [0, 1, 3, 4]);
+  assertEquals(await bed.take(1), [2]);
+  for (let byte = 3; byte < 20; byte++) {
+    bed.posted.push(bed.posted.shift()!);
+    bed.arrive(byte);
+    assertEquals(await bed.take(1), [byte]);
+  }
+  await bed.close();
+});
 
 Deno.test("Receiver.drain() reads what has come, and posts nothing", async () => {
   const bed = new Bed();

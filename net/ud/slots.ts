@@ -1,0 +1,59 @@
+/**
+ * The slots of a memory, by their numbers. A slot is free again when its request has ended, in whatever order requests end.
+ * The one that is free longest is taken first: while requests end in order, slots follow each other, and so do their
+ * requests in a list.
+ */
+export class Slots {
+  readonly #ring: Uint32Array<ArrayBuffer>;
+  #first = 0;
+  #free = 0;
+
+  constructor(count: number) {
+    this.#ring = new Uint32Array(count);
+    this.reset([]);
+  }
+
+  /** How many there are. */
+  get size(): number {
+    return this.#ring.length;
+  }
+
+  /** How many are free. */
+  get free(): number {
+    return this.#free;
+  }
+
+  /** The free slot that is taken next. */
+  get first(): number {
+    return this.#ring[this.#first]!;
+  }
+
+  take(): number {
+    const slot = this.first;
+    this.#first = this.#first + 1 < this.#ring.length ? this.#first + 1 : 0;
+    this.#free--;
+    return slot;
+  }
+
+  /** A slot that was taken is free again. */
+  give(slot: number): void {
+    const last = this.#first + this.#free++;
+    this.#ring[last < this.#ring.length ? last : last - this.#ring.length] = slot;
+  }
+
+  /** All slots are free, but for some. */
+  reset(taken: readonly number[]): void {
+    this.#first = this.#free = 0;
+    const isTaken = new Set(taken);
+    for (let slot = 0; slot < this.#ring.length; slot++) {
+      if (!isTaken.has(slot)) this.give(slot);
+    }
+  }
+}
+
+/** How many slots from one on follow each other. */
+export function runAt(slots: readonly number[], at: number): number {
+  let count = 1;
+  while (slots[at + count] === slots[at]! + count) count++;
+  return count;
+}
