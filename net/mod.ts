@@ -23,6 +23,9 @@
  * hello
  * ```
  *
+ * On Elastic Fabric Adapters {@linkcode listenSrd} opens such a socket for reliable datagrams: each arrives once, in any
+ * order, and `send()` tells whether it has.
+ *
  * **Connections.** {@linkcode listenRc} and {@linkcode connectRc} make reliable connections. Messages arrive in order,
  * each once. With `port` the RDMA communication manager finds the peer by its name or IP address. With `tcpPort` the ends
  * exchange their addresses over TCP: that works without librdmacm, and within one host by 127.0.0.1. The messages go over
@@ -59,13 +62,14 @@
  * }
  * ```
  *
- * **Objects.** `listenUd()` gives a {@linkcode UdConn}. `listenRc()` gives an {@linkcode RcListener}, whose `accept()`
+ * **Objects.** `listenUd()` and `listenSrd()` give a {@linkcode UdConn}. `listenRc()` gives an {@linkcode RcListener}, whose `accept()`
  * gives an {@linkcode RcConn} for each peer; `connectRc()` gives one, too. The connections of a listener share the
  * device; the others open it themselves. Close them with `using`, `await using` or `close()`.
  *
  * **Where to go next.**
  *
- * - Options, such as the device or the depth of the queues: {@linkcode UdOptions}, {@linkcode RcOptions}.
+ * - Options, such as the device or the depth of the queues: {@linkcode UdOptions}, {@linkcode SrdOptions},
+ *   {@linkcode RcOptions}.
  * - Memory of the peer: {@linkcode RcConn.prototype.expose | RcConn.expose} shares memory;
  *   {@linkcode RcConn.prototype.write | RcConn.write}, {@linkcode RcConn.prototype.read | RcConn.read} and
  *   {@linkcode RcConn.prototype.fetchAdd | RcConn.fetchAdd} use it.
@@ -90,5 +94,5 @@ export type { RcOptions } from "./rc/rc_options.ts";
 export { ExposedMemory } from "./rc/remote_memory.ts";
 export type { RemoteMemory } from "../mod.ts";
 export type { UdAddress } from "./ud/ud_address.ts";
-export { listenUd, UdConn, type UdStats } from "./ud/ud_conn.ts";
-export type { UdOptions } from "./ud/ud_options.ts";
+export { listenSrd, listenUd, UdConn, type UdStats } from "./ud/ud_conn.ts";
+export type { SrdOptions, UdOptions } from "./ud/ud_options.ts";

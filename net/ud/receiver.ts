@@ -58,7 +58,7 @@ const PAUSE_MS = 1;
  */
 export class Receiver {
   received = 0;
-  /** Datagrams dropped because too many were waiting. */
+  /** Datagrams dropped because too many were waiting, or their sender cannot be told. */
   dropped = 0;
   /** Receives that failed, other than those that were flushed after an error. */
   errors = 0;
@@ -253,12 +253,14 @@ export class Receiver {
   #take(index: number): void {
     const { batch, headroom, peers, slotSize } = this.#parts;
     const slot = batch.wrIdLow(index);
-    this.#queue.push({
-      slot,
-      length: batch.byteLen(index) - headroom,
-      from: peers.sender(batch, index, this.#words, slot * slotSize / 4),
-    });
+    const from = peers.sender(batch, index, this.#words, slot * slotSize / 4);
     this.received++;
+    if (from !== undefined) {
+      this.#queue.push({ slot, length: batch.byteLen(index) - headroom, from });
+      return;
+    }
+    this.#slots.give(slot);
+    this.dropped++;
   }
 
   /** Posts receives in place of those that have ended. */

@@ -79,7 +79,9 @@ export class Recovery {
     // With old completions in the queue, those of new receives could overrun it.
     for (const queue of queues()) queue.drain();
     activate();
-    for (const queue of queues()) queue.restart();
+    const [receiver, sender] = queues();
+    receiver.restart();
+    sender.restart(this.#cause);
     if (this.#isOutage) return;
     this.#isOutage = true;
     warn(this.#cause!);

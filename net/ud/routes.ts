@@ -2,10 +2,12 @@ import {
   type AddressHandle,
   EventType,
   type GidEntry,
+  type MemoryRegion,
   type ProtectionDomain,
   ReplyPath,
 } from "../../mod.ts";
 import { chosenGid, slotOf } from "../shared/chosen_gid.ts";
+import { efaSenders, GRH_SENDERS, type Senders } from "./senders.ts";
 import { attrOf, type LocalPort, localPort, type Target } from "./ud_address.ts";
 import type { UdSettings } from "./ud_options.ts";
 
@@ -41,8 +43,16 @@ export class Routes {
   }
 
   #makePath(): ReplyPath {
-    const { portNum: port, maxPeers } = this.#settings;
-    return new ReplyPath(this.#pd, { port, maxPeers });
+    const { portNum: port, maxPeers, recvDepth } = this.#settings;
+    // A datagram that was not polled yet may have the number of a handle that is not used any more.
+    const most = this.local.isEfa ? Math.max(maxPeers, recvDepth) : maxPeers;
+    return new ReplyPath(this.#pd, { port, maxPeers: most });
+  }
+
+  /** How senders of datagrams, which are in a memory region, are told. */
+  senders(mr: MemoryRegion): Senders {
+    if (!this.local.isEfa) return GRH_SENDERS;
+    return efaSenders((attr, batch, index) => this.#path.writeAttr(attr, 0, batch, index, mr, 0));
   }
 
   /** Whether no handle is closed before the next microtask. A handle that is made may take the place of another one. */
@@ -96,9 +106,11 @@ export class Routes {
 
   /**
    * An address may have changed: the own one is read again, and all handles are made again. The old ones are closed now,
-   * because the kernel keeps an address that was removed in its table as long as a handle uses it.
+   * because the kernel keeps an address that was removed in its table as long as a handle uses it. The address of an
+   * Elastic Fabric Adapter does not change, and the numbers of its handles name the senders of datagrams.
    */
   refresh(): void {
+    if (this.local.isEfa) return;
     this.#onClosing();
     this.#path.close();
     this.#path = this.#makePath();

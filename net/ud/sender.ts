@@ -9,6 +9,7 @@ import {
   WorkCompletions,
 } from "../../mod.ts";
 import { copyMessage } from "../shared/copy_message.ts";
+import { hold } from "../shared/pump.ts";
 import { runAt, Slots } from "./slots.ts";
 import type { Target } from "./ud_address.ts";
 
@@ -36,10 +37,13 @@ export interface Sending {
   readonly message: Uint8Array;
   readonly ah: AddressHandle;
   readonly target: Target;
+  readonly letter: object | undefined;
 }
 
 /**
  * The send queue. Each slot of its memory is in use until the completion of its send is polled.
+ *
+ * Somebody can wait for the end of a send: the letter is what the wait is known by.
  *
  * A datagram is copied to its slot at once. Datagrams that follow each other without a wait are posted as one list, because
  * each post is a system call on some devices.
@@ -60,7 +64,11 @@ export class Sender {
   #unposted: number[] = [];
   /** Sends since the completions were read. */
   #unread = 0;
-  readonly #waiters: Waiters<Sending, boolean> = new Waiters();
+  /** Those who wait for a slot, and those who wait until their datagrams have arrived. */
+  readonly #waiters: Waiters<Sending, boolean> = new Waiters(() => this.#hold());
+  readonly arrivals: Waiters<object, void> = new Waiters(() => this.#hold());
+  /** By their slots. */
+  readonly #letters: (object | undefined)[];
   readonly #abort: AbortController = new AbortController();
   #pumping = false;
   #scheduled = false;
@@ -73,6 +81,7 @@ export class Sender {
     const { size } = this.#slots = new Slots(mr.length / slotSize);
     this.#requests = new SendRequestList({ capacity: size });
     this.#batch = new WorkCompletions(size);
+    this.#letters = Array.from({ length: size }, () => undefined);
     for (let i = 0; i < size; i++) {
       this.#requests.set(i, { wrId: i, sge: mr.slice(i * slotSize, slotSize) });
     }
@@ -91,12 +100,31 @@ export class Sender {
   /** Sends a datagram when there is a free slot. It is false if the address handle was closed in the meantime. */
   sendInTurn(sending: Sending, signal: AbortSignal | undefined): Promise<boolean> {
     const sent = this.#waiters.wait(sending, signal);
-    if (!this.#pumping) this.ended = this.#pump().catch((error) => this.fail(error));
+    this.#startPump();
     return sent;
   }
 
+  #startPump(): void {
+    this.#hold();
+    if (!this.#pumping) this.ended = this.#pump().catch((error) => this.fail(error));
+  }
+
+  get #isAwaited(): boolean {
+    return this.#waiters.size + this.arrivals.size > 0;
+  }
+
+  #hold(): void {
+    const { cq } = this.#parts;
+    hold({ cq, isOpen: () => this.#failure === undefined, isAwaited: () => this.#isAwaited });
+  }
+
   /** Copies a datagram to a free slot. It is posted with those that follow, or by {@linkcode Sender.flush}. */
-  send(message: Uint8Array, ah: AddressHandle, { qpn, qkey }: Target): void {
+  send(
+    message: Uint8Array,
+    ah: AddressHandle,
+    { qpn, qkey }: Target,
+    letter: object | undefined,
+  ): void {
     const requests = this.#requests;
     const { slotSize, mayWait } = this.#parts;
     const { length } = message;
@@ -106,6 +134,7 @@ export class Sender {
     requests.setLength(slot, length);
     requests.setAh(slot, ah);
     requests.setRemote(slot, qpn, qkey);
+    this.#letters[slot] = letter;
     this.#slots.take();
     this.#unread++;
     this.sent++;
@@ -139,6 +168,7 @@ export class Sender {
       }
       at += count;
     }
+    if (this.arrivals.size > 0) this.#startPump();
   }
 
   async #pump(): Promise<void> {
@@ -146,7 +176,7 @@ export class Sender {
     const { cq } = this.#parts;
     const { signal } = this.#abort;
     try {
-      while (this.#waiters.size > 0) {
+      while (this.#isAwaited) {
         this.flush();
         cq.reqNotify();
         if (this.poll() === 0) await cq.channel!.getCqEvent({ signal });
@@ -175,8 +205,13 @@ export class Sender {
     if (count === 0) return 0;
     let failed = -1;
     for (let i = 0; i < count; i++) {
-      this.#slots.give(batch.wrIdLow(i));
-      if (batch.status(i) === 0) continue;
+      const slot = batch.wrIdLow(i);
+      const isSent = batch.status(i) === 0;
+      this.#slots.give(slot);
+      if (this.#letters[slot] !== undefined) {
+        this.#end(slot, isSent ? undefined : new WorkCompletionError(batch.at(i)));
+      }
+      if (isSent) continue;
       if (failed < 0) failed = i;
       this.errors++;
     }
@@ -185,8 +220,18 @@ export class Sender {
     return count;
   }
 
-  /** The queue pair was reset: datagrams that were not sent until then are lost. */
-  restart(): void {
+  /** Tells who waits for the datagram of a slot. */
+  #end(slot: number, error: unknown): void {
+    const letter = this.#letters[slot];
+    this.#letters[slot] = undefined;
+    if (letter === undefined) return;
+    if (error === undefined) this.arrivals.resolve(letter, undefined);
+    else this.arrivals.reject(letter, error);
+  }
+
+  /** The queue pair was reset for that reason: datagrams that were not sent until then are lost. */
+  restart(reason: unknown): void {
+    for (const slot of this.#letters.keys()) this.#end(slot, reason);
     this.errors += this.#slots.size - this.#slots.free;
     this.#slots.reset([]);
     this.#unposted = [];
@@ -202,9 +247,9 @@ export class Sender {
   }
 
   #sendNow(sending: Sending): void {
-    const { message, ah, target } = sending;
+    const { message, ah, target, letter } = sending;
     try {
-      if (!ah.disposed) this.send(message, ah, target);
+      if (!ah.disposed) this.send(message, ah, target, letter);
       this.#waiters.resolve(sending, !ah.disposed);
     } catch (error) {
       // A buffer can be transferred or changed in the meantime.
@@ -216,6 +261,7 @@ export class Sender {
   fail(reason: unknown): void {
     this.#failure ??= reason;
     this.#waiters.rejectAll(this.#failure);
+    this.arrivals.rejectAll(this.#failure);
   }
 
   /** Posts what was given to it, and ends all waits. */
@@ -226,8 +272,8 @@ export class Sender {
   }
 }
 
-/** Checks that a message fits a packet of so many bytes. */
+/** Checks that a message is not too long. */
 export function checkLength(length: number, max: number): void {
   if (length <= max) return;
-  throw new RangeError(`Cannot send: the message has ${length} bytes, and the MTU allows ${max}`);
+  throw new RangeError(`Cannot send: the message has ${length} bytes, and maxMessage is ${max}`);
 }

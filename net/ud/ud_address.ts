@@ -1,4 +1,5 @@
 import { integer } from "../../internal/checks.ts";
+import { isEfa } from "../../internal/efa.ts";
 import { needsGrh } from "../../internal/ports.ts";
 import {
   type AddressHandle,
@@ -17,11 +18,11 @@ import {
  * @category Datagrams
  */
 export interface UdAddress {
-  /** The transport: unreliable datagram. */
-  readonly transport: "UD";
+  /** The transport: unreliable datagrams, or reliable ones of {@linkcode listenSrd}. */
+  readonly transport: "UD" | "SRD";
   /** The GID of the peer as text, such as `"::ffff:10.0.0.1"`. `"::"` means none. */
   readonly gid: string;
-  /** The LID of the peer; 0 on RoCE. */
+  /** The LID of the peer; 0 on RoCE and on Elastic Fabric Adapters. */
   readonly lid: number;
   /** The queue pair of the peer, 24 bits. */
   readonly qpn: number;
@@ -45,6 +46,7 @@ export interface LocalPort {
   readonly reason: string;
   readonly lid: number;
   readonly needsGrh: boolean;
+  readonly isEfa: boolean;
 }
 
 /** Looks up what addresses need on a port. It recommends a GID if the caller has not chosen one. */
@@ -57,7 +59,8 @@ export function localPort(
   const { gid, gidIndex, reason } = chosen === undefined
     ? context.recommendGid(port)
     : { ...chosen, reason: "the caller chose it" };
-  return { port, gid, gidIndex, reason, lid: attr.lid, needsGrh: needsGrh(attr) };
+  const kind = { needsGrh: needsGrh(attr), isEfa: isEfa(context.device) };
+  return { port, gid, gidIndex, reason, lid: attr.lid, ...kind };
 }
 
 /**
@@ -66,12 +69,15 @@ export function localPort(
  * @throws {TypeError} If a property has the wrong type.
  * @throws {RangeError} If a number is out of range.
  */
-export function readUdAddress(address: UdAddress): UdAddress {
+export function readUdAddress(
+  address: UdAddress,
+  own: UdAddress["transport"] = "UD",
+): UdAddress {
   if (typeof address !== "object" || address === null) {
     throw new TypeError("Cannot use address: it is not an object");
   }
   const { transport, gid, lid, qpn, qkey } = address;
-  if (transport !== "UD") throw new TypeError('Cannot use address: its transport is not "UD"');
+  if (transport !== own) throw new TypeError(`Cannot use address: its transport is not "${own}"`);
   if (typeof gid !== "string") throw new TypeError("Cannot use address: its gid is not a string");
   integer(lid, "lid of address", 0, 0xffff);
   integer(qpn, "qpn of address", 0, 0xff_ffff);
@@ -85,8 +91,10 @@ export function readUdAddress(address: UdAddress): UdAddress {
  * @throws {RangeError} If the address is a group of the other family of IP addresses.
  */
 export function attrOf(local: LocalPort, { gid, lid }: UdAddress): AhAttrInit {
-  const { port, gidIndex, needsGrh } = local;
+  const { port, gidIndex, needsGrh, isEfa } = local;
   const dgid = Gid.parse(gid);
+  // An adapter has one GID. A reply path makes the same of a sender's GID: so a peer has one handle.
+  if (isEfa) return { portNum: port, grh: { dgid, sgidIndex: 0 } };
   if (needsGrh && dgid.isMulticast) checkFamily(dgid, local.gid);
   if (!needsGrh && !dgid.isMulticast) return { portNum: port, dlid: lid };
   const grh = { dgid, sgidIndex: gidIndex, hopLimit: 64 };

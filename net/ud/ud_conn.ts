@@ -3,18 +3,13 @@ import { byteArray, integer, listOf } from "../../internal/checks.ts";
 import {
   AccessFlags,
   type AddressHandle,
-  CompletionChannel,
-  CompletionQueue,
   Context,
   Gid,
-  Grh,
   MemoryRegion,
-  mtuBytes,
   ProtectionDomain,
-  QpType,
-  QueuePair,
-  WorkCompletions,
+  type QueuePair,
 } from "../../mod.ts";
+import { deviceOf, makeCarrier } from "./carrier.ts";
 import { Groups } from "./groups.ts";
 import { Peers } from "./peers.ts";
 import { Receiver } from "./receiver.ts";
@@ -22,7 +17,13 @@ import { Recovery } from "./recovery.ts";
 import { Routes } from "./routes.ts";
 import { checkLength, Sender } from "./sender.ts";
 import type { Target, UdAddress } from "./ud_address.ts";
-import { readUdOptions, type UdOptions, type UdSettings } from "./ud_options.ts";
+import {
+  readSrdOptions,
+  readUdOptions,
+  type SrdOptions,
+  type UdOptions,
+  type UdSettings,
+} from "./ud_options.ts";
 
 /**
  * Counters of a connection.
@@ -34,7 +35,10 @@ export interface UdStats {
   readonly received: number;
   /** Datagrams posted to be sent. */
   readonly sent: number;
-  /** Datagrams that were received and dropped because `maxQueued` of them were waiting. */
+  /**
+   * Datagrams that were received and dropped because `maxQueued` of them were waiting, or, on an Elastic Fabric Adapter,
+   * because the address handle that named their sender was closed before.
+   */
   readonly dropped: number;
   /** Receives that failed, other than those that a failure of another request ended. */
   readonly recvErrors: number;
@@ -50,16 +54,19 @@ interface Checked {
   readonly target: Target;
 }
 
-/** The most completions of a poll. */
-const BATCH = 64;
 /** The queue pair number of multicast. */
 const MULTICAST_QPN = 0xff_ffff;
 
 /**
- * A socket for datagrams, in the shape of `Deno.DatagramConn`. {@linkcode listenUd} makes one.
+ * A socket for datagrams, in the shape of `Deno.DatagramConn`. {@linkcode listenUd} makes one, and
+ * {@linkcode listenSrd} one whose datagrams are reliable.
  *
  * Receives are always posted. Datagrams that nobody asks for wait in a bounded queue. A send waits while `sendDepth`
  * sends are in progress. After a change of the port's GIDs, address handles are made again.
+ *
+ * **Elastic Fabric Adapters** have UD, which works as on other devices, and reliable datagrams (SRD). They have no
+ * multicast. A send that fails leaves the queue pair as it is: {@linkcode UdStats.sendErrors} counts it, and a connection
+ * of {@linkcode listenSrd} also rejects its call.
  *
  * **The end of the program.** A connection keeps the program alive only while a call waits, such as
  * {@linkcode UdConn.receive}, as Deno's sockets do. A program that has nothing else to do ends, and need not close it.
@@ -73,7 +80,7 @@ const MULTICAST_QPN = 0xff_ffff;
  */
 export class UdConn
   implements Disposable, AsyncDisposable, AsyncIterable<[Uint8Array<ArrayBuffer>, UdAddress]> {
-  /** The longest message in bytes: the MTU of the port. */
+  /** The longest message in bytes: the MTU of the port, or what a packet of an Elastic Fabric Adapter holds. */
   readonly maxMessage: number;
   readonly #settings: UdSettings;
   readonly #context: Context;
@@ -88,48 +95,44 @@ export class UdConn
 
   /** @ignore */
   private constructor(context: Context, settings: UdSettings) {
-    const { portNum: port, qkey, recvDepth, sendDepth, maxQueued, maxPeers, spin, onOutage } =
-      settings;
+    const { qkey, recvDepth, sendDepth, maxQueued, maxPeers, spin, onOutage, transport } = settings;
     this.#settings = settings;
     this.#context = context;
     context.unref();
     const pd = new ProtectionDomain(context);
-    const queue = (cqe: number): CompletionQueue =>
-      new CompletionQueue(context, { cqe, channel: new CompletionChannel(context) });
-    const [sendCq, recvCq] = [queue(sendDepth), queue(recvDepth)];
-    const cap = { maxSendWr: sendDepth, maxRecvWr: recvDepth };
-    this.#qp = new QueuePair(pd, { type: QpType.UD, sendCq, recvCq, cap });
-    this.#qp.activateUd({ port, qkey });
+    const { qp, sendCq, recvCq, activate, batch, headroom, maxMessage } = makeCarrier(pd, settings);
+    this.#qp = qp;
+    this.maxMessage = maxMessage;
     this.#recovery = new Recovery({
-      qp: this.#qp,
-      activate: () => this.#qp.activateUd({ port, qkey }),
+      qp,
+      activate,
       queues: () => [this.#receiver, this.#sender],
       refresh: () => this.#routes.refresh(),
       // In a task of its own, so that it may close the connection, and its errors are not ours.
       warn: (cause) => queueMicrotask(() => onOutage(outage(context.device.name, cause))),
     });
-    this.maxMessage = mtuBytes(context.queryPort(port).activeMtu);
     const memory = (slots: number, size: number): MemoryRegion =>
       new MemoryRegion(pd, slots * size, AccessFlags.LOCAL_WRITE);
     this.#sender = new Sender({
-      qp: this.#qp,
+      qp,
       cq: sendCq,
-      mr: memory(sendDepth, this.maxMessage),
-      slotSize: this.maxMessage,
+      mr: memory(sendDepth, maxMessage),
+      slotSize: maxMessage,
       mayWait: () => this.#routes.isIdle,
       onSent: () => this.#recovery.succeeded(),
       onError: (error) => this.#recovery.sendFailed(error),
     });
     const flush = (): void => this.#sender.flush();
     this.#routes = new Routes(pd, settings, this.#closing.signal, flush);
-    const slotSize = Grh.SIZE + this.maxMessage;
+    const slotSize = Math.ceil((headroom + maxMessage) / 4) * 4;
     const mr = memory(recvDepth + maxQueued, slotSize);
-    const peers = this.#peers = new Peers(qkey, maxPeers);
+    const peers = new Peers(qkey, maxPeers, this.#routes.senders(mr), transport);
+    this.#peers = peers;
     this.#receiver = new Receiver({
-      qp: this.#qp,
+      qp,
       cq: recvCq,
-      batch: new WorkCompletions(BATCH),
-      headroom: Grh.SIZE,
+      batch,
+      headroom,
       mr,
       slotSize,
       maxQueued,
@@ -141,11 +144,11 @@ export class UdConn
     });
   }
 
-  /** @ignore For {@linkcode listenUd}. */
+  /** @ignore For {@linkcode listenUd} and {@linkcode listenSrd}. */
   static open(settings: UdSettings): UdConn {
     settings.signal?.throwIfAborted();
     using stack = new DisposableStack();
-    const context = stack.use(Context.open(settings.device));
+    const context = stack.use(Context.open(deviceOf(settings)));
     const conn = new UdConn(context, settings);
     closeOnAbort(conn, settings.signal, conn.#closing.signal);
     stack.move();
@@ -155,8 +158,8 @@ export class UdConn
   /** The address that peers send to. Its GID and LID follow those of the port. */
   get addr(): UdAddress {
     const { gid, lid } = this.#routes.local;
-    const { qkey } = this.#settings;
-    return { transport: "UD", gid: gid.toString(), lid, qpn: this.#qp.qpNum, qkey };
+    const { qkey, transport } = this.#settings;
+    return { transport, gid: gid.toString(), lid, qpn: this.#qp.qpNum, qkey };
   }
 
   /** The index of the GID that datagrams are sent from. */
@@ -234,7 +237,8 @@ export class UdConn
    * @param datagrams The messages and the peers, as {@linkcode UdConn.receiveMany} returns them.
    * @param options The signal that ends the wait. Datagrams before the wait are sent.
    * @returns The number of datagrams.
-   * @throws As {@linkcode UdConn.send}. If a message or an address is refused, none is sent.
+   * @throws As {@linkcode UdConn.send}. If a message or an address is refused, none is sent. If some reliable messages have
+   * not arrived, the others go on.
    */
   async sendMany(
     datagrams: readonly (readonly [Uint8Array, UdAddress])[],
@@ -244,11 +248,14 @@ export class UdConn
     signal?.throwIfAborted();
     this.#assertOpen("send");
     const checked = listOf(datagrams, "datagrams").map((datagram) => this.#check(datagram));
+    const arrivals: Promise<void>[] = [];
     for (const { message, target } of checked) {
-      const waiting = this.#sendNow(message, target, signal);
-      if (waiting !== undefined) await waiting;
+      const waiting = this.#send(message, target, signal);
+      if (this.#isReliable && waiting !== undefined) arrivals.push(waiting);
+      else if (waiting !== undefined) await waiting;
     }
     this.#sender.flush();
+    await Promise.all(arrivals);
     return checked.length;
   }
 
@@ -268,6 +275,11 @@ export class UdConn
    * Datagrams that are sent without a wait in between are posted together, which costs less. Waiting for a datagram
    * posts them, and so does a pause of a few microtasks.
    *
+   * On a connection of {@linkcode listenSrd} it also waits until the message has arrived, and rejects if it cannot. Send
+   * several at once, with {@linkcode UdConn.sendMany} or without `await`: each ends for itself, in any order. While the
+   * peer has no receive for it, a message waits; the option `rnrRetry` or the signal ends that. A message whose wait the
+   * signal has ended may arrive all the same.
+   *
    * @param p The message, at most {@linkcode UdConn.maxMessage} bytes.
    * @param addr The peer: the address of a received datagram, or the {@linkcode UdConn.addr} of another connection.
    * @param options The signal that ends the wait.
@@ -277,6 +289,7 @@ export class UdConn
    * @throws {TypeError} If an argument has the wrong type.
    * @throws {SyntaxError} If the GID of the address is not one.
    * @throws {VerbsError} If the peer cannot be reached, for instance because this host has no address now.
+   * @throws {WorkCompletionError} If a reliable message has not arrived, for instance because there is no such queue pair.
    * @throws {Deno.errors.BadResource} If the connection is closed.
    * @throws The reason of the signal, if it aborts.
    */
@@ -285,9 +298,28 @@ export class UdConn
     signal?.throwIfAborted();
     const { length } = byteArray(p, "message");
     checkLength(length, this.maxMessage);
-    const waiting = this.#sendNow(p, this.#peers.target(addr), signal);
+    const waiting = this.#send(p, this.#peers.target(addr), signal);
     if (waiting !== undefined) await waiting;
     return length;
+  }
+
+  get #isReliable(): boolean {
+    return this.#settings.transport === "SRD";
+  }
+
+  /** Sends, and returns what to wait for. */
+  #send(
+    message: Uint8Array,
+    target: Target,
+    signal: AbortSignal | undefined,
+  ): Promise<void> | undefined {
+    if (!this.#isReliable) return this.#sendNow(message, target, signal);
+    const { arrivals } = this.#sender;
+    const letter = {};
+    const arrived = arrivals.wait(letter, signal);
+    Promise.try(() => this.#sendNow(message, target, signal, letter))
+      .catch((error) => arrivals.reject(letter, error));
+    return arrived;
   }
 
   /** Sends at once, or returns what to wait for. */
@@ -295,12 +327,13 @@ export class UdConn
     message: Uint8Array,
     target: Target,
     signal: AbortSignal | undefined,
+    letter?: object,
   ): Promise<void> | undefined {
     // The look for room can find an error, after which there are no handles.
     const hasRoom = this.#sender.hasRoom();
     const ah = this.#routes.known(target);
-    if (ah === undefined || !hasRoom) return this.#sendLater(message, target, signal);
-    this.#sender.send(message, ah, target);
+    if (ah === undefined || !hasRoom) return this.#sendLater(message, target, signal, letter);
+    this.#sender.send(message, ah, target, letter);
   }
 
   /** Nobody else waits behind a peer that does not answer: the handle comes first, and then the slot. */
@@ -308,13 +341,14 @@ export class UdConn
     message: Uint8Array,
     target: Target,
     signal: AbortSignal | undefined,
+    letter: object | undefined,
   ): Promise<void> {
     while (true) {
       const ah = this.#routes.known(target) ?? await this.#makeHandle(target, signal);
       const hasRoom = this.#sender.hasRoom();
       if (ah.disposed) continue;
-      if (hasRoom) return this.#sender.send(message, ah, target);
-      if (await this.#sender.sendInTurn({ message, ah, target }, signal)) return;
+      if (hasRoom) return this.#sender.send(message, ah, target, letter);
+      if (await this.#sender.sendInTurn({ message, ah, target, letter }, signal)) return;
     }
   }
 
@@ -409,8 +443,8 @@ export class UdConn
   }
 
   #groupAddress(group: Gid, lid: number): UdAddress {
-    const { qkey } = this.#settings;
-    return { transport: "UD", gid: group.toString(), lid, qpn: MULTICAST_QPN, qkey };
+    const { qkey, transport } = this.#settings;
+    return { transport, gid: group.toString(), lid, qpn: MULTICAST_QPN, qkey };
   }
 
   /**
@@ -511,4 +545,35 @@ function closedError(action: string): Error {
 // deno-lint-ignore require-await -- it rejects, it does not throw
 export async function listenUd(options: UdOptions): Promise<UdConn> {
   return UdConn.open(readUdOptions(options));
+}
+
+/**
+ * Opens a connection for reliable datagrams (SRD), which only Elastic Fabric Adapters have. Each message arrives once, in
+ * any order, and {@linkcode UdConn.send} resolves when it has.
+ *
+ * It needs libefa. It is tested on adapters that a kernel module stands in for, and never on hardware.
+ *
+ * @example Tell what has arrived
+ * ```ts
+ * import { listenSrd, type UdAddress } from "@rdma/ibverbs/net";
+ *
+ * async function deliver(messages: readonly Uint8Array[], to: UdAddress): Promise<void> {
+ *   await using conn = await listenSrd({ qkey: 0x1111_1111 });
+ *   const signal = AbortSignal.timeout(10_000);
+ *   const ends = await Promise.allSettled(messages.map((message) => conn.send(message, to, { signal })));
+ *   console.log(ends.filter(({ status }) => status === "fulfilled").length, "messages have arrived");
+ * }
+ * ```
+ *
+ * @throws {Deno.errors.NotSupported} If the device is no Elastic Fabric Adapter, or the host has none.
+ * @throws {Deno.errors.NotFound} If there is no such device, or no libefa. The message names the package that has it.
+ * @throws {TypeError} If an option has the wrong type or is unknown.
+ * @throws {RangeError} If a number is out of range, or the device has no such port.
+ * @throws {VerbsError} If the device refuses; EOPNOTSUPP if it does not tell the GIDs of unknown senders.
+ * @throws The reason of the signal, if it has aborted.
+ * @category Datagrams
+ */
+// deno-lint-ignore require-await -- it rejects, it does not throw
+export async function listenSrd(options: SrdOptions): Promise<UdConn> {
+  return UdConn.open(readSrdOptions(options));
 }

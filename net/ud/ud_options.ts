@@ -1,6 +1,7 @@
 import { checkSignal } from "../../internal/abort.ts";
 import { callable, text } from "../../internal/checks.ts";
 import { option, readOptions, type Rules, type Settings, within } from "../../internal/options.ts";
+import type { UdAddress } from "./ud_address.ts";
 
 /**
  * Options of {@linkcode listenUd}.
@@ -22,10 +23,13 @@ export interface UdOptions {
   readonly sendDepth?: number;
   /**
    * The number of received datagrams that may wait for `receive()`, at least 1. The default is 512. If there are more, the
-   * oldest one is dropped and counted. Each one has registered memory of the size of the MTU.
+   * oldest one is dropped and counted. Each one has registered memory for the longest message.
    */
   readonly maxQueued?: number;
-  /** The number of peers whose address handles are kept, at least 1. The default is 1024. */
+  /**
+   * The number of peers whose address handles are kept, at least 1. The default is 1024. On an Elastic Fabric Adapter it
+   * is `recvDepth` at least: received datagrams name their senders by these handles.
+   */
   readonly maxPeers?: number;
   /**
    * The number of empty polls before `receive()` waits for an event. The default is 0. Polling saves the time of waking up,
@@ -41,12 +45,29 @@ export interface UdOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Options with all defaults. */
-export type UdSettings = Settings<UdOptions, "device" | "gidIndex" | "signal">;
+/**
+ * Options of {@linkcode listenSrd}.
+ *
+ * @category Datagrams
+ */
+export interface SrdOptions extends UdOptions {
+  /** The name of the device. The default is the first Elastic Fabric Adapter. */
+  readonly device?: string;
+  /**
+   * How often a send is tried again where the peer has no receive, 0 to 7. The default is what the device does: it tries
+   * for ever, as with 7.
+   */
+  readonly rnrRetry?: number;
+}
+
+/** Options with all defaults, and the transport. */
+export type UdSettings =
+  & Settings<SrdOptions, "device" | "gidIndex" | "signal" | "rnrRetry">
+  & Pick<UdAddress, "transport">;
 
 const depth = within(1, 2 ** 20);
 
-const RULES: Rules<UdSettings> = {
+const RULES: Rules<Omit<UdSettings, "rnrRetry" | "transport">> = {
   device: option(text, undefined),
   portNum: option(within(1, 255), 1),
   qkey: within(0, 0xffff_ffff),
@@ -60,9 +81,19 @@ const RULES: Rules<UdSettings> = {
   signal: option(checkSignal, undefined),
 };
 
+const SRD_RULES: Rules<Omit<UdSettings, "transport">> = {
+  ...RULES,
+  rnrRetry: option(within(0, 7), undefined),
+};
+
 /** Reads and checks the options of {@linkcode listenUd}. The device has still to check the port and the GID. */
 export function readUdOptions(options: UdOptions): UdSettings {
-  return readOptions(options, RULES);
+  return { ...readOptions(options, RULES), transport: "UD", rnrRetry: undefined };
+}
+
+/** {@linkcode readUdOptions} for {@linkcode listenSrd}. */
+export function readSrdOptions(options: SrdOptions): UdSettings {
+  return { ...readOptions(options, SRD_RULES), transport: "SRD" };
 }
 
 function warn({ message }: Error): void {

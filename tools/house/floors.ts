@@ -83,7 +83,7 @@ function isWorkshop(file: string): boolean {
 }
 
 function isOffered(file: string): boolean {
-  return /^(((ffi|net|cli|rxe)\/)?mod|rss|cm)\.ts$|^internal\//.test(file);
+  return /^(((ffi|net|cli|rxe)\/)?mod|rss|cm|efa)\.ts$|^internal\//.test(file);
 }
 
 function crowdedFolders(graph: Graph): string[] {

@@ -1,3 +1,4 @@
+import { isEfa } from "../../internal/efa.ts";
 import { needsGrh } from "../../internal/ports.ts";
 import { type AhAttr, ahAttrCodec } from "../address/ah_attr.ts";
 import type { Gid } from "../address/gid.ts";
@@ -5,7 +6,6 @@ import type { Grh } from "../address/grh.ts";
 import { WcFlags } from "../completion/work_completion.ts";
 import { failure } from "../core/errors.ts";
 import type { Context } from "../device/context.ts";
-import { isEfa } from "../device/efa.ts";
 import { LinkLayer, type PortAttr } from "../device/port.ts";
 import type { Packet } from "./packet.ts";
 
@@ -51,7 +51,7 @@ function hintAh(code: string, context: Context, attr: AhAttr): string | undefine
 function hintInvalid(context: Context, { portNum, grh, isGlobal }: AhAttr): string | undefined {
   const port = context.queryPort(portNum);
   if (!isGlobal) {
-    if (isEfa(context)) return EFA_SENDERS;
+    if (isEfa(context.device)) return EFA_SENDERS;
     const need = needOfGrh(portNum, port);
     return need && `${need}: give grh`;
   }
@@ -104,7 +104,7 @@ function hintFromWc(
   if (code === "ETIMEDOUT") return "The sender's link address was not resolved in time";
   if (wcFlags & WcFlags.GRH) return hintInit(code, grh);
   if (code !== "EINVAL" && code !== "unknown") return undefined;
-  if (isEfa(context)) return EFA_SENDERS;
+  if (isEfa(context.device)) return EFA_SENDERS;
   const need = needOfGrh(port, context.queryPort(port));
   return need && `The completion has no GRH. ${need}`;
 }

@@ -23,7 +23,6 @@ import {
   describeImported,
   type DeviceInfo,
   deviceName,
-  TransportType,
   withDeviceList,
 } from "./device.ts";
 import { type DeviceAttr, readDeviceAttr } from "./device_attr.ts";
@@ -381,15 +380,15 @@ export class Context extends NativeResource<IbvContext> {
    * `sgidIndex`.
    *
    * The order is: RoCE v2 with an IPv4 address, RoCE v2 with a global IPv6 address, RoCE v2 with a link-local address,
-   * RoCE v1 or InfiniBand. A port of an iWARP device has one GID, which connections do not use. Zero GIDs and the IPv4 addresses of 169.254.0.0/16 are passed over.
+   * RoCE v1 or InfiniBand. A port of an iWARP device has one GID, which connections do not use; an Elastic Fabric Adapter has
+   * one. Zero GIDs and the IPv4 addresses of 169.254.0.0/16 are passed over.
    *
    * @param port The port, from 1.
    * @throws {RangeError} If the device has no such port.
    * @throws {Deno.errors.NotFound} If the port has no such GID.
    */
   recommendGid(port: number): GidEntry & { readonly reason: string } {
-    const isIwarp = this.device.transportType === TransportType.IWARP;
-    return recommendGid(this.gidTable(checkPort(this, port)), port, isIwarp);
+    return recommendGid(this.gidTable(checkPort(this, port)), port, this.device.transportType);
   }
 
   /**

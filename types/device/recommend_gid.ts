@@ -1,4 +1,5 @@
 import { type Gid, type GidEntry, GidType } from "../address/gid.ts";
+import { TransportType } from "./device.ts";
 
 interface Rule {
   readonly matches: (entry: GidEntry) => boolean;
@@ -27,7 +28,11 @@ const RULES: readonly Rule[] = [
   },
 ];
 
-const IWARP = "iWARP: connections use IP addresses, and this GID only names the port";
+/** Why a port has no better one, on devices of other transports. */
+const OTHERS: Partial<Record<TransportType, string>> = {
+  [TransportType.IWARP]: "iWARP: connections use IP addresses, and this GID only names the port",
+  [TransportType.UNSPECIFIED]: "an Elastic Fabric Adapter has one GID",
+};
 
 /**
  * Recommends one of a port's GIDs.
@@ -37,14 +42,14 @@ const IWARP = "iWARP: connections use IP addresses, and this GID only names the 
 export function recommendGid(
   entries: readonly GidEntry[],
   port: number,
-  isIwarp = false,
+  transport: TransportType = TransportType.IB,
 ): GidEntry & { readonly reason: string } {
   const usable = entries
     .filter(({ gid }) => !gid.isZero && !isSelfAssigned(gid))
     .sort((a, b) => a.gidIndex - b.gidIndex);
   for (const { matches, reason } of RULES) {
     const entry = usable.find(matches);
-    if (entry !== undefined) return { ...entry, reason: isIwarp ? IWARP : reason };
+    if (entry !== undefined) return { ...entry, reason: OTHERS[transport] ?? reason };
   }
   throw new Deno.errors.NotFound(
     `Cannot recommend GID: none of the ${entries.length} GIDs of port ${port} is usable. ` +

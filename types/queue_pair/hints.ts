@@ -1,6 +1,6 @@
+import { isEfa } from "../../internal/efa.ts";
 import { nameOf } from "../core/enums.ts";
 import type { Context } from "../device/context.ts";
-import { isEfa } from "../device/efa.ts";
 import type { QpAttrInit, QpCap } from "./qp_attr.ts";
 import { QpState, QpType } from "./qp_enums.ts";
 import type { QpInitAttributes } from "./qp_init_attr.ts";
@@ -16,7 +16,7 @@ export function hintCreate(
       ? "Raw packet queue pairs take the capability CAP_NET_RAW"
       : undefined;
   }
-  if (code === "EOPNOTSUPP" && isEfa(context)) return EFA_TYPES;
+  if (code === "EOPNOTSUPP" && isEfa(context.device)) return EFA_TYPES;
   if (init.rwqIndTbl !== undefined || init.rxHashConf !== undefined) return hintRss(code);
   return code === "EINVAL" || code === "ENOMEM" ? hintLimits(context, init.cap) : undefined;
 }

@@ -1,5 +1,6 @@
 import { type AbortOptions, signalOf } from "../../internal/abort.ts";
 import { integer, positiveInt, snapshot } from "../../internal/checks.ts";
+import { isEfa } from "../../internal/efa.ts";
 import { type AhAttr, ahAttrCodec, type AhAttrInit } from "../address/ah_attr.ts";
 import { Gid } from "../address/gid.ts";
 import type { Grh } from "../address/grh.ts";
@@ -18,7 +19,6 @@ import {
   EventType,
 } from "../device/async_events.ts";
 import { checkPort } from "../device/context.ts";
-import { isEfa } from "../device/efa.ts";
 import type { MemoryRegion, MemorySlice } from "../memory/memory_region.ts";
 import { ProtectionDomain } from "../memory/protection_domain.ts";
 import { checkHas, FIELDS } from "../work/attributes.ts";
@@ -161,7 +161,9 @@ export class ReplyPath extends Resource {
     this.maxPeers = maxPeers;
     this.#maxPending = maxPending;
     this.#address = new ReplyAddress(port);
-    const efa = this.#efa = isEfa(pd.context) ? new EfaSenders(pd, this.#address) : undefined;
+    const efa = this.#efa = isEfa(pd.context.device)
+      ? new EfaSenders(pd, this.#address)
+      : undefined;
     const made = efa && ((words: Uint32Array, ah: AhCore): void => efa.made(words, ah));
     this.#peers = new PeerHandles(pd, maxPeers, () => this.refresh(), made);
     this.#events = asyncEvents(pd.context);
@@ -195,7 +197,8 @@ export class ReplyPath extends Resource {
 
   /**
    * {@linkcode ReplyPath.to} on another thread, for peers whose link address the kernel may not know. Callers that ask
-   * for the same peer share one native call. If the signal aborts, the call rejects with the signal's reason.
+   * for the same peer share one native call. If the signal aborts, the call rejects with the signal's reason. On an
+   * Elastic Fabric Adapter, which looks for no link address, it makes the handle at once.
    *
    * @throws As {@linkcode ReplyPath.to}; {TypeError} if the path is disposed in the meantime.
    * @throws {VerbsError} EAGAIN if the handles of `maxPending` other peers are being made.
@@ -272,10 +275,21 @@ export class ReplyPath extends Resource {
       this.refresh();
       const words = address();
       if (words instanceof AhCore) return words.handle;
-      const ah = this.#peers.find(words) ??
-        await this.#peers.makeAsync(words, maxPending, signal);
+      const made = this.#peers.find(words) ?? this.#made(words, maxPending, signal);
+      // Those who ask for one peer go on in their order.
+      const ah = made instanceof Promise ? await made : made;
       if (ah?.isOpen) return ah.handle;
     }
+  }
+
+  #made(
+    words: Uint32Array<ArrayBuffer>,
+    maxPending: number,
+    signal: AbortSignal | undefined,
+  ): AhCore | undefined | Promise<AhCore | undefined> {
+    if (this.#efa === undefined) return this.#peers.makeAsync(words, maxPending, signal);
+    // No link address is looked up. A message may have the handle's number before another thread could tell it here.
+    return this.#peers.make(words);
   }
 
   /**

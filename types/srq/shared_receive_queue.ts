@@ -4,13 +4,13 @@ import { verbs } from "../../ffi/library.ts";
 import { hasContextOp } from "../../ffi/library/ops.ts";
 import { bufferPointer } from "../../ffi/pointers.ts";
 import { allocStruct, readField } from "../../ffi/struct.ts";
+import { isEfa } from "../../internal/efa.ts";
 import { instance } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
 import { call, lacking } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { registerElement, unregisterElement } from "../device/async_events.ts";
 import type { Context } from "../device/context.ts";
-import { isEfa } from "../device/efa.ts";
 import { ProtectionDomain } from "../memory/protection_domain.ts";
 import { type Receives, RecvPoster } from "../work/posting.ts";
 import { type SrqAttr, srqAttrCodec, type SrqInitAttr, srqInitCodec, SrqType } from "./srq_attr.ts";
@@ -201,7 +201,7 @@ function hintCreate(
   context: Context,
   { maxWr, maxSge = 1 }: SrqInitAttr,
 ): string | undefined {
-  if (code === "EOPNOTSUPP" && isEfa(context)) {
+  if (code === "EOPNOTSUPP" && isEfa(context.device)) {
     return "On Elastic Fabric Adapters each queue pair has receives of its own";
   }
   if (code !== "EINVAL" && code !== "ENOMEM") return undefined;

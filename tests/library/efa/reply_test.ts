@@ -2,6 +2,9 @@
 
 import { assertEquals, assertRejects, assertStrictEquals, assertThrows } from "@std/assert";
 import "./fake.ts";
+import * as recorder from "../../provider/recorder.ts";
+import type { Label } from "../../provider/records.ts";
+import { structs } from "../../../ffi/layout.ts";
 import { EfaWorkCompletions } from "../../../efa.ts";
 import {
   AddressHandle,
@@ -44,6 +47,17 @@ on.test("A path makes one handle for a stranger, however it is asked", async ({ 
   assertEquals(path.size, 1);
   const attr = path.attr(stranger(1));
   assertEquals([attr.isGlobal, attr.portNum, attr.grh.sgidIndex], [true, 1, 0]);
+});
+
+on.test("A path knows the number of a handle before a message can have it", async ({ path }) => {
+  const made = path.toAsync(stranger(1));
+  const { result } = recorder.takeOne("ibv_create_ah");
+  const { offset } = structs.ibv_ah.fields.handle;
+  const slid = new Deno.UnsafePointerView(recorder.pointerTo(result as Label)).getUint32(offset);
+  assertEquals(path.attr({ ...stranger(1), slid }).grh.dgid, Gid.parse("fe80::1"));
+  assertStrictEquals(path.to({ ...stranger(1), slid }), await made);
+  await assertRejects(() => path.toAsync(stranger(2), undefined, { signal: AbortSignal.abort() }));
+  assertEquals(path.size, 1);
 });
 
 on.test("Handles that are being made for one stranger are one", async ({ path }) => {

@@ -78,7 +78,7 @@ netTest("UdConn.sendMany() sends nothing if it refuses a datagram", async () => 
     [null, "datagram is not an array"],
     [[bytes("x")], "address"],
     [["x", addr], "message"],
-    [[new Uint8Array(conn.maxMessage + 1), addr], "MTU"],
+    [[new Uint8Array(conn.maxMessage + 1), addr], "maxMessage is"],
     [[bytes("x"), { ...addr, qpn: -1 }], "qpn"],
   ];
   for (const [datagram, message] of bad) {
@@ -175,7 +175,11 @@ netTest("listenUd() and UdConn.send() refuse what cannot work", async () => {
   await assertRejects(() => listen({ sendDeep: 5 } as object), TypeError, '"sendDeep"');
   await using conn = await listen();
   const long = new Uint8Array(conn.maxMessage + 1);
-  await assertRejects(() => conn.send(long, conn.addr), RangeError, "the MTU allows");
+  await assertRejects(
+    () => conn.send(long, conn.addr),
+    RangeError,
+    `maxMessage is ${conn.maxMessage}`,
+  );
   const { addr } = conn;
   const forged = { ...addr, qpn: 2 ** 24 };
   await assertRejects(() => conn.send(bytes("x"), forged), RangeError, "qpn of address 16777216");

@@ -2,7 +2,8 @@
 
 import { structs, SystemError } from "../../../ffi/mod.ts";
 import { DEVICE } from "./bed.ts";
-import { connect } from "../../provider/recorder.ts";
+import { TransportType } from "../../../mod.ts";
+import { connect, setDevices, setField } from "../../provider/recorder.ts";
 import type { Receiver, Recipe } from "./parts.ts";
 import { QKEY, type World } from "./world.ts";
 
@@ -40,23 +41,28 @@ const bytes = (): DataView => new DataView(new ArrayBuffer(structs.ibv_wc.size))
 const field = (): object => ({ ...structs.ibv_wc.fields.wr_id });
 const struct = (): object => ({ ...structs.ibv_wc, fields: { wr_id: field() } });
 
+const UD_OPTIONS = {
+  device: DEVICE,
+  portNum: 1,
+  qkey: QKEY,
+  gidIndex: 0,
+  recvDepth: 4,
+  sendDepth: 4,
+  maxQueued: 4,
+  maxPeers: 4,
+  spin: 0,
+  onOutage: () => {},
+};
+
 /** The calls of ./net, ./cli and ./ffi. */
 export const OTHER_RECIPES: Readonly<Record<string, Recipe>> = {
-  listenUd: ({ signal }) => [
-    {
-      device: DEVICE,
-      portNum: 1,
-      qkey: QKEY,
-      gidIndex: 0,
-      recvDepth: 4,
-      sendDepth: 4,
-      maxQueued: 4,
-      maxPeers: 4,
-      spin: 0,
-      onOutage: () => {},
-      signal,
-    },
-  ],
+  listenUd: ({ signal }) => [{ ...UD_OPTIONS, signal }],
+  listenSrd: ({ signal }) => {
+    // Only a device that is new is an adapter.
+    setField("device", "transport_type", TransportType.UNSPECIFIED);
+    setDevices(2);
+    return [{ ...UD_OPTIONS, device: "recorder1", rnrRetry: 7, signal }];
+  },
   "UdConn#receive": async (world) => {
     const conn = await world.udConn();
     await conn.send(MESSAGE, conn.addr);

@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { Gid, type GidEntry, GidType } from "../../../types/address/gid.ts";
+import { TransportType } from "../../../types/device/device.ts";
 import { recommendGid } from "../../../types/device/recommend_gid.ts";
 
 const { IB, ROCE_V1, ROCE_V2 } = GidType;
@@ -66,7 +67,9 @@ Deno.test("recommendGid() gives the entry with the reason", () => {
   ];
   const reasons = kinds.map((gid) => recommendGid(table(gid), 1).reason);
   assertEquals(new Set(reasons).size, 4);
-  assertStringIncludes(recommendGid([entry!], 1, true).reason, "iWARP: connections use IP");
+  const { IWARP, UNSPECIFIED } = TransportType;
+  assertStringIncludes(recommendGid([entry!], 1, IWARP).reason, "iWARP: connections use IP");
+  assertStringIncludes(recommendGid([entry!], 1, UNSPECIFIED).reason, "Adapter has one GID");
 });
 
 Deno.test("recommendGid() throws when the port has no usable GID", () => {

@@ -191,7 +191,7 @@ Deno.test("Peers gives the same sender for all bytes that do not tell senders ap
   for (const version of [4, 6] as const) {
     const peers = new Peers(5, 1000);
     const peerOf = (changes: Record<number, number>, packet = PACKET): UdAddress =>
-      peers.sender(batchOf(packet), 0, memoryOf(version, changes), 1);
+      peers.sender(batchOf(packet), 0, memoryOf(version, changes), 1)!;
     const known = peerOf({});
     const same: number[] = [];
     for (let offset = 0; offset < Grh.SIZE; offset++) {
@@ -209,7 +209,7 @@ Deno.test("Peers gives the same sender for all bytes that do not tell senders ap
 Deno.test("Peers looks at no GRH where there is none", () => {
   const peers = new Peers(5, 10);
   const packet = { ...PACKET, wcFlags: 0 };
-  const known = peers.sender(batchOf(packet), 0, memoryOf(6), 1);
+  const known = peers.sender(batchOf(packet), 0, memoryOf(6), 1)!;
   assertStrictEquals(peers.sender(batchOf(packet), 0, memoryOf(4, { 30: 1 }), 1), known);
   assertEquals([known.gid, known.lid, known.qpn, known.qkey], ["::", 1, 7, 5]);
 });
@@ -217,7 +217,7 @@ Deno.test("Peers looks at no GRH where there is none", () => {
 Deno.test("Peers forgets the oldest sender when there are too many", () => {
   const peers = new Peers(5, 2);
   const peerOf = (srcQp: number): UdAddress =>
-    peers.sender(batchOf({ ...PACKET, srcQp }), 0, memoryOf(6), 1);
+    peers.sender(batchOf({ ...PACKET, srcQp }), 0, memoryOf(6), 1)!;
   const [one, two] = [peerOf(1), peerOf(2)];
   assertEquals([peerOf(1) === one, peerOf(2) === two], [true, true]);
   const three = peerOf(3);
@@ -226,7 +226,7 @@ Deno.test("Peers forgets the oldest sender when there are too many", () => {
 
 Deno.test("Peers.target() knows the packet of its own senders, and each address by its value", () => {
   const peers = new Peers(5, 2);
-  const sender = peers.sender(batchOf(PACKET), 0, memoryOf(4), 1);
+  const sender = peers.sender(batchOf(PACKET), 0, memoryOf(4), 1)!;
   const grh = new Grh(new Uint8Array(memoryOf(4).buffer, 4));
   assertEquals([sender.gid, sender.transport], [grh.sgid.toString(), "UD"]);
   const { packet } = peers.target(sender);
@@ -252,7 +252,7 @@ Deno.test("Peers tells senders of the same hash apart", () => {
   const peers = new Peers(0, 4);
   const senderOf = (srcQp: number, path: number): UdAddress => {
     const words = { slid: path >>> 16, sl: path >>> 8 & 0xff, dlidPathBits: path & 0xff };
-    return peers.sender(batchOf({ srcQp, ...words, wcFlags: 0 }), 0, memoryOf(6), 1);
+    return peers.sender(batchOf({ srcQp, ...words, wcFlags: 0 }), 0, memoryOf(6), 1)!;
   };
   // After this word of the second sender, its hash is that of the first one.
   const path = Math.imul(1, 0x9e37_79b1) ^ Math.imul(2, 0x9e37_79b1);

@@ -1,0 +1,254 @@
+// Datagram sockets on a recorder that is taken for an Elastic Fabric Adapter: what is told to it, and what it tells.
+
+import "./fake.ts";
+import * as recorder from "../../provider/recorder.ts";
+import { assertEquals, assertRejects, assertStrictEquals } from "@std/assert";
+import {
+  QpState,
+  TransportType,
+  VerbsError,
+  WcOpcode,
+  WcStatus,
+  WorkCompletionError,
+} from "../../../mod.ts";
+import { listenSrd, listenUd, type SrdOptions, type UdConn } from "../../../net/mod.ts";
+import { structs } from "../../../ffi/layout.ts";
+import type { Label, RecordedStruct } from "../../provider/records.ts";
+
+const QKEY = 7;
+const MAX_MESSAGE = 8928;
+/** The GID that the library of the tests tells of unknown senders. */
+const GID = "102::";
+const UNKNOWN = 0xffff;
+/** The queues of a connection, in the order in which it makes them. */
+const [SEND_CQ, RECV_CQ] = ["cq0", "cq1"] as const;
+const { SUCCESS, RNR_RETRY_EXC_ERR, WR_FLUSH_ERR } = WcStatus;
+
+const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 5));
+
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await pause();
+}
+
+interface Bed extends AsyncDisposable {
+  readonly conn: UdConn;
+}
+
+/** Takes the recorder for an adapter. */
+function reset(): void {
+  recorder.reset();
+  recorder.setField("device", "transport_type", TransportType.UNSPECIFIED);
+  recorder.answer("ibv_query_port", { max_msg_sz: MAX_MESSAGE });
+}
+
+async function open(
+  listen: (options: SrdOptions) => Promise<UdConn> = listenSrd,
+  options: Partial<SrdOptions> = {},
+): Promise<Bed> {
+  reset();
+  const depths = { recvDepth: 4, sendDepth: 4, maxQueued: 2 };
+  const conn = await listen({ device: "recorder0", qkey: QKEY, ...depths, ...options });
+  return {
+    conn,
+    [Symbol.asyncDispose]: async () => {
+      await conn[Symbol.asyncDispose]();
+      assertEquals([recorder.live(), recorder.violations()], [0, []]);
+    },
+  };
+}
+
+function endSend(slot: number, status: WcStatus = SUCCESS): void {
+  recorder.complete(SEND_CQ, { wr_id: slot, status, opcode: WcOpcode.SEND });
+}
+
+/** The number of a handle, as the library of the tests tells it. */
+function numberOf(ah: Label): number {
+  const { offset } = structs.ibv_ah.fields.handle;
+  return new Deno.UnsafePointerView(recorder.pointerTo(ah)).getUint32(offset);
+}
+
+/** A message of so many bytes arrives in a slot. */
+function arrive(slot: number, slid: number, src_qp: number, byte_len: number): void {
+  recorder.complete(RECV_CQ, { wr_id: slot, opcode: WcOpcode.RECV, slid, src_qp, byte_len });
+}
+
+/** Begins sends of 1, 2, ... bytes, and notes how they end. */
+async function send(conn: UdConn, count: number): Promise<{ ends: string[]; all: Promise<void> }> {
+  const ends: string[] = [];
+  const sends = Array.from(
+    { length: count },
+    (_, i) =>
+      conn.send(new Uint8Array(i + 1), conn.addr).then(
+        (length) => void ends.push(`${length}`),
+        (error) => void ends.push(`${i + 1} ${error.message}`),
+      ),
+  );
+  await pause();
+  return { ends, all: Promise.all(sends).then(() => {}) };
+}
+
+Deno.test("A send of listenSrd() ends when its message has arrived, in whatever order", async () => {
+  await using bed = await open();
+  const { ends, all } = await send(bed.conn, 4);
+  assertEquals([ends, bed.conn.stats.sent], [[], 4]);
+  for (const slot of [2, 0]) endSend(slot);
+  await until(() => ends.length === 2);
+  for (const slot of [3, 1]) endSend(slot);
+  await all;
+  assertEquals([ends, bed.conn.stats.sendErrors], [["3", "1", "4", "2"], 0]);
+});
+
+Deno.test("A send of listenSrd() that waits for a receive holds up no other one", async () => {
+  await using bed = await open(listenSrd, { sendDepth: 2 });
+  const { ends, all } = await send(bed.conn, 4);
+  // Slot 0 is that of a peer who does not receive: the others share slot 1.
+  for (let i = 1; i <= 3; i++) {
+    endSend(1);
+    await until(() => ends.length === i);
+  }
+  assertEquals(ends, ["2", "3", "4"]);
+  endSend(0);
+  await all;
+  assertEquals(ends.at(-1), "1");
+});
+
+Deno.test("A send of listenSrd() that fails tells so, and the connection goes on as it was", async () => {
+  await using bed = await open();
+  const { conn } = bed;
+  recorder.answer("ibv_query_qp", { qp_state: QpState.RTS });
+  const first = await send(conn, 3);
+  recorder.take();
+  endSend(1, RNR_RETRY_EXC_ERR);
+  for (const slot of [0, 2]) endSend(slot);
+  await first.all;
+  assertEquals(first.ends.map((end) => end.slice(0, 1)), ["2", "1", "3"]);
+  assertEquals(first.ends[0]!.includes("RNR_RETRY_EXC_ERR"), true, first.ends[0]);
+  const { sendErrors, resets, recvErrors } = conn.stats;
+  assertEquals([sendErrors, resets, recvErrors], [1, 0, 0]);
+  // The number of a handle names a sender, so it stays.
+  const changes = recorder.take().filter(({ verb }) => /destroy_ah|modify_qp/.test(verb));
+  assertEquals(changes, []);
+  const many = conn.sendMany([[new Uint8Array(1), conn.addr], [new Uint8Array(2), conn.addr]]);
+  await pause();
+  endSend(3);
+  endSend(1, RNR_RETRY_EXC_ERR);
+  await assertRejects(() => many, WorkCompletionError, "RNR_RETRY_EXC_ERR");
+});
+
+Deno.test("Sends of listenSrd() end with the reason when the queue pair is reset, and when it is closed", async () => {
+  await using bed = await open(listenSrd, { onOutage: () => {} });
+  const { conn } = bed;
+  const first = await send(conn, 2);
+  recorder.answer("ibv_query_qp", { qp_state: QpState.ERR });
+  recorder.complete(RECV_CQ, { wr_id: 0, status: WR_FLUSH_ERR, opcode: WcOpcode.RECV });
+  await assertRejects(() => conn.receive(undefined, { signal: AbortSignal.timeout(20) }));
+  await first.all;
+  const { sendErrors, resets } = conn.stats;
+  assertEquals([first.ends.length, sendErrors, resets], [2, 2, 1]);
+  assertEquals(first.ends.every((end) => end.includes("WR_FLUSH_ERR")), true, first.ends[0]);
+  const second = await send(conn, 1);
+  conn.close();
+  await second.all;
+  assertEquals(second.ends, ["1 Cannot send: the connection is closed"]);
+});
+
+Deno.test("A send of listenSrd() ends when its signal aborts, and its slot when the device is done", async () => {
+  await using bed = await open(listenSrd, { sendDepth: 1 });
+  const { conn } = bed;
+  const abort = (): AbortSignal => AbortSignal.timeout(20);
+  const one = new Uint8Array(1);
+  await assertRejects(() => conn.send(one, conn.addr, { signal: abort() }), DOMException);
+  // The slot is in use.
+  await assertRejects(() => conn.send(one, conn.addr, { signal: abort() }), DOMException);
+  const { ends, all } = await send(conn, 1);
+  endSend(0);
+  await until(() => conn.stats.sent === 2);
+  assertEquals(ends, []);
+  endSend(0);
+  await all;
+});
+
+for (const [name, listen, headroom] of [["Srd", listenSrd, 0], ["Ud", listenUd, 40]] as const) {
+  Deno.test(`listen${name}() finds senders by their GID, and then by the number of a handle`, async () => {
+    await using bed = await open(listen);
+    const { conn } = bed;
+    const lengths: number[] = [];
+    const next = async (slot: number, slid: number, srcQp = 5) => {
+      arrive(slot, slid, srcQp, headroom + slot + 1);
+      const [{ length }, from] = await conn.receive();
+      lengths.push(length);
+      return from;
+    };
+    // Receives end in any order.
+    const stranger = await next(3, UNKNOWN);
+    const { transport } = conn.addr;
+    assertEquals(stranger, { transport, gid: GID, lid: 0, qpn: 5, qkey: QKEY });
+    recorder.take();
+    void conn.send(new Uint8Array(1), stranger).catch(() => {});
+    await pause();
+    const { args, result } = recorder.takeOne("ibv_create_ah");
+    const { fields } = args.attr as RecordedStruct;
+    assertEquals([fields.is_global, fields["grh.sgid_index"], fields["grh.hop_limit"]], [1, 0, 0]);
+    const number = numberOf(result as Label);
+    assertStrictEquals(await next(1, number), stranger);
+    assertEquals((await next(0, number, 6)).qpn, 6);
+    assertStrictEquals(await next(2, UNKNOWN), stranger);
+    assertEquals(lengths, [4, 2, 1, 3]);
+    // No handle has this number: nobody knows who that was.
+    arrive(4, 77, 5, headroom + 1);
+    assertStrictEquals(await next(5, UNKNOWN), stranger);
+    assertEquals([conn.stats.dropped, conn.stats.received], [1, 6]);
+  });
+
+  Deno.test(`listen${name}() sends what the adapter's packets hold, and tells the limit`, async () => {
+    await using bed = await open(listen);
+    const { conn } = bed;
+    assertEquals(conn.maxMessage, MAX_MESSAGE);
+    assertEquals(conn.gidReason, "an Elastic Fabric Adapter has one GID");
+    const long = new Uint8Array(MAX_MESSAGE + 1);
+    const limit = `has ${MAX_MESSAGE + 1} bytes, and maxMessage is ${MAX_MESSAGE}`;
+    await assertRejects(() => conn.send(long, conn.addr), RangeError, limit);
+    await assertRejects(() => conn.sendMany([[long, conn.addr]]), RangeError, limit);
+    const transport = name === "Ud" ? "SRD" : "UD";
+    const other = conn.send(new Uint8Array(1), { ...conn.addr, transport });
+    await assertRejects(() => other, TypeError, `its transport is not "${conn.addr.transport}"`);
+  });
+}
+
+Deno.test("listenSrd() needs an adapter, and says so", async () => {
+  reset();
+  recorder.setDevices(2);
+  const first = await listenSrd({ qkey: QKEY });
+  await first[Symbol.asyncDispose]();
+  await assertRejects(() => listenSrd({ qkey: QKEY, device: "nosuch0" }), Deno.errors.NotFound);
+  recorder.fail("ibv_create_cq_ex", "EOPNOTSUPP");
+  const older = await assertRejects(() => listenSrd({ qkey: QKEY }), VerbsError);
+  assertEquals([older.verb, older.code], ["efadv_create_cq", "EOPNOTSUPP"]);
+  recorder.reset();
+  for (const [device, what] of [["recorder0", "recorder0 is"], [undefined, "this host has"]]) {
+    const options = { qkey: QKEY, ...device !== undefined && { device } };
+    const { message } = await assertRejects(
+      () => listenSrd(options),
+      Deno.errors.NotSupported,
+    );
+    const start = `Cannot listen for reliable datagrams (SRD): ${what} no Elastic Fabric Adapter`;
+    assertEquals([message.slice(0, start.length), message.includes("listenUd()")], [start, true]);
+  }
+  assertEquals([recorder.live(), recorder.violations()], [0, []]);
+});
+
+Deno.test("listenSrd() gives the queue pair its options, and refuses wrong ones", async () => {
+  for (const rnrRetry of [undefined, 0, 7]) {
+    recorder.take();
+    await using _ = await open(listenSrd, { ...rnrRetry !== undefined && { rnrRetry } });
+    const moves = recorder.takeOf("ibv_modify_qp").map(({ args }) =>
+      (args.attr as RecordedStruct).fields
+    );
+    assertEquals(moves.map(({ qp_state }) => qp_state), [QpState.INIT, QpState.RTR, QpState.RTS]);
+    assertEquals([moves[0]!.qkey, moves[2]!.rnr_retry], [QKEY, rnrRetry ?? 0]);
+  }
+  for (const rnrRetry of [-1, 8, 0.5, "1"]) {
+    await assertRejects(() => listenSrd({ qkey: 1, rnrRetry } as SrdOptions), Error, "rnrRetry");
+  }
+  await assertRejects(() => listenUd({ qkey: 1, rnrRetry: 1 } as SrdOptions), TypeError);
+});
