@@ -20,6 +20,7 @@ import {
   WcOpcode,
   type WorkCompletions,
 } from "../../../mod.ts";
+import { listenSrd } from "../../../net/mod.ts";
 import {
   gidOf,
   makeEnd,
@@ -32,7 +33,11 @@ import {
   until,
   waitFor,
 } from "../setup.ts";
-import { STUB } from "../stub.ts";
+import { STUB, writeStub } from "../stub.ts";
+import { bindEfa } from "../../../ffi/efa.ts";
+
+// It stays open, as libibverbs does.
+bindEfa();
 
 /** Receives into each of the receives. */
 async function fill({ fill }: {
@@ -212,8 +217,29 @@ function tableOf({ tableOf }: {
   assertEquals(tableOf(pd, cq).size, 4);
 }
 
+/** Asks a server on an Elastic Fabric Adapter. */
+async function efaEcho({ echo }: {
+  echo(qkey: number, closing: AbortSignal): Promise<void>;
+}): Promise<void> {
+  writeStub("efa", "on");
+  try {
+    using log = stub(console, "log");
+    const closing = new AbortController();
+    const serving = echo(QKEY, closing.signal);
+    await until("the address is printed", () => log.calls.length === 1);
+    await using client = await listenSrd({ qkey: QKEY });
+    await client.send(Uint8Array.of(1, 2), JSON.parse(log.calls[0]!.args[0]));
+    assertEquals((await client.receive())[0], Uint8Array.of(1, 2));
+    closing.abort();
+    await serving;
+  } finally {
+    writeStub("efa", "off");
+  }
+}
+
 /** By the names that documents give them. */
 export const CALLERS: Readonly<Record<string, (snippet: never) => unknown>> = {
+  efa_echo: efaEcho,
   fill,
   handle_of: handleOf,
   make_serve: makeServe,

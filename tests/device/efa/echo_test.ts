@@ -106,17 +106,20 @@ function expected(clients: readonly Client[], kind: Kind, number: number): Uint8
 }
 
 for (const kind of ["srd", "ud"] as const) {
-  efaTest(`Answers of ${kind} to strangers and known senders are those of C`, async (fabric) => {
-    const clients = clientsOf(fabric, kind);
-    const args = ["efa_1", kind, `${COUNT}`, `${ROUND}`, `${QKEY}`];
-    const program = await compileC("efa_responder.c", ["-lefa", "-libverbs"]);
-    const ofC = await answersOf(start(program, ...args), clients, kind);
-    const own = new URL("responder.ts", import.meta.url).pathname;
-    const ofOwn = await answersOf(startDeno(own, args), clients, kind);
-    assertEquals(ofOwn.toHex() === ofC.toHex(), true);
-    for (let i = 0; i < COUNT; i += 7) {
-      const at = i * ANSWER;
-      assertEquals(ofOwn.subarray(at, at + ANSWER).toHex(), expected(clients, kind, i).toHex());
-    }
-  });
+  efaTest(
+    `Answers to ${COUNT} messages of ${kind}, of strangers and known senders, are those of C`,
+    async (fabric) => {
+      const clients = clientsOf(fabric, kind);
+      const args = ["efa_1", kind, `${COUNT}`, `${ROUND}`, `${QKEY}`];
+      const program = await compileC("efa_responder.c", ["-lefa", "-libverbs"]);
+      const ofC = await answersOf(start(program, ...args), clients, kind);
+      const own = new URL("responder.ts", import.meta.url).pathname;
+      const ofOwn = await answersOf(startDeno(own, args), clients, kind);
+      assertEquals(ofOwn.toHex() === ofC.toHex(), true);
+      for (let i = 0; i < COUNT; i += 7) {
+        const at = i * ANSWER;
+        assertEquals(ofOwn.subarray(at, at + ANSWER).toHex(), expected(clients, kind, i).toHex());
+      }
+    },
+  );
 }

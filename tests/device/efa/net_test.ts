@@ -1,0 +1,140 @@
+// Datagrams without verbs between two Elastic Fabric Adapters, which the stub stands in for.
+
+import { assertEquals, assertRejects } from "@std/assert";
+import { WorkCompletionError } from "../../../mod.ts";
+import { listenSrd, listenUd, type UdAddress, type UdConn } from "../../../net/mod.ts";
+import { type Program, startDeno } from "../programs.ts";
+import { RXE, withDeadline } from "../setup.ts";
+import { calls, writeStub } from "../stub.ts";
+import { efaTest, End, QKEY } from "./bed.ts";
+
+/** A multiple of the messages that both clients send at a time, in each round. */
+const COUNT = Number(Deno.env.get("IBVERBS_EFA_MESSAGES") ?? 320);
+/** How often the responder opens a socket, to which both clients are strangers. */
+const ROUNDS = 5;
+/** How many messages a client sends at a time. */
+const WINDOW = 8;
+
+const text = new TextDecoder();
+const bytes = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text);
+
+/** Receives, unless nothing comes. */
+function receive(conn: UdConn): Promise<[Uint8Array, UdAddress]> {
+  return withDeadline(
+    new Error("No message comes"),
+    (signal) => conn.receive(undefined, { signal }),
+  );
+}
+
+/** Sends messages with these numbers. Each answer has its number, and who the responder takes for the sender. */
+async function ask(conn: UdConn, to: UdAddress, first: number): Promise<void> {
+  const messages = Array.from({ length: WINDOW }, (_, i) => `${first + i}`.padStart(6 + i, "."));
+  await conn.sendMany(messages.map((message) => [bytes(message), to]));
+  const answers: string[] = [];
+  for (const _ of messages) answers.push(text.decode((await receive(conn))[0]));
+  const { gid, qpn } = conn.addr;
+  assertEquals(answers.sort(), messages.map((message) => `${message} ${gid} ${qpn}`).sort());
+}
+
+async function askAll(responder: Program, clients: readonly UdConn[]): Promise<number> {
+  await using program = responder;
+  let answered = 0;
+  for (let round = 0; round < ROUNDS; round++) {
+    const to = await program.hear() as UdAddress;
+    for (let asked = 0; asked < COUNT / ROUNDS; asked += clients.length * WINDOW) {
+      await Promise.all(clients.map((conn, i) => ask(conn, to, asked + i * WINDOW)));
+    }
+    const { received, sent, dropped, sendErrors, resets } = await program.hear() as UdConn["stats"];
+    assertEquals([received, dropped, sendErrors, resets], [COUNT / ROUNDS, 0, 0, 0]);
+    answered += sent;
+  }
+  const { code, stderr } = await program.ending;
+  assertEquals([code, stderr], [0, ""]);
+  // One handle for each of both strangers, whatever number of messages comes before the first answer.
+  assertEquals(calls("create_ah").filter(({ pid }) => pid === program.pid).length, 2 * ROUNDS);
+  return answered;
+}
+
+for (const [kind, listen] of [["srd", listenSrd], ["ud", listenUd]] as const) {
+  efaTest(
+    `A process answers ${COUNT} messages of ${kind}, of strangers and of known senders`,
+    async () => {
+      await using far = await listen({ device: "efa_0", qkey: QKEY });
+      await using near = await listen({ device: "efa_1", qkey: QKEY });
+      const file = new URL("net_responder.ts", import.meta.url).pathname;
+      const responder = startDeno(file, ["efa_1", kind, `${ROUNDS}`, `${COUNT / ROUNDS}`]);
+      const answered = await askAll(responder, [far, near]);
+      assertEquals(answered, COUNT);
+      assertEquals([far, near].map(({ stats }) => stats.received), [COUNT / 2, COUNT / 2]);
+    },
+  );
+}
+
+/** Notes the numbers of sends as they end; those that fail are negative. */
+function sendAll(conn: UdConn, to: readonly UdAddress[]): { ends: number[]; all: Promise<void> } {
+  const ends: number[] = [];
+  const sends = to.map((address, i) =>
+    conn.send(Uint8Array.of(i), address).then(() => i, (error) => {
+      assertEquals(error instanceof WorkCompletionError, true, `${error}`);
+      return -i;
+    }).then((end) => void ends.push(end))
+  );
+  return { ends, all: Promise.all(sends).then(() => {}) };
+}
+
+efaTest("Reliable messages that end in another order are matched, and one that fails", async () => {
+  await using from = await listenSrd({ device: "efa_0", qkey: QKEY });
+  await using to = await listenSrd({ device: "efa_1", qkey: QKEY });
+  const nobody = { ...to.addr, qpn: to.addr.qpn + 100 };
+  const { addr } = to;
+  // The handles are made before, so that all messages are posted together.
+  await sendAll(from, [addr, nobody]).all;
+  await receive(to);
+  writeStub("efa", "reversed");
+  try {
+    const { ends, all } = sendAll(from, [addr, addr, addr, nobody, addr, addr]);
+    await all;
+    assertEquals(ends, [5, 4, -3, 2, 1, 0]);
+  } finally {
+    writeStub("efa", "ordered");
+  }
+  const received: number[] = [];
+  for (let i = 0; i < 5; i++) received.push((await receive(to))[0][0]!);
+  assertEquals(received, [5, 4, 2, 1, 0]);
+  assertEquals([from.stats.sendErrors, from.stats.resets], [2, 0]);
+});
+
+efaTest(
+  "A reliable message waits for a receive, and others do not wait for it",
+  async ({ right }) => {
+    await using to = await listenSrd({ device: "efa_1", qkey: QKEY });
+    const slow = new End(right);
+    const address = { ...to.addr, qpn: slow.qp.qpNum };
+    for (const rnrRetry of [7, 0]) {
+      await using from = await listenSrd({ device: "efa_0", qkey: QKEY, sendDepth: 2, rnrRetry });
+      const { ends, all } = sendAll(from, [address, to.addr, to.addr, to.addr, to.addr]);
+      for (let i = 0; i < 4; i++) await receive(to);
+      if (rnrRetry === 7) slow.receive(0);
+      await all;
+      assertEquals(ends.toSorted((a, b) => a - b), [rnrRetry === 7 ? 0 : -0, 1, 2, 3, 4]);
+      assertEquals([from.stats.sendErrors, from.stats.resets], [rnrRetry === 7 ? 0 : 1, 0]);
+    }
+  },
+);
+
+efaTest("A device without reliable datagrams, and a message without end, are refused", async () => {
+  const { message } = await assertRejects(
+    () => listenSrd({ device: RXE, qkey: QKEY }),
+    Deno.errors.NotSupported,
+  );
+  assertEquals(message.includes(`${RXE} is no Elastic Fabric Adapter`), true, message);
+  for (const listen of [listenSrd, listenUd]) {
+    await using conn = await listen({ device: "efa_0", qkey: QKEY });
+    const longest = new Uint8Array(conn.maxMessage).fill(7);
+    await conn.send(longest, conn.addr);
+    assertEquals((await receive(conn))[0], longest);
+    const longer = new Uint8Array(conn.maxMessage + 1);
+    await assertRejects(() => conn.send(longer, conn.addr), RangeError, "maxMessage is 8928");
+    assertEquals(conn.maxMessage, 8928);
+  }
+});
