@@ -9,7 +9,7 @@ import { calls, writeStub } from "../stub.ts";
 import { efaTest, End, QKEY } from "./bed.ts";
 
 /** A multiple of the messages that both clients send at a time, in each round. */
-const COUNT = Number(Deno.env.get("IBVERBS_EFA_MESSAGES") ?? 320);
+const COUNT = Number(Deno.env.get("IBVERBS_EFA_MESSAGES") ?? 2000);
 /** How often the responder opens a socket, to which both clients are strangers. */
 const ROUNDS = 5;
 /** How many messages a client sends at a time. */

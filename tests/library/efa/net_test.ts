@@ -57,8 +57,8 @@ async function open(
   };
 }
 
-function endSend(slot: number, status: WcStatus = SUCCESS): void {
-  recorder.complete(SEND_CQ, { wr_id: slot, status, opcode: WcOpcode.SEND });
+function endSend({ addr }: UdConn, slot: number, status: WcStatus = SUCCESS): void {
+  recorder.complete(SEND_CQ, { wr_id: slot, status, opcode: WcOpcode.SEND, qp_num: addr.qpn });
 }
 
 /** The number of a handle, as the library of the tests tells it. */
@@ -89,25 +89,27 @@ async function send(conn: UdConn, count: number): Promise<{ ends: string[]; all:
 
 Deno.test("A send of listenSrd() ends when its message has arrived, in whatever order", async () => {
   await using bed = await open();
-  const { ends, all } = await send(bed.conn, 4);
-  assertEquals([ends, bed.conn.stats.sent], [[], 4]);
-  for (const slot of [2, 0]) endSend(slot);
+  const { conn } = bed;
+  const { ends, all } = await send(conn, 4);
+  assertEquals([ends, conn.stats.sent], [[], 4]);
+  for (const slot of [2, 0]) endSend(conn, slot);
   await until(() => ends.length === 2);
-  for (const slot of [3, 1]) endSend(slot);
+  for (const slot of [3, 1]) endSend(conn, slot);
   await all;
-  assertEquals([ends, bed.conn.stats.sendErrors], [["3", "1", "4", "2"], 0]);
+  assertEquals([ends, conn.stats.sendErrors], [["3", "1", "4", "2"], 0]);
 });
 
 Deno.test("A send of listenSrd() that waits for a receive holds up no other one", async () => {
   await using bed = await open(listenSrd, { sendDepth: 2 });
-  const { ends, all } = await send(bed.conn, 4);
+  const { conn } = bed;
+  const { ends, all } = await send(conn, 4);
   // Slot 0 is that of a peer who does not receive: the others share slot 1.
   for (let i = 1; i <= 3; i++) {
-    endSend(1);
+    endSend(conn, 1);
     await until(() => ends.length === i);
   }
   assertEquals(ends, ["2", "3", "4"]);
-  endSend(0);
+  endSend(conn, 0);
   await all;
   assertEquals(ends.at(-1), "1");
 });
@@ -118,20 +120,20 @@ Deno.test("A send of listenSrd() that fails tells so, and the connection goes on
   recorder.answer("ibv_query_qp", { qp_state: QpState.RTS });
   const first = await send(conn, 3);
   recorder.take();
-  endSend(1, RNR_RETRY_EXC_ERR);
-  for (const slot of [0, 2]) endSend(slot);
+  endSend(conn, 1, RNR_RETRY_EXC_ERR);
+  for (const slot of [0, 2]) endSend(conn, slot);
   await first.all;
   assertEquals(first.ends.map((end) => end.slice(0, 1)), ["2", "1", "3"]);
   assertEquals(first.ends[0]!.includes("RNR_RETRY_EXC_ERR"), true, first.ends[0]);
   const { sendErrors, resets, recvErrors } = conn.stats;
   assertEquals([sendErrors, resets, recvErrors], [1, 0, 0]);
-  // The number of a handle names a sender, so it stays.
+  // The number of a handle names a sender, so it stays, also when no send uses it any more.
   const changes = recorder.take().filter(({ verb }) => /destroy_ah|modify_qp/.test(verb));
   assertEquals(changes, []);
   const many = conn.sendMany([[new Uint8Array(1), conn.addr], [new Uint8Array(2), conn.addr]]);
   await pause();
-  endSend(3);
-  endSend(1, RNR_RETRY_EXC_ERR);
+  endSend(conn, 3);
+  endSend(conn, 1, RNR_RETRY_EXC_ERR);
   await assertRejects(() => many, WorkCompletionError, "RNR_RETRY_EXC_ERR");
 });
 
@@ -161,11 +163,31 @@ Deno.test("A send of listenSrd() ends when its signal aborts, and its slot when 
   // The slot is in use.
   await assertRejects(() => conn.send(one, conn.addr, { signal: abort() }), DOMException);
   const { ends, all } = await send(conn, 1);
-  endSend(0);
+  endSend(conn, 0);
   await until(() => conn.stats.sent === 2);
   assertEquals(ends, []);
-  endSend(0);
+  endSend(conn, 0);
   await all;
+});
+
+Deno.test("A send of listenSrd() whose handle cannot be made tells so", async () => {
+  await using bed = await open();
+  recorder.fail("ibv_create_ah", "ENOMEM");
+  const { ends, all } = await send(bed.conn, 2);
+  await all;
+  assertEquals(ends.map((end) => end.includes("ENOMEM")), [true, true]);
+  assertEquals(bed.conn.stats.sent, 0);
+});
+
+Deno.test("listenSrd() keeps the handles of as many peers as messages may wait", async () => {
+  await using bed = await open(listenSrd, { maxPeers: 1, maxQueued: 4 });
+  const { conn } = bed;
+  recorder.take();
+  const gids = ["fe80::1", "fe80::2", "fe80::3", "fe80::4"];
+  for (const gid of gids) void conn.send(new Uint8Array(1), { ...conn.addr, gid }).catch(() => {});
+  const made = recorder.takeOf("ibv_create_ah").map(({ result }) => numberOf(result as Label));
+  for (const [slot, number] of made.entries()) arrive(slot, number, 5, 1);
+  for (const gid of gids) assertEquals((await conn.receive())[1].gid, gid);
 });
 
 for (const [name, listen, headroom] of [["Srd", listenSrd, 0], ["Ud", listenUd, 40]] as const) {

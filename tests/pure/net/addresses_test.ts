@@ -12,7 +12,7 @@ import {
   readUdAddress,
   type UdAddress,
 } from "../../../net/ud/ud_address.ts";
-import { readUdOptions } from "../../../net/ud/ud_options.ts";
+import { readSrdOptions, readUdOptions } from "../../../net/ud/ud_options.ts";
 
 /** Objects with any properties, as callers and peers have them. */
 // deno-lint-ignore no-explicit-any
@@ -53,6 +53,10 @@ const READERS: Readonly<
     maxQueued: [1, 2 ** 20, 512],
     maxPeers: [1, 2 ** 20, 1024],
     spin: [0, SAFE, 0],
+  }],
+  readSrdOptions: [(given) => readSrdOptions(any(given)), { qkey: 5 }, {
+    sendDepth: [1, 2 ** 20, 128],
+    rnrRetry: [0, 7],
   }],
   readUdAddress: [(given) => readUdAddress(any(given)), UD, {
     lid: [0, UINT16, 1],
@@ -109,6 +113,7 @@ Deno.test("readUdAddress() refuses what is no address", () => {
     [null, "it is not an object"],
     ["ud", "it is not an object"],
     [{ ...UD, transport: "RC" }, 'its transport is not "UD"'],
+    [{ ...UD, transport: "SRD" }, 'its transport is not "UD"'],
     [{ ...UD, gid: 1 }, "its gid is not a string"],
   ];
   for (const [address, reason] of wrong) {

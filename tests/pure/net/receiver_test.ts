@@ -17,6 +17,8 @@ class Bed {
   readonly posted: number[] = [];
   readonly errors: string[] = [];
   received = 0;
+  /** Whether the sender of a datagram can be told. */
+  isKnown = true;
   readonly receiver: Receiver;
   #arrived: { byte: number; status: number }[] = [];
 
@@ -49,7 +51,7 @@ class Bed {
       headroom: GRH,
       slotSize: SLOT,
       maxQueued: MAX_QUEUED,
-      peers: { sender: () => ({ gid: "a peer" }) },
+      peers: { sender: () => this.isKnown ? { gid: "a peer" } : undefined },
       spin: 0,
       onWait: () => {},
       onReceived: () => this.received++,
@@ -162,6 +164,22 @@ Deno.test("Receiver finds each datagram in its slot when receives end in any ord
     bed.arrive(byte);
     assertEquals(await bed.take(1), [byte]);
   }
+  await bed.close();
+});
+
+Deno.test("Receiver drops datagrams whose sender cannot be told, and posts their slots again", async () => {
+  const bed = new Bed();
+  bed.isKnown = false;
+  for (let count = 0; count < 2 * SLOTS; count++) {
+    bed.arrive(count);
+    assertEquals(bed.receiver.receiveNow(undefined), undefined);
+    assertEquals(new Set(bed.posted).size, 4);
+  }
+  bed.isKnown = true;
+  bed.arrive(7);
+  assertEquals(await bed.take(1), [7]);
+  const { received, dropped } = bed.receiver;
+  assertEquals([received, dropped], [2 * SLOTS + 1, 2 * SLOTS]);
   await bed.close();
 });
 
