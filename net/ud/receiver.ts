@@ -38,6 +38,8 @@ export interface ReceiverParts {
   readonly mr: MemoryRegion;
   readonly slotSize: number;
   readonly maxQueued: number;
+  /** Whether datagrams are never dropped: where no slot is free, the senders wait. */
+  readonly isReliable: boolean;
   readonly peers: Peers;
   /** Empty polls before it waits for an event. */
   readonly spin: number;
@@ -116,7 +118,10 @@ export class Receiver {
     const [oldest] = this.#queue;
     if (oldest === undefined && this.#failure !== undefined) throw this.#failure;
     const mayTake = oldest !== undefined && this.#waiters.size === 0 && this.#turns.mayContinue();
-    return mayTake ? this.#consume(oldest, buffer) : undefined;
+    if (!mayTake) return undefined;
+    const datagram = this.#consume(oldest, buffer);
+    this.#refill();
+    return datagram;
   }
 
   /** A datagram that was written to the start of a buffer, and those that are there and fit behind it. */
@@ -129,6 +134,7 @@ export class Receiver {
       taken.push(this.#consume(next, buffer.subarray(end, end + next.length)));
       end += next.length;
     }
+    this.#refill();
     return taken;
   }
 
@@ -141,7 +147,7 @@ export class Receiver {
     hold(this.#pumping);
     this.#parts.onWait();
     this.#endPause();
-    if (this.#queue.length > 0) nextTurn().then(() => this.#serve());
+    if (this.#queue.length > 0) nextTurn().then(() => this.#serve()).then(() => this.#refill());
     return received;
   }
 
@@ -240,14 +246,18 @@ export class Receiver {
       }
     }
     this.#serve();
-    const excess = Math.max(this.#queue.length - this.#parts.maxQueued, 0);
-    for (const { slot } of this.#queue.splice(0, excess)) this.#slots.give(slot);
-    this.dropped += excess;
+    if (!this.#parts.isReliable) this.#dropExcess();
     if (failed >= 0) this.#parts.onError(new WorkCompletionError(batch.at(failed)));
     else if (!this.#isStopped) {
       this.#parts.onReceived();
       this.#post();
     }
+  }
+
+  #dropExcess(): void {
+    const excess = Math.max(this.#queue.length - this.#parts.maxQueued, 0);
+    for (const { slot } of this.#queue.splice(0, excess)) this.#slots.give(slot);
+    this.dropped += excess;
   }
 
   #take(index: number): void {
@@ -263,10 +273,21 @@ export class Receiver {
     this.dropped++;
   }
 
-  /** Posts receives in place of those that have ended. */
+  /** Posts the receives that lacked a slot until now. */
+  #refill(): void {
+    if (!this.#parts.isReliable || this.#isStopped || this.#failure !== undefined) return;
+    try {
+      this.#post();
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  /** Posts receives in place of those that have ended, as far as slots are free. */
   #post(): void {
-    const slots: number[] = [];
-    for (; this.#posted < this.#depth; this.#posted++) slots.push(this.#slots.take());
+    const count = Math.min(this.#depth - this.#posted, this.#slots.free);
+    const slots = Array.from({ length: count }, () => this.#slots.take());
+    this.#posted += count;
     for (let at = 0; at < slots.length;) {
       const count = runAt(slots, at);
       this.#parts.qp.postRecv(this.#requests, slots[at]!, count);

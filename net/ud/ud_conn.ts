@@ -136,6 +136,7 @@ export class UdConn
       mr,
       slotSize,
       maxQueued,
+      isReliable: this.#isReliable,
       peers,
       spin,
       onWait: flush,

@@ -54,6 +54,12 @@ export interface SrdOptions extends UdOptions {
   /** The name of the device. The default is the first Elastic Fabric Adapter. */
   readonly device?: string;
   /**
+   * The number of received messages that may wait for `receive()` without a receive less for it, at least 1. The default is
+   * 512. None is dropped: where more wait than `maxQueued` and `recvDepth` together, their senders wait. Each one has
+   * registered memory for the longest message.
+   */
+  readonly maxQueued?: number;
+  /**
    * How often a send is tried again where the peer has no receive, 0 to 7. The default is what the device does: it tries
    * for ever, as with 7.
    */

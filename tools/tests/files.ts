@@ -36,6 +36,7 @@ const LONG_SECONDS: Readonly<Record<string, number>> = {
   "tests/device/cli/perf_test.ts": 50,
   "tests/device/docs/examples_test.ts": 56,
   "tests/device/docs/snippets_test.ts": 70,
+  "tests/device/efa/net_test.ts": 30,
   "tests/device/examples/devices_workers_test.ts": 29,
   "tests/device/examples/pingpong_test.ts": 55,
   "tests/device/examples/rc_examples_test.ts": 14,

@@ -4,7 +4,7 @@ import { assertEquals, assertRejects } from "@std/assert";
 import { WorkCompletionError } from "../../../mod.ts";
 import { listenSrd, listenUd, type UdAddress, type UdConn } from "../../../net/mod.ts";
 import { type Program, startDeno } from "../programs.ts";
-import { RXE, withDeadline } from "../setup.ts";
+import { RXE, until, withDeadline } from "../setup.ts";
 import { calls, writeStub } from "../stub.ts";
 import { efaTest, End, QKEY } from "./bed.ts";
 
@@ -121,6 +121,19 @@ efaTest(
     }
   },
 );
+
+efaTest("Reliable messages that nobody asks for are kept, and their senders wait", async () => {
+  const few = { recvDepth: 4, maxQueued: 2 };
+  await using to = await listenSrd({ device: "efa_1", qkey: QKEY, ...few });
+  await using from = await listenSrd({ device: "efa_0", qkey: QKEY });
+  const { ends, all } = sendAll(from, Array.from({ length: 20 }, () => to.addr));
+  await until("all slots are full", () => ends.length === 6 && to.stats.received === 6);
+  const received: number[] = [];
+  for (let i = 0; i < 20; i++) received.push((await receive(to))[0][0]!);
+  await all;
+  assertEquals(received.toSorted((a, b) => a - b), received.map((_, i) => i));
+  assertEquals([to.stats.dropped, from.stats.sendErrors], [0, 0]);
+});
 
 efaTest("A device without reliable datagrams, and a message without end, are refused", async () => {
   const { message } = await assertRejects(

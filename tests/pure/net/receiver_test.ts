@@ -20,10 +20,10 @@ class Bed {
   /** Whether the sender of a datagram can be told. */
   isKnown = true;
   readonly receiver: Receiver;
+  #event: PromiseWithResolvers<void> = Promise.withResolvers();
   #arrived: { byte: number; status: number }[] = [];
 
-  constructor() {
-    const event = Promise.withResolvers<never>();
+  constructor(isReliable = false) {
     const parts = {
       qp: {
         postRecv: (_: unknown, start: number, count: number) => {
@@ -37,8 +37,9 @@ class Bed {
           ref: () => {},
           unref: () => {},
           getCqEvent: ({ signal }: { signal: AbortSignal }) => {
-            signal.addEventListener("abort", () => event.reject(signal.reason));
-            return event.promise;
+            const { promise, reject } = this.#event = Promise.withResolvers<void>();
+            signal.addEventListener("abort", () => reject(signal.reason));
+            return promise;
           },
         },
       },
@@ -51,6 +52,7 @@ class Bed {
       headroom: GRH,
       slotSize: SLOT,
       maxQueued: MAX_QUEUED,
+      isReliable,
       peers: { sender: () => this.isKnown ? { gid: "a peer" } : undefined },
       spin: 0,
       onWait: () => {},
@@ -63,6 +65,12 @@ class Bed {
   /** A datagram of one byte arrives, or a receive fails. */
   arrive(byte: number, status: number = WcStatus.SUCCESS): void {
     this.#arrived.push({ byte, status });
+  }
+
+  /** Has the receiver read what has arrived. */
+  async notify(): Promise<void> {
+    this.#event.resolve();
+    while (this.#arrived.length > 0) await new Promise((resolve) => setTimeout(resolve, 1));
   }
 
   #poll(batch: WorkCompletions): number {
@@ -164,6 +172,26 @@ Deno.test("Receiver finds each datagram in its slot when receives end in any ord
     bed.arrive(byte);
     assertEquals(await bed.take(1), [byte]);
   }
+  await bed.close();
+});
+
+Deno.test("Receiver keeps reliable messages, and posts receives when there are slots again", async () => {
+  const bed = new Bed(true);
+  for (const byte of [1, 2, 3]) bed.arrive(byte);
+  assertEquals(await bed.take(1), [1]);
+  assertEquals(bed.posted, [3, 4, 5, 0]);
+  for (const byte of [4, 5, 6, 7]) bed.arrive(byte);
+  // All slots are in use.
+  await bed.notify();
+  assertEquals([bed.posted, bed.receiver.dropped, bed.receiver.received], [[], 0, 7]);
+  assertEquals(await bed.take(1), [2]);
+  assertEquals(bed.posted, [1]);
+  const first = bed.receiver.receiveNow(new Uint8Array(9))!;
+  assertEquals(bed.receiver.takeMore(first, new Uint8Array(3)).length, 3);
+  assertEquals(bed.posted, [1, 2, 3, 4]);
+  bed.arrive(8);
+  assertEquals(await bed.take(3), [6, 7, 8]);
+  assertEquals([bed.posted.length, bed.receiver.dropped], [4, 0]);
   await bed.close();
 });
 
