@@ -27,9 +27,9 @@ const LIMITS: Readonly<Record<string, readonly [limit: number, goal: number]>> =
   "struct writers beside the codec": [0, 0],
   "clones of six lines": [0, 0],
   "lines of the library": [37_050, 27_000],
-  "lines of tests": [54_600, 43_000],
+  "lines of tests": [55_400, 43_000],
   "lines of tools": [9_600, 8_450],
-  "lines of all files": [129_000, 103_000],
+  "lines of all files": [130_000, 103_000],
 };
 
 const LIBRARY = ["types", "ffi", "net", "cli", "internal"];
