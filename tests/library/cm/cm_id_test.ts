@@ -1,5 +1,12 @@
 // What connection identifiers refuse, take over from events, and leave behind, without a network.
-import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
 import {
   CmError,
   CmEventType,
@@ -286,6 +293,24 @@ test("A call that fails leaves the state, and its error names the function", asy
   bed.net.fail("rdma_resolve_addr", 19);
   const error = await assertRejects(() => id.resolveAddr(TO), VerbsError, "No RDMA device has");
   assertEquals([error.verb, error.code, id.state], ["rdma_resolve_addr", "ENODEV", "IDLE"]);
+});
+
+test("A queue pair that cannot be moved is named, with the state that it should have", async (bed) => {
+  const id = await bed.net.idIn("ROUTE_RESOLVED");
+  recorder.fail("ibv_modify_qp", "EINVAL", { times: 1 });
+  const qp = bed.net.newQp();
+  const told = new RegExp(
+    `^Cannot modify queue pair .*RC ${qp.qpNum}, to INIT.*ibv_modify_qp gave`,
+  );
+  const { message } = await assertRejects(() => id.connect(qp), VerbsError);
+  assertMatch(message, told);
+});
+
+test("Deno.inspect() shows the state, the port space and both addresses of an id", async (bed) => {
+  const shown = Deno.inspect(await bed.net.idIn("ROUTE_RESOLVED"));
+  for (const part of [`state: "ROUTE_RESOLVED"`, `portSpace: "TCP"`, "localAddress", "10.0.0.2"]) {
+    assertStringIncludes(shown, part);
+  }
 });
 
 test("An address that cannot be bound is told apart from a port that is in use", async (bed) => {

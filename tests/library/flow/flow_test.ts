@@ -32,6 +32,7 @@ on.test("Flow keeps its action and its counters, and goes before them", ({ conte
   const { keymat_len, replay_len } = struct(made!, "attr").fields;
   const { size } = structs.ibv_flow_action_esp_keymat_aes_gcm;
   assertEquals([keymat_len, replay_len], [size, 0]);
+  assertEquals(struct(made!, "attr.keymat_ptr").fields["key_len"], 16);
   using counters = new Counters(context);
   counters.attach({ counterDesc: CounterDescription.BYTES, index: 1 });
   assertEquals(recorder.takeOne("ibv_attach_counters_point_flow").args["flow"], null);

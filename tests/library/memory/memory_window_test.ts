@@ -2,6 +2,9 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import * as recorder from "../../provider/recorder.ts";
 import { AccessFlags, MemoryRegion, QpType, VerbsError } from "../../../mod.ts";
+import { structs } from "../../../ffi/layout.ts";
+import { readField } from "../../../ffi/struct.ts";
+import type { RecordedStruct } from "../../provider/records.ts";
 import { MemoryWindow, MwType } from "../../../types/memory/memory_window.ts";
 import { ParentDomain } from "../../../types/memory/parent_domain.ts";
 import { onPd, testsWith } from "../recorded.ts";
@@ -68,4 +71,13 @@ on.test("MemoryWindow in a parent domain is bound by queue pairs of its protecti
   using mr = new MemoryRegion(parent, 64, MW_BIND);
   qp.bindMw(mw, { bindInfo: { mr, mwAccessFlags: 0 } });
   assertEquals(recorder.takeOf("ibv_bind_mw").length, 1);
+});
+
+on.test("MemoryWindow is bound to the rest of its region if there is no length", ({ qp, mw, mr }) => {
+  recorder.take();
+  qp.bindMw(mw, { bindInfo: { mr, addr: mr.addr + 96n, mwAccessFlags: REMOTE_READ } });
+  const { elements } = recorder.takeOne("ibv_bind_mw").args["mw_bind"] as RecordedStruct;
+  const info = elements![0]!["bind_info"] as Uint8Array<ArrayBuffer>;
+  const { length } = structs.ibv_mw_bind_info.fields;
+  assertEquals(readField(new DataView(info.buffer, info.byteOffset), length), 4000n);
 });

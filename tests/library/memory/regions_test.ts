@@ -193,3 +193,10 @@ onPd.test("adviseMr() refuses parts of a region that is disposed", ({ pd }) => {
   mr.close();
   assertRefused([() => adviseMr(pd, 0, 0, [slice]), TypeError, "it is disposed"]);
 });
+
+onPd.test("ImplicitMemoryRegion.bytes() ends where what was allocated ends", ({ pd }) => {
+  const mr = new ImplicitMemoryRegion(pd, 0);
+  const { offset } = mr.allocate(100);
+  const { length } = mr.bytes(offset);
+  assertThrows(() => mr.bytes(offset + length), RangeError, "the region has not allocated it");
+});

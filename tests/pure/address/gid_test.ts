@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { Gid } from "../../../types/address/gid.ts";
+import { bytesOfGid, Gid } from "../../../types/address/gid.ts";
 
 const LINK_LOCAL = "fe80::7096:dff:fe01:7bf3";
 
@@ -83,5 +83,14 @@ Deno.test("A text in the place of a GID leads to Gid.parse()", () => {
     () => Gid.parse("::1").equals(text),
     TypeError,
     'other "10.0.0.1": it is not a Gid. Gid.parse() reads text',
+  );
+});
+
+Deno.test("A value that only looks like a Gid is refused", () => {
+  const forged = Object.create(Gid.prototype) as Gid;
+  assertThrows(
+    () => bytesOfGid(forged, "gid"),
+    TypeError,
+    "gid: it is not a Gid, but looks like one",
   );
 });

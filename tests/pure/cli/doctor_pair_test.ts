@@ -119,6 +119,8 @@ Deno.test("doctor finds each fault between two hosts, alone", () => {
   assertEquals(FAULTS.map(([facts]) => found(facts)), FAULTS.map(([, found]) => [found]));
   assertEquals(FAULTS.map(([, text]) => text.split(" ")[1]), Object.keys(PAIR_CHECKS));
   assertEquals([found({}), found({ here: side({ pkey: 0x7fff }) })], [[], []]);
+  // The first of both sizes is enough.
+  assertEquals(found({ out: probes(7, 5, 8, 8) }).length, 1);
 });
 
 Deno.test("doctor's remedies name what lies between two hosts", () => {

@@ -1,4 +1,4 @@
-import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
 import { CommandError } from "../../../cli/shell/command.ts";
 import { explainParts, readPart } from "../../../cli/explain.ts";
 import { readTransport } from "../../../cli/explain/headers.ts";
@@ -254,4 +254,12 @@ Deno.test("explain never fails otherwise, whatever the bytes are", () => {
     }
   }
   assertEquals(explainedCount > 1000, true);
+});
+
+Deno.test("explain reads bytes as what it was told, and as nothing else", () => {
+  const packet = Uint8Array.fromHex(ethernet(0x86dd) + ipv6(17) + UDP + bth(UD) + DATAGRAM);
+  assertEquals(Object.keys(readPart(packet)), ["packet"]);
+  assertThrows(() => readPart(packet, "completion"), CommandError, "are no completion");
+  assertEquals(Object.keys(readPart(new Uint8Array(40), "grh")), ["grh"]);
+  assertThrows(() => readPart(new Uint8Array(39), "grh"), CommandError, "are no grh");
 });

@@ -148,3 +148,8 @@ Deno.test("writeRssInput() refuses a buffer that a getter of the caller transfer
   const message = "Cannot use input of 0 bytes";
   assertThrows(() => writeRssInput(input, tcp4, IPV4, options), RangeError, message);
 });
+
+Deno.test("rssInput() leaves out the ports of a flow that is neither TCP nor UDP", () => {
+  const { protocol: _, sourcePort: __, destinationPort: ___, ...other } = tcp4;
+  assertEquals(hex(other, IPV4 | TCP | UDP), "0102030405060708");
+});
