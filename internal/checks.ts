@@ -33,13 +33,13 @@ export function show(value: unknown): string {
   }
 }
 
-/** Checks an integer's range; `what` reads "sgidIndex". Returns the value. */
-export function integer(value: number, what: string, min: number, max: number): number {
+/** Checks an integer's range; `what` reads "sgidIndex", and `unit` " ms". Returns the value. */
+export function integer(value: number, what: string, min: number, max: number, unit = ""): number {
   if (typeof value !== "number" || !Number.isInteger(value)) {
     throw new TypeError(`Cannot use ${what} ${show(value)}: it is not an integer`);
   }
   if (value < min || value > max) {
-    throw new RangeError(`Cannot use ${what} ${value}: it is not within ${min} to ${max}`);
+    throw new RangeError(`Cannot use ${what} ${value}: it is not within ${min} to ${max}${unit}`);
   }
   return value;
 }
@@ -68,6 +68,11 @@ export function uint32(value: number, what: string): number {
 /** Checks an integer that C takes as a positive `int`. */
 export function positiveInt(value: number, what: string): number {
   return integer(value, what, 1, 0x7fff_ffff);
+}
+
+/** Checks a time in milliseconds that C takes as a positive `int`. */
+export function milliseconds(value: number, what: string): number {
+  return integer(value, what, 1, 0x7fff_ffff, " ms");
 }
 
 /** Checks an unsigned 64-bit integer, given as a bigint or as a number up to 2^53 - 1. Returns it as a bigint. */
@@ -111,7 +116,7 @@ export function instance<T>(value: unknown, type: ClassOf<T>, what: string): T {
   const readsText = typeof value === "string" && "parse" in type;
   const hint = readsText ? `. ${type.name}.parse() reads text` : "";
   throw new TypeError(
-    `Cannot use ${what} ${show(value)}: it is not ${withArticle(type.name)}${hint}`,
+    `Cannot use ${what} ${classOf(value)}: it is not ${withArticle(type.name)}${hint}`,
   );
 }
 

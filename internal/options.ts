@@ -15,9 +15,13 @@ export function option<T, D>(check: Rule<T>, byDefault: D): Rule<T | D> {
   return (value, what) => value === undefined ? byDefault : check(value, what);
 }
 
-/** The check of an integer that has a range. */
-export function within(min: number, max: number): (value: number, what: string) => number {
-  return (value, what) => integer(value, what, min, max);
+/** The check of an integer that has a range; `unit` reads " ms". */
+export function within(
+  min: number,
+  max: number,
+  unit?: string,
+): (value: number, what: string) => number {
+  return (value, what) => integer(value, what, min, max, unit);
 }
 
 /** The check of a text that is one of some. */

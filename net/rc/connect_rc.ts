@@ -141,7 +141,7 @@ const RULES = {
   hostname: option(text, undefined),
   port: option(within(1, 65535), undefined),
   tcpPort: option(within(1, 65535), undefined),
-  retryInterval: option(within(0, MAX_MS), 0),
+  retryInterval: option(within(0, MAX_MS, " ms"), 0),
   exchange: option(callable<RcExchange>, undefined),
 };
 

@@ -1,5 +1,5 @@
 import { checkSignal } from "../../internal/abort.ts";
-import { text } from "../../internal/checks.ts";
+import { milliseconds, text } from "../../internal/checks.ts";
 import { oneOf, option, type Rules, type Settings, within } from "../../internal/options.ts";
 import { MAX_CREDITS, MAX_MESSAGE } from "./rc_address.ts";
 
@@ -79,8 +79,8 @@ export const RC_RULES: Rules<RcSettings> = {
   maxMessage: option(within(8, MAX_MESSAGE), 32768),
   timeout: option(within(1, 31), 17),
   retryCnt: option(within(0, 7), 6),
-  keepAlive: option(within(0, MAX_MS), 1000),
+  keepAlive: option(within(0, MAX_MS, " ms"), 1000),
   spin: option(within(0, Number.MAX_SAFE_INTEGER), 0),
-  connectTimeout: option(within(1, MAX_MS), 15_000),
+  connectTimeout: option(milliseconds, 15_000),
   signal: option(checkSignal, undefined),
 };

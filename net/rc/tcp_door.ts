@@ -1,3 +1,4 @@
+import { quote } from "../../internal/checks.ts";
 import { nextTurn } from "../../internal/turns.ts";
 import type { Door, Partner } from "./door.ts";
 import { readLine, writeAddress } from "./exchange.ts";
@@ -14,7 +15,7 @@ export class TcpDoor implements Door {
   readonly #device: SharedDevice;
 
   constructor(address: { hostname: string; port: number }, settings: RcSettings) {
-    this.#listener = Deno.listen(address);
+    this.#listener = listen(address);
     this.#settings = settings;
     this.#device = new SharedDevice(settings);
   }
@@ -37,6 +38,18 @@ export class TcpDoor implements Door {
 
   close(): void {
     this.#listener.close();
+  }
+}
+
+/** Listens. The error of Deno does not name the port. */
+function listen(address: { hostname: string; port: number }): Deno.TcpListener {
+  try {
+    return Deno.listen(address);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.AddrInUse)) throw error;
+    const { hostname, port } = address;
+    const reason = `another program uses TCP port ${port} of ${quote(hostname)}`;
+    throw new Deno.errors.AddrInUse(`Cannot listen: ${reason}; tcpPort 0 lets the system choose`);
   }
 }
 

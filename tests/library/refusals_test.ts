@@ -125,7 +125,7 @@ const WORDS: readonly (readonly [names: RegExp, words: string])[] = [
   [/^(ahAttr|altAhAttr|destination|dstIp|gid|source|srcIp)$/, "address|length"],
   [
     /^(mask|val|type)$/,
-    "filter|does not belong|it takes sendCq|XRC_RECV|header|tagId|counters|action",
+    "filter|does not belong|sendCq is missing|XRC_RECV|header|tagId|counters|action",
   ],
   [/^(sge|specs|opcode)$/, "addr|spec|needs|has no attribute"],
   [/^(ah|moderate|cqCount|cqPeriod)$/, "address handle|moderat"],

@@ -3,7 +3,7 @@ import { structs } from "../../ffi/layout.ts";
 import { handleAddress, handleAt } from "../../ffi/pointers.ts";
 import { readField } from "../../ffi/struct.ts";
 import { type AbortOptions, checkSignal, signalOf } from "../../internal/abort.ts";
-import { boolean, integer, positiveInt, snapshot } from "../../internal/checks.ts";
+import { boolean, integer, milliseconds, positiveInt, snapshot } from "../../internal/checks.ts";
 import { Deadline } from "../../internal/deadline.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance } from "../core/checks.ts";
@@ -28,7 +28,7 @@ import {
 } from "./conn_param.ts";
 import { CmEventType, type CmState, PortSpace } from "./enums.ts";
 import { callCm, eventError } from "./errors.ts";
-import { sockaddrOf, type SocketAddress } from "./socket_address.ts";
+import { readSockaddr, sockaddrOf, type SocketAddress } from "./socket_address.ts";
 
 /**
  * A connection event (`struct rdma_cm_event`). It is a copy, and is acknowledged already.
@@ -316,7 +316,9 @@ export class CmId extends CmIdentity {
   bindAddr(address: SocketAddress): void {
     const sockaddr = sockaddrOf(address);
     this.#assertState("bind address", ["IDLE"]);
-    callCm("rdma_bind_addr", "bind address", [this.unsafeHandle, sockaddr], { hint: hintOwn });
+    callCm("rdma_bind_addr", "bind address", [this.unsafeHandle, sockaddr], {
+      hint: (code) => hintOwn(code, readSockaddr(sockaddr)!.port),
+    });
     this.#core.state = "BOUND";
   }
 
@@ -531,7 +533,9 @@ export class CmId extends CmIdentity {
   async disconnect(options: Partial<ResolveOptions> = {}): Promise<boolean> {
     const given = snapshot(options, "options", ["timeout", "signal"]);
     const signal = checkSignal(given.signal);
-    const timeout = given.timeout === undefined ? undefined : positiveInt(given.timeout, "timeout");
+    const timeout = given.timeout === undefined
+      ? undefined
+      : milliseconds(given.timeout, "timeout");
     const states = ["RESPONDED", "ACCEPTING", "ESTABLISHED", "DISCONNECTED"] as const;
     this.#assertState("disconnect", states);
     if (serviceOf(this) === "UD") throw new TypeError("Cannot disconnect: the id is for datagrams");
@@ -802,7 +806,7 @@ function resolveOptions(
   options: ResolveOptions,
 ): { timeout: number; signal: AbortSignal | undefined } {
   const { timeout = 2000, signal } = snapshot(options, "options", ["timeout", "signal"]);
-  return { timeout: positiveInt(timeout, "timeout"), signal: checkSignal(signal) };
+  return { timeout: milliseconds(timeout, "timeout"), signal: checkSignal(signal) };
 }
 
 const HINT_GROUP: CheckOptions = {
@@ -810,9 +814,9 @@ const HINT_GROUP: CheckOptions = {
   hint: (code) => code === "errno 524" ? "Linux joins only IPv4 groups over RoCE" : undefined,
 };
 
-function hintOwn(code: string): string | undefined {
+function hintOwn(code: string, port: number): string | undefined {
   if (code === "EADDRINUSE") {
-    return "A program of this host uses the port (rdma resource show cm_id); port 0 lets the system choose";
+    return `A program of this host uses port ${port} (rdma resource show cm_id); port 0 lets the system choose`;
   }
   if (code !== "EADDRNOTAVAIL") return hintAddress(code);
   return "No RDMA device has the address, or another program uses the port at all addresses";

@@ -191,8 +191,8 @@ function checkQueues(init: QpInitAttributes): void {
   if (rwqIndTbl !== undefined) checkRss(init);
   else if (isXrc(type)) checkXrc(init);
   else {
-    if (sendCq === undefined) throw refusal("without an indirection table it takes sendCq");
-    if (recvCq === undefined) throw refusal("without an indirection table it takes recvCq");
+    if (sendCq === undefined) throw refusal("sendCq is missing");
+    if (recvCq === undefined) throw refusal("recvCq is missing");
     if (cap.maxSendWr === undefined) throw refusal("cap.maxSendWr is missing");
     if (srq === undefined && cap.maxRecvWr === undefined) {
       throw refusal("cap.maxRecvWr is missing");
@@ -211,7 +211,7 @@ function checkRss(init: QpInitAttributes): void {
   if (recvCq !== undefined || srq !== undefined || cap.maxRecvWr || cap.maxRecvSge) {
     throw refusal("with an indirection table it has no receive queue of its own");
   }
-  if (hasSendQueue(init) && sendCq === undefined) throw refusal("its send queue takes sendCq");
+  if (hasSendQueue(init) && sendCq === undefined) throw refusal("sendCq is missing");
 }
 
 function checkXrc({ type, sendCq, recvCq, srq, cap = {} }: QpInitAttributes): void {

@@ -315,7 +315,7 @@ test("Deno.inspect() shows the state, the port space and both addresses of an id
 
 test("An address that cannot be bound is told apart from a port that is in use", async (bed) => {
   const hints = {
-    EADDRINUSE: [98, "rdma resource show"],
+    EADDRINUSE: [98, `uses port ${TO.port} (rdma resource show`],
     ENODEV: [19, "Loopback has none"],
   } as const;
   for (const [errno, words] of Object.values(hints)) {

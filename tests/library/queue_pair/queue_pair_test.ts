@@ -79,8 +79,8 @@ onUd.test("new QueuePair() refuses queues that do not go together", ({ pd, cq })
   const make = (attr: object) => () => new QueuePair(pd, bad({ type: UD, cap: CAP, ...attr }));
   const both = { sendCq: cq, recvCq: cq };
   assertRefused(
-    [make({ recvCq: cq }), TypeError, "it takes sendCq"],
-    [make({ sendCq: cq }), TypeError, "it takes recvCq"],
+    [make({ recvCq: cq }), TypeError, "sendCq is missing"],
+    [make({ sendCq: cq }), TypeError, "recvCq is missing"],
     [make({ ...both, cap: undefined }), TypeError, "cap.maxSendWr is missing"],
     [make({ ...both, type: 5 }), RangeError, "type 5: it is none of 2 (RC), 3 (UC), 4 (UD)"],
   );

@@ -84,7 +84,7 @@ onPd.test("QueuePair refuses queues that do not go with a table", ({ context, pd
   assertRefused(
     [make({ recvCq: new CompletionQueue(context, { cqe: 8 }) }), TypeError, own],
     [make({ cap: { maxRecvWr: 1 } }), TypeError, own],
-    [make({ cap: { maxSendWr: 1 } }), TypeError, "its send queue takes sendCq"],
-    [make({ rwqIndTbl: bad(undefined) }), TypeError, "it takes sendCq"],
+    [make({ cap: { maxSendWr: 1 } }), TypeError, "sendCq is missing"],
+    [make({ rwqIndTbl: bad(undefined) }), TypeError, "sendCq is missing"],
   );
 });

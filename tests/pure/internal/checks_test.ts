@@ -68,6 +68,8 @@ Deno.test("boolean(), text(), callable() and instance() name the value they refu
     assertThrows(() => instance(value, Uint8Array, "x"), TypeError, "it is not a Uint8Array");
     assertThrows(() => instance(value, AbortSignal, "x"), TypeError, "it is not an AbortSignal");
   }
+  const message = "Cannot use x a Map: it is not a Uint8Array";
+  assertThrows(() => instance(new Map(), Uint8Array, "x"), TypeError, message);
 });
 
 Deno.test("listOf() copies a list once, however it changes while it is read", () => {

@@ -28,6 +28,9 @@ const RC = {
   ...{ rdAtomic: 16, credits: 32, maxMessage: 4096 },
 } as const;
 
+/** Times. The timeout of RC is none: it is an exponent. */
+const IN_MS = ["keepAlive", "connectTimeout"];
+
 /** What reads objects with numbers, and the numbers it takes. */
 const READERS: Readonly<
   Record<string, readonly [read: (given: object) => object, base: object, limits: Limits]>
@@ -82,8 +85,9 @@ for (const [name, [read, base, limits]] of Object.entries(READERS)) {
       assertEquals(values, [byDefault, min, max]);
       for (const wrong of [min - 1, max + 1, min + 0.5, "1", null]) {
         const { message } = assertThrows(() => valueOf({ [key]: wrong }), Error, key);
+        const unit = IN_MS.includes(key) ? " ms" : "";
         const reason = Number.isInteger(wrong)
-          ? `it is not within ${min} to ${max}`
+          ? `it is not within ${min} to ${max}${unit}`
           : "it is not an integer";
         assertEquals(message.endsWith(reason), true, message);
       }

@@ -2,6 +2,7 @@ import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { stub } from "@std/testing/mock";
 import { abortable, connectRc } from "../../../net/rc/connect_rc.ts";
 import { readLine, readOffer, writeAddress, writeOffer } from "../../../net/rc/exchange.ts";
+import { listenRc } from "../../../net/rc/listen_rc.ts";
 import { type RcAddress, readRcAddress } from "../../../net/rc/rc_address.ts";
 
 const HOSTILE = "\x1b[2J\x7f\u009b31m\u202e\u2028";
@@ -127,6 +128,13 @@ Deno.test("connectRc() with retryInterval ends when the time is over, and when t
     () => connectRc({ tcpPort, retryInterval: 60_000, connectTimeout: 90_000, signal }),
     DOMException,
   );
+});
+
+Deno.test("listenRc() names the TCP port that another program uses", async () => {
+  using other = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = other.addr;
+  const message = `another program uses TCP port ${port} of "127.0.0.1"`;
+  await assertRejects(() => listenRc({ tcpPort: port }), Deno.errors.AddrInUse, message);
 });
 
 Deno.test("readOffer() reads what writeOffer() writes, with and without zeros behind", () => {
