@@ -1,4 +1,5 @@
 import { Grh, VerbsError, WcFlags, WcOpcode, type WorkCompletion } from "../mod.ts";
+import { quote } from "../internal/checks.ts";
 import { openDevices, portsOf } from "./shell/ports.ts";
 import { choice, type Command, command, flag, number, text, UsageError } from "./shell/command.ts";
 import { completionSection, readCompletion, WC_SIZE } from "./explain/completion_section.ts";
@@ -17,6 +18,8 @@ import { type Section, sectionLines, sectionValues } from "./explain/section.ts"
 
 /** Names of captures: no hexadecimal number has a dot. */
 const CAPTURE = /\.(pcap|pcapng|cap)$/i;
+/** What no hexadecimal number and no line of a dump has: the name of a file, or a slip of the keyboard. */
+const NAME = /^(?=.*[^0-9a-fx:,])\S+$/i;
 
 export const explain: Command = command({
   name: "explain",
@@ -31,8 +34,9 @@ A work completion and its GRH can be given together, each in quotes. Blanks, col
 may be between the digits. The lines of tcpdump -xx and of xxd are understood; without HEX they are
 read from standard input.
 
-FILE.pcap or FILE.pcapng is a capture, of tcpdump or Wireshark; it needs --allow-read. Each packet is
-shown; --json and --brief print a line for each.
+FILE.pcap or FILE.pcapng is a capture, of tcpdump or Wireshark; it needs --allow-read. A capture of
+another name is known by its first bytes. Each packet is shown; --json and --brief print a line for
+each.
 
 With --ib-dev the reply path is what ibv_init_ah_from_wc gives on that device. It is the address to
 make an address handle from.`,
@@ -48,7 +52,7 @@ make an address handle from.`,
     terminal,
     operands,
   ): Promise<number> {
-    if (operands.length === 1 && CAPTURE.test(operands[0]!)) {
+    if (operands.length === 1 && isFile(operands[0]!)) {
       explainCapture(operands[0]!, { json, brief, roce }, terminal);
       return 0;
     }
@@ -62,6 +66,26 @@ make an address handle from.`,
     return 0;
   },
 });
+
+/**
+ * Whether an operand is a file. What is both, such as "beef", is a number.
+ *
+ * @throws {UsageError} If it is no number, and no file that the program may read.
+ */
+function isFile(operand: string): boolean {
+  if (CAPTURE.test(operand)) return true;
+  if (!NAME.test(operand) || operand === "-") return false;
+  const wrong = `${quote(operand)} is not hexadecimal`;
+  // Without a permission nobody is asked for it.
+  if (Deno.permissions.querySync({ name: "read", path: operand }).state !== "granted") {
+    throw new UsageError(`${wrong}; if it is a capture, --allow-read is needed`);
+  }
+  try {
+    return Deno.statSync(operand).isFile;
+  } catch {
+    throw new UsageError(`${wrong}, and there is no such file`);
+  }
+}
 
 function receiverOf(device: string, port: number, stack: DisposableStack): Receiver {
   const choice = { "ib-dev": device, "ib-port": port };

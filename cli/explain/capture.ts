@@ -47,7 +47,9 @@ function framesOf(bytes: Uint8Array<ArrayBuffer>): Frames {
     }
     if (view.getUint32(0) === BLOCK.section) return readPcapng(view);
   }
-  throw new CommandError("the file is no capture: it begins neither as pcap nor as pcapng");
+  throw new CommandError(
+    "the file is no capture: it begins neither as pcap nor as pcapng. Hexadecimal text is read from standard input",
+  );
 }
 
 function* readPcap(view: DataView<ArrayBuffer>, little: boolean, units: number): Frames {

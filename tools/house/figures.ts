@@ -26,7 +26,7 @@ const LIMITS: Readonly<Record<string, readonly [limit: number, goal: number]>> =
   "import * as": [0, 0],
   "struct writers beside the codec": [0, 0],
   "clones of six lines": [0, 0],
-  "lines of the library": [37_050, 27_000],
+  "lines of the library": [37_110, 27_000],
   "lines of tests": [55_400, 43_000],
   "lines of tools": [9_600, 8_450],
   "lines of all files": [130_000, 103_000],

@@ -196,7 +196,10 @@ Deno.test("readText() refuses a stream that does not end soon", async () => {
 });
 
 const REFUSED: [operands: string[], message: string][] = [
-  [["xyz\x1b"], 'explain: "xyz\\u001b" is not hexadecimal; see explain --help\n'],
+  [
+    ["xyz\x1b"],
+    'explain: "xyz\\u001b" is not hexadecimal, and there is no such file; see explain --help\n',
+  ],
   [["123"], "3 hexadecimal digits are no whole number of bytes"],
   [["--as=packet", ""], "there are no bytes to explain"],
   [["12"], "the 1 bytes are nothing known: a GRH has 40 bytes"],
