@@ -44,6 +44,9 @@ export async function buildPackage(folder: string): Promise<void> {
   const entries = Object.entries(denoJson.exports);
   const imported = entries.filter(([name]) => !PROGRAMS.includes(name));
   await bundle(imported.map(([, source]) => source), folder);
+  for (const file of files.filter((file) => /^types\/.*\.ts$/.test(file))) {
+    await edit(`${folder}/${file}`, nameBases);
+  }
   const exports: Record<string, string> = Object.fromEntries(entries);
   for (const [name, source] of imported) exports[name] = await describe(source, folder);
   const { tasks: _tasks, publish: _publish, ...config } = denoJson;
@@ -61,6 +64,22 @@ export function leadOut(text: string, file: string, files: readonly string[]): s
     const view = path.endsWith(".svg") ? "raw" : "blob";
     return isHere ? link : `](${denoJson.repository}/${view}/main/${path}`;
   });
+}
+
+/** A class that inherits, and its base. */
+const DERIVED = /^export (?:abstract )?class \w+(?:<[^>]*>)?\s+extends (?!Error\b)(\w+)/gm;
+
+/** Names the base in the comment of each class: the registry shows no inherited members. No line moves. */
+export function nameBases(text: string): string {
+  return [...text.matchAll(DERIVED)].reduceRight((text, { index, 1: base }) => {
+    const start = text.lastIndexOf("/**", index);
+    const comment = text.slice(start, index);
+    if (start < 0 || !comment.endsWith("*/\n")) return text;
+    const end = start + comment.search(/\n \*\n|\s*\*\//);
+    return `${text.slice(0, end)} It also has the members of {@linkcode ${base}}.${
+      text.slice(end)
+    }`;
+  }, text);
 }
 
 /** Puts the files of the guest that are no modules into one that is. */

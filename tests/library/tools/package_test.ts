@@ -9,6 +9,7 @@ import {
   buildPackage,
   dryRun,
   leadOut,
+  nameBases,
   nameClasses,
   withLiterals,
 } from "../../../tools/package/build.ts";
@@ -17,6 +18,16 @@ const folder = await Deno.makeTempDir();
 await buildPackage(folder);
 globalThis.addEventListener("unload", () => Deno.removeSync(folder, { recursive: true }));
 const config = JSON.parse(await Deno.readTextFile(`${folder}/deno.json`));
+
+/** What the test reads of the pages. */
+type Symbols = readonly {
+  readonly name: string;
+  readonly declarations: readonly {
+    readonly kind: string;
+    readonly jsDoc?: { readonly doc?: string };
+    readonly def?: { readonly extends?: string };
+  }[];
+}[];
 
 async function deno(...args: string[]): Promise<string> {
   const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
@@ -114,6 +125,41 @@ Deno.test("withLiterals() puts the members of enums in their place, on as many l
     withLiterals(`} = members(\n  "ibv_mw_type",\n  "IBV_MW_",\n);\nnext`),
     `} = Object.freeze({"TYPE_1":1,"TYPE_2":2})\n\n\n;\nnext`,
   );
+});
+
+Deno.test("nameBases() names the base of each class that has a comment, and moves no line", () => {
+  const of = (base: string): string => ` It also has the members of {@linkcode ${base}}.`;
+  const rows = [
+    ["/** A. */\nexport class A extends B {}", `/** A.${of("B")} */\nexport class A extends B {}`],
+    [
+      "/**\n * A.\n *\n * More.\n */\nexport abstract class A<C extends D = D>\n  extends B<C> {",
+      `/**\n * A.${
+        of("B")
+      }\n *\n * More.\n */\nexport abstract class A<C extends D = D>\n  extends B<C> {`,
+    ],
+    ["/**\n * A.\n */\nexport class A {}\nexport class E extends B {}"],
+    ["/** A. */\nexport class A extends Error {}"],
+  ] as const;
+  for (const [text, expected = text] of rows) assertEquals(nameBases(text), expected);
+});
+
+Deno.test("The pages of the package name the class that each one inherits from", async () => {
+  const silent: string[] = [];
+  let count = 0;
+  for (const source of ["mod.ts", "cm.ts", "efa.ts"]) {
+    const pages = JSON.parse(await deno("doc", "--json", source));
+    const [page] = Object.values<{ symbols: Symbols }>(pages.nodes);
+    for (const { name, declarations } of page!.symbols) {
+      for (const { kind, jsDoc, def } of declarations) {
+        const base = kind === "class" ? def?.extends : undefined;
+        if (base === undefined || base === "Error") continue;
+        count++;
+        if (!jsDoc?.doc?.includes(`the members of {@linkcode ${base}}`)) silent.push(name);
+      }
+    }
+  }
+  assertEquals(silent, []);
+  assert(count >= 40);
 });
 
 Deno.test("buildPackage() has no enum made while a program starts", async () => {
