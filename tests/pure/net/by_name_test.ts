@@ -1,0 +1,10 @@
+import { assertEquals } from "@std/assert";
+import { CmError, CmEventType } from "../../../cm.ts";
+import { isAbsent } from "../../../net/rc/by_name.ts";
+
+Deno.test("isAbsent() tells a host where nobody listens from a listener that refuses", () => {
+  const refused = (status: number): CmError =>
+    new CmError("Cannot connect", CmEventType.REJECTED, status);
+  assertEquals([8, 28].map((status) => isAbsent(refused(status))), [true, false]);
+  assertEquals(isAbsent(new Error("Connection refused")), true);
+});
