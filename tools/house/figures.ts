@@ -28,7 +28,7 @@ const LIMITS: Readonly<Record<string, readonly [limit: number, goal: number]>> =
   "clones of six lines": [0, 0],
   "lines of the library": [37_110, 27_000],
   "lines of tests": [55_400, 43_000],
-  "lines of tools": [9_600, 8_450],
+  "lines of tools": [9_640, 8_450],
   "lines of all files": [130_000, 103_000],
 };
 
