@@ -129,7 +129,8 @@ function meterFor({ options, progress }: Bench, endpoint: Endpoint, settings: Se
   return new Meter(endpoint, { rxDepth: rxDepthOf(settings), timeout: options.timeout, show });
 }
 
-function goalOf({ duration }: Settings, messages: number): Goal {
+/** When a phase ends: after so many messages, or after the time that is given. */
+export function goalOf({ duration }: Pick<Settings, "duration">, messages: number): Goal {
   return duration === 0 ? { messages, ms: Infinity } : { messages: MOST, ms: duration * 1000 };
 }
 

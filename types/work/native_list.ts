@@ -35,6 +35,9 @@ interface Bind {
   readonly rkey: number;
 }
 
+/** In place of the only request of a run. */
+const SEVERAL = -1;
+
 /**
  * A list of work requests in native layout, with what is known of each, and what was found when the last run of them was
  * checked. The requests are linked in order, so that one native call posts any run of them.
@@ -54,8 +57,8 @@ export class NativeList {
   #signaled = 0;
   /** UD: the only address handle of the run, if it has one only. */
   #only: AhCore | undefined = undefined;
-  /** UD: the only request of the run; -1 if there are several. */
-  #single = -1;
+  /** UD: the only request of the run. */
+  #single: number = SEVERAL;
   /** UD: the number of the last send of the run. */
   #lastNumber = 0;
   /** UD: the protection domain that the address handles of the run were checked against. */
@@ -358,7 +361,7 @@ export class NativeList {
     this.#pd = pd;
     const first = this.ahs[this.start]!;
     this.#only = first;
-    this.#single = count === 1 ? this.start : -1;
+    this.#single = count === 1 ? this.start : SEVERAL;
     let signaled = 0;
     for (let i = this.start; i < this.start + count; i++) {
       this.#numbers[i] = signaled + 1;

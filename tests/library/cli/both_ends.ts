@@ -33,6 +33,7 @@ const LINES: readonly Line[] = [
   ["perf -g 1", "", `-c ud -q 2 -a ${SHORT}`],
   ["perf", "", `--verb read -a -n 10 --messages 10`],
   ["perf", "--svg /dev/null", `--verb read ${SHORT}`],
+  ["perf", "", `--svg /dev/null ${SHORT}`],
 ];
 
 const HELLO = {

@@ -408,6 +408,7 @@ onRc.test("new QueuePair() has room for one element in each queue unless told ot
   };
   assertEquals(capOf({}), [1, 1]);
   assertEquals(capOf({ maxSendSge: 3, maxRecvSge: 2 }), [3, 2]);
+  assertEquals(capOf({ maxSendWr: 0 }), [1, 1]);
 });
 
 onRc.test("QueuePair.init() uses all 24 bits of the packet sequence number", ({ pd, cq }) => {

@@ -1,6 +1,7 @@
 // What perf makes of its measurements, and the command lines that it refuses.
 
 import { assertEquals, assertGreater, assertStringIncludes } from "@std/assert";
+import { goalOf } from "../../../cli/perf/ends.ts";
 import { latencyOf } from "../../../cli/perf/histogram.ts";
 import { Meter } from "../../../cli/perf/measure.ts";
 import type { Side } from "../../../cli/peer/endpoint.ts";
@@ -122,4 +123,9 @@ Deno.test("A meter counts the time from the first message that it receives to th
   // The first message stands for no time.
   assertGreater(microseconds, 3999);
   assertGreater((performance.now() - start) * 1000 - 1999, microseconds);
+});
+
+Deno.test("A phase of perf ends after its messages, or after its seconds", () => {
+  assertEquals(goalOf({ duration: 0 }, 7), { messages: 7, ms: Infinity });
+  assertEquals(goalOf({ duration: 3 }, 7).ms, 3000);
 });
