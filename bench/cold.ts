@@ -1,7 +1,6 @@
 /** What comes before any work. All times are in nanoseconds. */
 
-import { cacheFolder } from "../rxe/host/paths.ts";
-import { inProject, project } from "../tools/host/paths.ts";
+import { inProject } from "../tools/host/paths.ts";
 
 const here = new URL(".", import.meta.url).pathname;
 const DENO = ["run", "-A", "--no-check"];
@@ -73,38 +72,4 @@ async function timeOf(
   const { success } = await child.status;
   if (!success) throw new Error(`Cannot measure: ${command.join(" ")} failed`);
   return (performance.now() - start) * 1e6;
-}
-
-/** From the start of the tool until the guest runs its command. */
-export async function guestStart(): Promise<number> {
-  const start = performance.now();
-  const child = new Deno.Command(Deno.execPath(), {
-    args: ["task", "vm", "--", "echo", "started"],
-    cwd: project,
-    stdout: "piped",
-    stderr: "piped",
-  }).spawn();
-  const messages = new Response(child.stderr).text();
-  const output = child.stdout.getReader();
-  const { done } = await output.read();
-  const nanoseconds = (performance.now() - start) * 1e6;
-  await output.cancel();
-  await child.status;
-  if (done) throw new Error(`Cannot measure: the guest did not start: ${await messages}`);
-  return nanoseconds;
-}
-
-/** Bytes of what is downloaded and built. */
-export function cacheSize(): Promise<number> {
-  return Promise.resolve(folderSize(cacheFolder()));
-}
-
-function folderSize(folder: string): number {
-  let size = 0;
-  for (const { name, isDirectory, isFile } of Deno.readDirSync(folder)) {
-    const path = `${folder}/${name}`;
-    if (isDirectory) size += folderSize(path);
-    else if (isFile) size += Deno.lstatSync(path).size;
-  }
-  return size;
 }

@@ -17,7 +17,7 @@ import type { StageOptions, StageOutput } from "./stage.ts";
 import { table } from "./table.ts";
 
 const HELP = `Compares the library with C and with pyverbs on the same work, in paired rounds.
-A complete run is recorded in bench/results.json and bench/*.svg, and shown in bench/RESULTS.md.
+A complete run is recorded in bench/results.json and bench/summary.svg, and shown in bench/RESULTS.md.
 
   deno task bench -- [OPTIONS]
 
@@ -25,7 +25,6 @@ A complete run is recorded in bench/results.json and bench/*.svg, and shown in b
                  only work on soft-RoCE, in the guest (rxe), or only starts of programs (cold)
   --row NAME     only one row, by its name in bench/rows/
   --rounds N     rounds of each row; fewer than 6 have no verdict
-  --quick        6 short rounds; nothing is recorded
   --report       measures nothing: writes what is recorded into bench/RESULTS.md again
   --list         the names of all rows
   --help         show this text
@@ -33,7 +32,6 @@ A complete run is recorded in bench/results.json and bench/*.svg, and shown in b
 
 const OPTIONS = {
   list: "flag",
-  quick: "flag",
   report: "flag",
   row: text,
   rounds: positive,
@@ -74,23 +72,20 @@ interface Chosen {
   readonly row?: string;
   readonly stage?: Stage;
   readonly rounds?: number;
-  readonly quick?: boolean;
 }
 
-async function bench(
-  { row, stage, rounds, quick = false }: Chosen,
-): Promise<void> {
+async function bench({ row, stage, rounds }: Chosen): Promise<void> {
   const rows = chosenRows(row, stage);
   await ensurePackages([...NEEDS, ...RXE_NEEDS]);
   await Deno.mkdir(out, { recursive: true });
   const outputs = new Map<Stage, StageOutput>();
   for (const each of STAGES) {
     const ids = rows.filter((row) => row.stage === each).map(({ id }) => id);
-    if (ids.length > 0) outputs.set(each, await measure({ stage: each, quick, rows: ids, rounds }));
+    if (ids.length > 0) outputs.set(each, await measure({ stage: each, rows: ids, rounds }));
   }
   console.log(table([...outputs.values()].flatMap(({ results }) => results)));
   // What is recorded is always of one run with the rounds of the method.
-  const complete = row === undefined && stage === undefined && rounds === undefined && !quick;
+  const complete = row === undefined && stage === undefined && rounds === undefined;
   if (complete) await record(outputs);
 }
 

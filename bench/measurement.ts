@@ -2,7 +2,7 @@
 
 /** What one round of one contender came to. */
 export interface Sample {
-  /** The measured value, in the unit of the row: nanoseconds of one operation if the row names none. */
+  /** The measured value: nanoseconds of one operation. */
   readonly value: number;
   /** More figures of the same round by name, such as percentiles; `retries` and `lost` count messages. */
   readonly [figure: string]: number;

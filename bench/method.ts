@@ -21,10 +21,6 @@ const METHODS: Readonly<Record<Stage, Method>> = {
   cold: { rounds: 15, milliseconds: 0, parts: 1, patience: 0, fresh: true },
 };
 
-/** Fewer and shorter rounds, which still have an interval. */
-const QUICK = { rounds: 6, milliseconds: 40, patience: 80 };
-
-export function methodOf(stage: Stage, quick: boolean, rounds?: number): Method {
-  const method = { ...METHODS[stage], ...quick ? QUICK : {} };
-  return rounds === undefined ? method : { ...method, rounds };
+export function methodOf(stage: Stage, rounds = METHODS[stage].rounds): Method {
+  return { ...METHODS[stage], rounds };
 }

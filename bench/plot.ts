@@ -1,4 +1,4 @@
-/** Results as bars: time of one operation, on a logarithmic scale. */
+/** Rows of the README as bars: time of one operation, on a logarithmic scale. */
 
 import { type Result, valuesOf } from "./measurement.ts";
 import { ROWS } from "./rows/all.ts";
@@ -7,7 +7,7 @@ import { median } from "./statistics.ts";
 import { duration } from "./table.ts";
 
 /** The contenders that are drawn, each with a style of its name. */
-export const CONTENDERS = ["C", "Deno", "pyverbs"] as const;
+const CONTENDERS = ["C", "Deno", "pyverbs"] as const;
 
 const STYLE = `
 text { font: 12px system-ui, sans-serif; fill: #6b7785 }
@@ -52,22 +52,21 @@ const STAGES = [
 /** The rows of the README: from one call to a whole program, where the library is near to C and where it is not. */
 export const SUMMARY: readonly string[] = [
   ...["poll_empty", "post_send", "changed", "answer_32"],
-  ...["ud_round", "rc_write_lat", "make_ah"],
-  "first_answer",
+  ...["ud_round", "rc_send_lat", "wake_up"],
+  "first_reply",
 ];
 
-/** Draws rows: all of them, or those with these names. */
-export function plot(results: readonly Result[], ids?: readonly string[]): string {
+/** Draws these rows. */
+export function plot(results: readonly Result[]): string {
   const parts: string[] = [];
   let y = TOP;
   for (const [stage, title] of STAGES) {
     parts.push(text(title, 16, y + BAR, "title"));
     y += BAR + GROUP_GAP;
-    for (const row of ROWS.filter((row) => row.stage === stage && row.unit === undefined)) {
-      if (ids?.includes(row.id) === false) continue;
+    for (const row of ROWS.filter((row) => row.stage === stage && SUMMARY.includes(row.id))) {
       const result = results.find(({ id }) => id === row.id);
       const bars = CONTENDERS.filter((who) => row.entries.some((entry) => entry.who === who));
-      if (result === undefined || bars.length === 0) continue;
+      if (result === undefined) continue;
       parts.push(group(row, result, bars, y));
       y += bars.length * (BAR + GAP) + GROUP_GAP;
     }
@@ -80,7 +79,8 @@ export function plot(results: readonly Result[], ids?: readonly string[]): strin
     `<svg xmlns="http://www.w3.org/2000/svg" ${size} role="img">`,
     `<title>${title}</title>`,
     `<style>${STYLE}</style>`,
-    ...[...grid(y), ...head, ...parts],
+    [...grid(y), ...head].join(""),
+    ...parts,
     "</svg>\n",
   ].join("\n");
 }
@@ -99,7 +99,7 @@ function group(row: Row, result: Result, bars: readonly string[], y: number): st
       text(duration(value), end + 6, top + BAR - 2, "small"),
     );
   }
-  return parts.join("\n");
+  return parts.join("");
 }
 
 function position(nanoseconds: number): number {

@@ -4,15 +4,14 @@ import { inProject, project } from "../tools/host/paths.ts";
 import { commit, type Environment } from "./environment.ts";
 import type { Result } from "./measurement.ts";
 import { type Method, methodOf } from "./method.ts";
-import { plot, SUMMARY } from "./plot.ts";
+import { plot } from "./plot.ts";
 import { writePage } from "./page.ts";
 import { CONFIDENCE } from "./statistics.ts";
 import type { Stage } from "./rows/types.ts";
 import type { StageOutput } from "./stage.ts";
 
 const RESULTS = inProject("bench/results.json");
-const PLOT = inProject("bench/results.svg");
-const SUMMARY_PLOT = inProject("bench/summary.svg");
+const PLOT = inProject("bench/summary.svg");
 const PAGE = inProject("bench/RESULTS.md");
 
 /** A complete run. */
@@ -34,7 +33,7 @@ export interface RunStage {
 
 export async function record(outputs: ReadonlyMap<Stage, StageOutput>): Promise<void> {
   const stages = [...outputs].map(([stage, { environment, seconds }]) => {
-    return [stage, { method: methodOf(stage, false), environment, seconds }] as const;
+    return [stage, { method: methodOf(stage), environment, seconds }] as const;
   });
   const run: Run = {
     date: new Date().toISOString(),
@@ -47,10 +46,9 @@ export async function record(outputs: ReadonlyMap<Stage, StageOutput>): Promise<
   await report(run);
 }
 
-/** Draws the plots of a run, and writes its tables into bench/RESULTS.md. */
+/** Draws the chart of a run, and writes its tables into bench/RESULTS.md. */
 export async function report(run: Run): Promise<void> {
   await Deno.writeTextFile(PLOT, plot(run.results));
-  await Deno.writeTextFile(SUMMARY_PLOT, plot(run.results, SUMMARY));
   await writePage(PAGE, run);
 }
 
@@ -60,7 +58,7 @@ export async function recorded(): Promise<Run> {
 
 /** JSON with a row on each line. */
 function serialize({ results, ...rest }: Run): string {
-  const head = JSON.stringify(rest, null, 2).slice(0, -2);
+  const head = `{\n  ${JSON.stringify(rest).slice(1, -1)}`;
   const lines = results.map((result) => `    ${JSON.stringify(result)}`);
   return `${head},\n  "results": [\n${lines.join(",\n")}\n  ]\n}\n`;
 }

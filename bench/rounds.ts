@@ -28,21 +28,18 @@ export class Rounds implements AsyncDisposable {
   readonly #method: Method;
   readonly #start: Start;
   readonly #programs: Task["programs"];
-  readonly #quick: boolean;
   readonly #processes = new Map<string, Contender>();
   readonly #plans = new Map<Entry, Plan>();
 
-  constructor(method: Method, start: Start, programs: Task["programs"], quick: boolean) {
+  constructor(method: Method, start: Start, programs: Task["programs"]) {
     this.#method = method;
     this.#start = start;
     this.#programs = programs;
-    this.#quick = quick;
   }
 
   async measure(row: Row): Promise<Round[]> {
     const rounds: Round[] = [];
-    const count = row.rounds ?? this.#method.rounds;
-    for (let round = 0; round < count; round++) {
+    for (let round = 0; round < this.#method.rounds; round++) {
       const samples: Record<string, Sample> = {};
       for (const entry of orderOf(row.entries, round)) {
         samples[entry.who] = await this.#sample(row, entry);
@@ -55,7 +52,7 @@ export class Rounds implements AsyncDisposable {
 
   async #sample(row: Row, entry: Entry): Promise<Sample> {
     if ("measure" in entry) {
-      const count = row.count?.(this.#quick) ?? 1;
+      const { count = 1 } = row;
       return checked(entry.who, await entry.measure({ count, programs: this.#programs }));
     }
     if (!this.#method.fresh) return await this.#ask(this.#process(entry), row, entry);
@@ -79,7 +76,7 @@ export class Rounds implements AsyncDisposable {
   }
 
   async #plan(process: Contender, row: Row, round: string): Promise<Plan> {
-    if (row.count !== undefined) return { count: row.count(this.#quick), parts: 1 };
+    if (row.count !== undefined) return { count: row.count, parts: 1 };
     await this.#warmUp(process, round);
     return await this.#calibrate(process, round);
   }

@@ -12,7 +12,6 @@ import type { ProcessEntry, Stage } from "./rows/types.ts";
 /** How a stage is run: its one argument, as JSON. */
 export interface StageOptions {
   readonly stage: Stage;
-  readonly quick: boolean;
   /** The rows to measure, by name. */
   readonly rows: readonly string[];
   /** The number of rounds, if not that of the method. */
@@ -41,17 +40,16 @@ function start({ stage, programs }: StageOptions, process: ProcessEntry["process
     const command = ["/usr/bin/python3", `${here}python/contender.py`];
     return new Contender("pyverbs", command, substitute("LD_PRELOAD"));
   }
-  const flags = ["-A", "--no-check", "--v8-flags=--expose-gc"];
   const map = `--import-map=${programs["importMap"]}`;
-  const args = ["run", ...flags, map, `${here}deno/contender.ts`];
+  const args = ["run", "-A", "--no-check", map, `${here}deno/contender.ts`];
   return new Contender("Deno", [Deno.execPath(), ...args], substitute("IBVERBS_LIBRARY"));
 }
 
 async function run(options: StageOptions): Promise<StageOutput> {
-  const { stage, quick, programs } = options;
+  const { stage, programs } = options;
   const begin = performance.now();
-  const method = methodOf(stage, quick, options.rounds);
-  await using rounds = new Rounds(method, (process) => start(options, process), programs, quick);
+  const method = methodOf(stage, options.rounds);
+  await using rounds = new Rounds(method, (process) => start(options, process), programs);
   const results: Result[] = [];
   for (const row of ROWS.filter(({ id }) => options.rows.includes(id))) {
     console.error(`bench: ${row.title}`);

@@ -59,9 +59,9 @@ function coverage(count: number, skipped: number): number {
 
 /**
  * Whether a goal is met. It is met or missed if the whole interval is on that side of the limit; "within noise" says that
- * the rounds do not tell.
+ * the rounds do not tell. A goal with a reason is "shown".
  */
-export type Outcome = "met" | "missed" | "within noise";
+export type Outcome = "met" | "missed" | "within noise" | "shown";
 
 /** A goal and what was measured. */
 export interface Verdict {
@@ -77,7 +77,11 @@ export function judge(goal: Goal, result: Result): Verdict {
   return { goal, measured, outcome: outcome(goal, measured) };
 }
 
-function outcome({ limit, atLeast }: Goal, { low, high, coverage }: Interval): Outcome {
+function outcome(
+  { limit, atLeast, reason }: Goal,
+  { low, high, coverage }: Interval,
+): Outcome {
+  if (reason !== undefined) return "shown";
   if (coverage < CONFIDENCE) return "within noise";
   const [best, worst] = atLeast ? [high, low] : [low, high];
   const meets = (value: number): boolean => atLeast ? value >= limit : value <= limit;

@@ -5,17 +5,19 @@ import { ROWS } from "./rows/all.ts";
 import type { Row } from "./rows/types.ts";
 import { type Interval, interval, judge, median, type Verdict } from "./statistics.ts";
 
-const HEAD = ["work", "contender", "median", "min", "max", "x C", "goal", "measured", "", "notes"];
+const HEAD = ["work", "contender", "median", "min", "max", "x C", "goal", "measured", ""];
 const RIGHT = [2, 3, 4, 5, 7];
 const FIGURES = HEAD.slice(1, 6);
 
-/** The table of all rows that were measured. */
+/** The table of all rows that were measured, and what to bear in mind. */
 export function table(results: readonly Result[]): string {
-  const lines = results.flatMap((result) => {
+  const measured = results.flatMap((result) => {
     const row = ROWS.find(({ id }) => id === result.id);
-    return row === undefined ? [] : linesOf(row, result);
+    return row === undefined ? [] : [{ row, result }];
   });
-  return align([HEAD, ...lines], RIGHT);
+  const lines = measured.flatMap(({ row, result }) => linesOf(row, result));
+  const notes = measured.map(({ row, result }) => noteOf(row, result));
+  return `${align([HEAD, ...lines], RIGHT)}\n\n${notes.join("\n")}`;
 }
 
 function linesOf(row: Row, result: Result): string[][] {
@@ -26,8 +28,15 @@ function linesOf(row: Row, result: Result): string[][] {
     i === 0 ? row.title : "",
     ...figures[i] ?? FIGURES.map(() => ""),
     ...verdictCells(verdicts[i]),
-    i === 0 ? notes(result) : "",
   ]);
+}
+
+function noteOf({ id, decision, note, goals }: Row, result: Result): string {
+  const reasons = goals.map(({ reason }) => reason).filter((reason, i, all) =>
+    reason !== undefined && all.indexOf(reason) === i
+  );
+  return [`${id}, for ${decision}`, note, ...reasons, counts(result)]
+    .filter((part) => part !== undefined && part !== "").join("; ");
 }
 
 /** A line for the value and one for each further figure. */
@@ -36,7 +45,7 @@ function figureLines(row: Row, result: Result, who: string): string[][] {
     const values = valuesOf(result, who, figure);
     const shown = [median(values), Math.min(...values), Math.max(...values)];
     const name = figure === "value" ? who : `${who} ${figure}`;
-    return [name, ...shown.map((value) => show(value, row.unit)), ratio(row, result, who, figure)];
+    return [name, ...shown.map(duration), ratioOf(row, result, who, figure)];
   });
 }
 
@@ -44,39 +53,29 @@ function figureLines(row: Row, result: Result, who: string): string[][] {
 const COUNTS = ["retries", "lost"];
 
 /** The figures that a contender has. */
-export function figuresOf(result: Result, who: string): string[] {
+function figuresOf(result: Result, who: string): string[] {
   return Object.keys(result.rounds[0]?.[who] ?? {}).filter((name) => !COUNTS.includes(name));
 }
 
-/** How a contender compares with the row's reference, with the interval. */
-function ratio(row: Row, result: Result, who: string, figure: string): string {
-  const compared = ratioOf(row, result, who, figure);
-  return compared === undefined ? "" : showInterval(compared);
-}
-
-/** The interval of a contender's ratio to the row's reference; undefined if there is none. */
-export function ratioOf(
-  row: Row,
-  result: Result,
-  who: string,
-  figure: string = "value",
-): Interval | undefined {
+/** The interval of a contender's ratio to the row's reference; empty if there is none. */
+function ratioOf(row: Row, result: Result, who: string, figure: string): string {
   const reference = row.reference ?? "C";
-  if (who === reference || !figuresOf(result, reference).includes(figure)) return undefined;
+  if (who === reference || !figuresOf(result, reference).includes(figure)) return "";
   const others = valuesOf(result, reference, figure);
-  if (others.includes(0)) return undefined;
-  return interval(valuesOf(result, who, figure).map((value, i) => value / others[i]!));
+  return showInterval(
+    interval(valuesOf(result, who, figure).map((value, i) => value / others[i]!)),
+  );
 }
 
 function verdictCells(verdict: Verdict | undefined): string[] {
   if (verdict === undefined) return ["", "", ""];
   const { goal, measured, outcome } = verdict;
   const shown = `${showInterval(measured)} ${goal.unit}`;
-  return [goal.text, shown, outcome === "missed" ? "MISSED" : outcome];
+  return [goal.text, shown, outcome.toUpperCase()];
 }
 
 /** Retries and losses, added up for each contender. */
-export function notes(result: Result): string {
+function counts(result: Result): string {
   const counted = Object.keys(result.rounds[0] ?? {}).flatMap((who) =>
     COUNTS.map((figure) => {
       const sum = result.rounds.reduce((sum, round) => sum + (round[who]?.[figure] ?? 0), 0);
@@ -86,19 +85,8 @@ export function notes(result: Result): string {
   return counted.filter((note) => note !== "").join(", ");
 }
 
-export function showInterval({ median, low, high }: Interval): string {
+function showInterval({ median, low, high }: Interval): string {
   return `${digits(median)} [${digits(low)}, ${digits(high)}]`;
-}
-
-export function show(value: number, unit: Row["unit"]): string {
-  if (unit === undefined) return duration(value);
-  if (unit === "bytes") return bytes(value);
-  if (unit === "bytes/s") return `${bytes(value)}/s`;
-  return unit === "%" ? `${digits(value)} %` : digits(value);
-}
-
-function bytes(count: number): string {
-  return count >= 1e6 ? `${digits(count / 1e6)} MB` : `${digits(count / 1e3)} kB`;
 }
 
 /** Nanoseconds in a fitting unit. */

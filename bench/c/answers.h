@@ -5,9 +5,6 @@
 
 enum { SLOTS = 1 << 17, CACHE = 1 << 18 };
 
-// The kinds of traffic: uniform, or Zipf (a peer's share is inverse to its rank).
-enum traffic { UNIFORM, ZIPF };
-
 static inline uint32_t next_random(uint32_t *state)
 {
   *state ^= *state << 13;
@@ -16,40 +13,16 @@ static inline uint32_t next_random(uint32_t *state)
   return *state;
 }
 
-// The rank at which the sum of shares passes the random number.
-static int zipf_rank(const double *sums, int peers, double random)
-{
-  int low = 0, high = peers - 1;
-
-  while (low < high) {
-    int middle = (low + high) / 2;
-
-    if (sums[middle] < random)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
-}
-
 // The GRHs of a ring of receives, whose senders are drawn at random.
-static struct ibv_grh *received(struct device *d, int peers, enum traffic traffic)
+static struct ibv_grh *received(struct device *d, int peers)
 {
   struct ibv_grh *grhs = calloc(SLOTS, sizeof *grhs);
-  double *sums = malloc(peers * sizeof *sums), total = 0;
   uint32_t state = 1;
   union ibv_gid gid = gid_of(d, 0);
 
-  need(grhs && sums, "allocate memory");
-  for (int i = 0; i < peers; i++)
-    sums[i] = total += 1.0 / (i + 1);
-  for (int i = 0; i < SLOTS; i++) {
-    uint32_t random = next_random(&state);
-    int peer = traffic == ZIPF ? zipf_rank(sums, peers, random / 4294967296.0 * total) : (int)(random % peers);
-
-    grhs[i] = grh_to(&gid, peer);
-  }
-  free(sums);
+  need(grhs != NULL, "allocate memory");
+  for (int i = 0; i < SLOTS; i++)
+    grhs[i] = grh_to(&gid, next_random(&state) % peers);
   return grhs;
 }
 
@@ -62,7 +35,7 @@ struct answering {
   int at;
 };
 
-static struct answering *answering(struct device *d, int peers, enum traffic traffic)
+static struct answering *answering(struct device *d, int peers)
 {
   static struct answering a;
   static int made;
@@ -72,16 +45,16 @@ static struct answering *answering(struct device *d, int peers, enum traffic tra
     return &a;
   made = peers;
   a.receives = create_queue(d, BOTH, NULL, QUEUE_RECEIVES);
-  a.grhs = received(d, peers, traffic);
+  a.grhs = received(d, peers);
   a.cache = calloc(CACHE, sizeof *a.cache);
   a.own = gid_of(d, 0);
   return &a;
 }
 
 // With a hash table of handles, and a look at the device's events after each poll: an address must not outlive the device's.
-static double answer_cached(struct device *d, long count, int peers, int size, enum traffic traffic, int reads_events)
+static double answer_cached(struct device *d, long count, int peers, int size, int reads_events)
 {
-  struct answering *a = answering(d, peers, traffic);
+  struct answering *a = answering(d, peers);
   struct datagrams *g = datagrams(d);
   struct ibv_send_wr *bad, *end = g->sends[size - 1].next;
   long done = 0;
@@ -122,33 +95,28 @@ static double answer_cached(struct device *d, long count, int peers, int size, e
 
 static double answer(struct device *d, long count, long peers)
 {
-  return answer_cached(d, count, peers, LIST, UNIFORM, 1);
-}
-
-static double answer_zipf(struct device *d, long count, long peers)
-{
-  return answer_cached(d, count, peers, LIST, ZIPF, 1);
+  return answer_cached(d, count, peers, LIST, 1);
 }
 
 static double answer_one(struct device *d, long count, long peers)
 {
-  return answer_cached(d, count, peers, 1, UNIFORM, 1);
+  return answer_cached(d, count, peers, 1, 1);
 }
 
 static double answer_no_events(struct device *d, long count, long peers)
 {
-  return answer_cached(d, count, peers, LIST, UNIFORM, 0);
+  return answer_cached(d, count, peers, LIST, 0);
 }
 
 static double answer_one_no_events(struct device *d, long count, long peers)
 {
-  return answer_cached(d, count, peers, 1, UNIFORM, 0);
+  return answer_cached(d, count, peers, 1, 0);
 }
 
 // A handle for each answer, made and destroyed, as ibv_ud_pingpong-like programs do.
 static double answer_uncached(struct device *d, long count, long peers)
 {
-  struct answering *a = answering(d, peers, UNIFORM);
+  struct answering *a = answering(d, peers);
   struct datagrams *g = datagrams(d);
   struct ibv_ah *ahs[LIST];
   struct ibv_send_wr *bad;

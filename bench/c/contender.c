@@ -14,9 +14,7 @@ static char more[128];
 #include "datagrams.h"
 #include "replies.h"
 #include "calls.h"
-#include "extended.h"
 #include "answers.h"
-#include "iteration.h"
 #include "wake_up.h"
 #include "cold.h"
 
@@ -32,16 +30,11 @@ static const struct {
   { "object", object },
   { "poll_list", poll_list },
   { "queue_pairs", queue_pairs },
-  { "poll_list_ex", poll_list_ex },
-  { "poll_empty_ex", poll_empty_ex },
-  { "build", build },
   { "answer", answer },
-  { "answer_zipf", answer_zipf },
   { "answer_one", answer_one },
   { "answer_no_events", answer_no_events },
   { "answer_one_no_events", answer_one_no_events },
   { "answer_uncached", answer_uncached },
-  { "iteration", iteration },
   { "wake_up", wake_up },
   { "attributes_first", attributes_first },
   { "attributes_last", attributes_last },

@@ -18,32 +18,6 @@ import { grhs } from "./replies.ts";
 
 const SLOTS = 1 << 17;
 
-/** Draws the peer of each datagram. */
-export type Traffic = (random: () => number) => number;
-
-/** Each peer is as likely as the others. */
-export function uniform(peers: number): Traffic {
-  return (random) => random() % peers;
-}
-
-/** A peer's share is inverse to its rank. */
-export function zipf(peers: number): Traffic {
-  const sums = new Float64Array(peers);
-  let total = 0;
-  for (let i = 0; i < peers; i++) sums[i] = total += 1 / (i + 1);
-  return (random) => {
-    const drawn = random() / 2 ** 32 * total;
-    let low = 0;
-    let high = peers - 1;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (sums[middle]! < drawn) low = middle + 1;
-      else high = middle;
-    }
-    return low;
-  };
-}
-
 function xorshift(): () => number {
   let state = 1;
   return () => {
@@ -62,27 +36,21 @@ interface Answering {
 
 let made: Answering | undefined;
 
-function answering(context: Context, traffic: Traffic, maxPeers: number): Answering {
+function answering(context: Context, peers: number): Answering {
   if (made !== undefined) return made;
   const { pd } = datagrams(context);
-  const path = new ReplyPath(pd, { port: PORT, maxPeers });
+  const path = new ReplyPath(pd, { port: PORT, maxPeers: Math.max(peers, LIST) });
   const random = xorshift();
-  const mr = grhs(pd, context.queryGid(PORT, 0), SLOTS, () => traffic(random));
+  const mr = grhs(pd, context.queryGid(PORT, 0), SLOTS, () => random() % peers);
   const init = { cqe: 2 * LIST, channel: null, compVector: RECEIVES };
   return made = { path, mr, receives: new CompletionQueue(context, init) };
 }
 
 let at = 0;
 
-/** Answers `size` datagrams at a time; for one. A process knows one kind of traffic. */
-export function answer(
-  context: Context,
-  plan: Plan,
-  size: number,
-  traffic: Traffic,
-  maxPeers: number,
-): number {
-  const { path, mr, receives } = answering(context, traffic, maxPeers);
+/** Answers `size` datagrams at a time; for one. A process knows so many peers, each as likely as the others. */
+export function answer(context: Context, plan: Plan, size: number, peers: number): number {
+  const { path, mr, receives } = answering(context, peers);
   const { qp, cq, sends } = datagrams(context);
   const batch = new WorkCompletions(size);
   const sent = new WorkCompletions(size);

@@ -1,14 +1,12 @@
 /** The same work as in ../c/contender.c, with this library. The lines that it reads and writes are described there. */
 
 import { Context } from "../../mod.ts";
-import { answer, uniform, zipf } from "./answers.ts";
+import { answer } from "./answers.ts";
 import type { Plan } from "./clock.ts";
-import { iteration } from "./iteration.ts";
 import { iterate, object, pollObjects } from "./objects.ts";
 import * as polling from "./polling.ts";
 import * as posting from "./posting.ts";
 import { linesOf } from "../process.ts";
-import { predict } from "./prediction.ts";
 import { wakeUp, wakeUpSync } from "./waking.ts";
 import { attributes, replyToUnknown } from "./replies.ts";
 
@@ -23,38 +21,23 @@ const ROUNDS: Readonly<Record<string, Round>> = {
   exported: polling.exported,
   poll_empty: polling.pollEmpty,
   poll_empty_slow: polling.pollEmptyWithoutThunks,
-  poll_empty_ex: polling.pollEmptyEx,
-  poll_list: polling.pollList,
-  poll_list_ex: polling.pollListEx,
   queue_pairs: polling.queuePairs,
   post_send: posting.postSend,
   post_poll: posting.postPoll,
   post_poll_bigint: posting.postPollBigInt,
   changed: posting.changed,
   changed_bigint: posting.changedBigInt,
-  build: posting.build,
   object,
   poll_objects: pollObjects,
   iterate,
-  answer: (context, plan, peers) => answer(context, plan, LIST, uniform(peers), atLeastList(peers)),
-  answer_zipf: (context, plan, peers) =>
-    answer(context, plan, LIST, zipf(peers), atLeastList(peers)),
-  answer_one: (context, plan, peers) =>
-    answer(context, plan, 1, uniform(peers), atLeastList(peers)),
-  iteration,
+  answer: (context, plan, peers) => answer(context, plan, LIST, peers),
+  answer_one: (context, plan, peers) => answer(context, plan, 1, peers),
   wake_up: wakeUp,
   wake_up_sync: wakeUpSync,
-  heap: posting.growth,
-  prediction: predict,
   attributes_first: (context, plan) => attributes(context, plan, 0),
   attributes_last: (context, plan) => attributes(context, plan, -1),
   reply_unknown: replyToUnknown,
 };
-
-/** A path has room for at least a list's peers. */
-function atLeastList(peers: number): number {
-  return Math.max(peers, LIST);
-}
 
 const context = Context.open();
 for await (const line of linesOf(Deno.stdin.readable)) console.log(await run(line));

@@ -41,10 +41,14 @@ export interface Datagrams {
   readonly batch: WorkCompletions;
 }
 
-/** A queue pair whose completions go to a queue, ready to send. */
-export function activeQueuePair(pd: ProtectionDomain, cq: CompletionQueue): QueuePair {
+/** A datagram queue pair, ready to send and receive. */
+export function createQp(
+  pd: ProtectionDomain,
+  sendCq: CompletionQueue,
+  recvCq: CompletionQueue = sendCq,
+): QueuePair {
   const cap = { maxSendWr: 2 * LIST, maxRecvWr: 2 * LIST };
-  const qp = new QueuePair(pd, { type: QpType.UD, sendCq: cq, recvCq: cq, cap });
+  const qp = new QueuePair(pd, { type: QpType.UD, sendCq, recvCq, cap });
   qp.activateUd({ port: PORT, qkey: QKEY });
   return qp;
 }
@@ -52,7 +56,7 @@ export function activeQueuePair(pd: ProtectionDomain, cq: CompletionQueue): Queu
 function prepare(context: Context): Datagrams {
   const pd = new ProtectionDomain(context);
   const cq = new CompletionQueue(context, { cqe: 2 * LIST, channel: null });
-  const qp = activeQueuePair(pd, cq);
+  const qp = createQp(pd, cq);
   const mr = new MemoryRegion(pd, SLOTS * SLOT, AccessFlags.LOCAL_WRITE);
   const dgid = context.queryGid(PORT, 0);
   const attr = { portNum: PORT, grh: { dgid, sgidIndex: 0, hopLimit: 64 } };

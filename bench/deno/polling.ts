@@ -1,20 +1,12 @@
 /** Calls that do nothing, and polling. */
 
-import {
-  CompletionQueue,
-  CompletionQueueEx,
-  type Context,
-  CreateCqWcFlags,
-  WorkCompletions,
-} from "../../mod.ts";
+import { CompletionQueue, type Context, WorkCompletions } from "../../mod.ts";
 import { libibverbs } from "../../ffi/library/discovery.ts";
 import { slowCalls } from "../../ffi/library/slow.ts";
 import { cqVerbs } from "../../ffi/verbs/cq.ts";
 import type { NativeRow } from "../../ffi/table/row.ts";
 import { Clock, consume, type Plan, timeOfSteps } from "./clock.ts";
-import { activeQueuePair, datagrams, EMPTY, LIST } from "./datagrams.ts";
-
-type Loop = (pointer: Deno.PointerObject) => number;
+import { createQp, datagrams, EMPTY, LIST } from "./datagrams.ts";
 
 /**
  * Calls of one loop, and of one turn of it. V8's second compiler calls by 60 to 600 ns and not by 6, and leaves it at that
@@ -23,35 +15,22 @@ type Loop = (pointer: Deno.PointerObject) => number;
 const CALLS = 1000;
 const CALLS_PER_TURN = 8;
 
-/**
- * Loops over exported functions of the provider that do nothing, by the number of their arguments. Each function is opened
- * once and has a loop of its own: V8 calls directly only what never changes.
- */
-const LOOPS: Readonly<Record<number, () => Loop>> = {
-  0: () => {
-    const { noop_0: f } = openProvider({ noop_0: { parameters: [], result: "i32" } }).symbols;
-    return () => {
-      let sum = 0;
-      for (let i = 0; i < CALLS; i += CALLS_PER_TURN) {
-        sum += f() + f() + f() + f() + f() + f() + f() + f();
-      }
-      return sum;
-    };
-  },
-  3: () => {
-    const { noop_3: f } = openProvider({
-      noop_3: { parameters: ["pointer", "i32", "pointer"], result: "i32" },
-    }).symbols;
-    return (p) => {
-      let sum = 0;
-      for (let i = 0; i < CALLS; i += CALLS_PER_TURN) {
-        sum += f(p, 1, p) + f(p, 1, p) + f(p, 1, p) + f(p, 1, p);
-        sum += f(p, 1, p) + f(p, 1, p) + f(p, 1, p) + f(p, 1, p);
-      }
-      return sum;
-    };
-  },
-};
+type Loop = (pointer: Deno.PointerObject) => number;
+
+/** A loop over an exported function that does nothing. It is opened once: V8 calls directly only what never changes. */
+function noopLoop(): Loop {
+  const { noop_3: f } = openProvider({
+    noop_3: { parameters: ["pointer", "i32", "pointer"], result: "i32" },
+  }).symbols;
+  return (p) => {
+    let sum = 0;
+    for (let i = 0; i < CALLS; i += CALLS_PER_TURN) {
+      sum += f(p, 1, p) + f(p, 1, p) + f(p, 1, p) + f(p, 1, p);
+      sum += f(p, 1, p) + f(p, 1, p) + f(p, 1, p) + f(p, 1, p);
+    }
+    return sum;
+  };
+}
 
 /** Functions of the no-op provider. */
 export function openProvider<T extends Deno.ForeignLibraryInterface>(
@@ -62,41 +41,19 @@ export function openProvider<T extends Deno.ForeignLibraryInterface>(
 
 let loop: Loop | undefined;
 
-/** Exported functions of the provider that do nothing: the least that any call takes. A process has one of them. */
-export function exported(context: Context, plan: Plan, parameters: number): number {
-  const run = loop ??= LOOPS[parameters]!();
+/** The least that any call takes. */
+export function exported(context: Context, plan: Plan): number {
+  const run = loop ??= noopLoop();
   const pointer = context.unsafeHandle as Deno.PointerObject;
   return timeOfSteps(plan, CALLS, () => run(pointer));
 }
 
-const empty = new Map<number, CompletionQueue>();
-
-/** An empty queue of so many queue pairs. */
-function emptyQueue(context: Context, pairs: number): CompletionQueue {
-  const known = empty.get(pairs);
-  if (known !== undefined) return known;
-  const cq = new CompletionQueue(context, { cqe: 1, channel: null, compVector: EMPTY });
-  const { pd } = datagrams(context);
-  for (let i = 0; i < pairs; i++) activeQueuePair(pd, cq);
-  empty.set(pairs, cq);
-  return cq;
+function emptyQueue(context: Context): CompletionQueue {
+  return new CompletionQueue(context, { cqe: 1, channel: null, compVector: EMPTY });
 }
 
-export function pollEmpty(context: Context, plan: Plan, pairs: number): number {
-  return pollNothing(emptyQueue(context, pairs), new WorkCompletions(1), plan);
-}
-
-const { WITH_BYTE_LEN, WITH_QP_NUM, WITH_SRC_QP } = CreateCqWcFlags;
-/** What the extended queues of all contenders report. */
-const EXTENDED = { channel: null, wcFlags: WITH_BYTE_LEN | WITH_QP_NUM | WITH_SRC_QP };
-
-/** The same with an extended queue. */
-export function pollEmptyEx(context: Context, plan: Plan): number {
-  const cq = new CompletionQueueEx(context, { ...EXTENDED, cqe: 1, compVector: EMPTY });
-  return pollNothing(cq, new WorkCompletions(1), plan);
-}
-
-function pollNothing(cq: CompletionQueue, batch: WorkCompletions, plan: Plan): number {
+export function pollEmpty(context: Context, plan: Plan): number {
+  const [cq, batch] = [emptyQueue(context), new WorkCompletions(1)];
   const clock = new Clock(plan);
   let sum = 0;
   while (clock.part()) for (let i = 0; i < plan.count; i++) sum += cq.pollInto(batch);
@@ -106,7 +63,7 @@ function pollNothing(cq: CompletionQueue, batch: WorkCompletions, plan: Plan): n
 
 /** Without thunks: by Deno's own call of a function pointer. */
 export function pollEmptyWithoutThunks(context: Context, plan: Plan): number {
-  const cq = emptyQueue(context, 0).unsafeHandle;
+  const cq = emptyQueue(context).unsafeHandle;
   const pointer = Deno.UnsafePointer.of(new Uint8Array(64));
   const poll = slowCalls(libibverbs).bind("ibv_poll_cq", cqVerbs.ibv_poll_cq as NativeRow);
   const clock = new Clock(plan);
@@ -116,33 +73,15 @@ export function pollEmptyWithoutThunks(context: Context, plan: Plan): number {
   return clock.middle;
 }
 
-/** 32 completions at a time without objects; for one. */
-export function pollList(context: Context, plan: Plan): number {
-  return readAll(datagrams(context).cq, plan);
-}
+let shared: CompletionQueue | undefined;
 
-let extended: CompletionQueueEx | undefined;
-
-/** The same with an extended queue. */
-export function pollListEx(context: Context, plan: Plan): number {
-  extended ??= new CompletionQueueEx(context, { ...EXTENDED, cqe: LIST });
-  return readAll(extended, plan);
-}
-
-const shared = new Map<number, CompletionQueue>();
-
-/** The same with a queue that so many queue pairs complete to. */
+/** 32 completions at a time of a queue that so many queue pairs complete to; for one. A process has one such queue. */
 export function queuePairs(context: Context, plan: Plan, pairs: number): number {
-  const cq = shared.get(pairs) ?? new CompletionQueue(context, { cqe: LIST, channel: null });
-  if (!shared.has(pairs)) {
-    shared.set(pairs, cq);
-    for (let i = 0; i < pairs; i++) activeQueuePair(datagrams(context).pd, cq);
+  if (shared === undefined) {
+    shared = new CompletionQueue(context, { cqe: LIST, channel: null });
+    for (let i = 0; i < pairs; i++) createQp(datagrams(context).pd, shared);
   }
-  return readAll(cq, plan);
-}
-
-function readAll(cq: CompletionQueue, plan: Plan): number {
-  const batch = new WorkCompletions(LIST);
+  const [cq, batch] = [shared, new WorkCompletions(LIST)];
   return timeOfSteps(plan, LIST, () => {
     const n = cq.pollInto(batch);
     if (n < LIST) throw new Error("Cannot measure: the queue is empty");

@@ -2,16 +2,12 @@
 
 import {
   type AddressHandle,
-  type CompletionQueue,
   type Context,
-  QpType,
-  QueuePairEx,
-  SendOpsFlags,
   type SendRequestList,
   WorkCompletions,
 } from "../../mod.ts";
 import { Clock, type Plan, timeOfSteps } from "./clock.ts";
-import { datagrams, LIST, PORT, prepareSends, QKEY, SIZE, SLOT } from "./datagrams.ts";
+import { datagrams, LIST, prepareSends, QKEY } from "./datagrams.ts";
 
 /** Reads status and the lower half of wr_id, which is no bigint. */
 export function readLow(batch: WorkCompletions, count: number): number {
@@ -62,16 +58,6 @@ export function postPollBigInt(context: Context, plan: Plan): number {
   });
 }
 
-/** Bytes of heap, garbage included, that so many prepared messages leave. Needs `--expose-gc`. */
-export function growth(context: Context, plan: Plan): number {
-  // compiled code lies on the heap too
-  postPoll(context, plan);
-  (globalThis as unknown as { gc: () => void }).gc();
-  const before = Deno.memoryUsage().heapUsed;
-  postPoll(context, plan);
-  return Math.max(0, Deno.memoryUsage().heapUsed - before);
-}
-
 /** Gives each request another handle and another remote queue pair. */
 export function change(
   sends: SendRequestList,
@@ -110,36 +96,5 @@ export function changedBigInt(context: Context, plan: Plan, size: number): numbe
     change(sends, ahs, size, round);
     qp.postSend(sends, 0, size);
     return readWhole(batch, cq.pollInto(batch), wanted);
-  });
-}
-
-let builder: QueuePairEx | undefined;
-
-function extendedPair(context: Context, cq: CompletionQueue): QueuePairEx {
-  const cap = { maxSendWr: 2 * LIST, maxRecvWr: 1 };
-  const qp = new QueuePairEx(datagrams(context).pd, {
-    ...{ type: QpType.UD, sendCq: cq, recvCq: cq, cap },
-    sendOpsFlags: SendOpsFlags.SEND,
-  });
-  qp.activateUd({ port: PORT, qkey: QKEY });
-  return qp;
-}
-
-/** `size` sends built by the wr_* verbs, posted together, and polled; for one message. */
-export function build(context: Context, plan: Plan, size: number): number {
-  const { cq, ahs, mr, batch } = datagrams(context);
-  const qp = builder ??= extendedPair(context, cq);
-  const slices = Array.from({ length: size }, (_, i) => mr.slice(i * SLOT, SIZE));
-  let round = 0;
-  return timeOfSteps(plan, size, () => {
-    round = (round + 1) & 0xffff;
-    const wr = qp.wrStart();
-    for (let i = 0; i < size; i++) {
-      wr.wrId = i;
-      wr.send().setUdAddr(ahs[(i + round) & (LIST - 1)]!, (round + i) & 0xff, QKEY);
-      wr.setSge(slices[i]!);
-    }
-    wr.complete();
-    return readLow(batch, cq.pollInto(batch));
   });
 }

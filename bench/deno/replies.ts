@@ -13,12 +13,10 @@ import {
   WorkCompletions,
 } from "../../mod.ts";
 import { structs } from "../../ffi/layout.ts";
-import { createQp, drain, QKEY, SLOT } from "../guest/deno/queues.ts";
+import { drain } from "../guest/deno/queues.ts";
 import { Clock, type Plan } from "./clock.ts";
+import { createQp, LIST, PORT, QKEY, SIZE, SLOT } from "./datagrams.ts";
 
-const PORT = 1;
-const LIST = 32;
-const SIZE = 64;
 const IPPROTO_UDP = 17;
 const { fields } = structs.ibv_grh;
 /** The part of an address that tells the peers apart: its last 4 bytes. */

@@ -1,4 +1,4 @@
-/** Two processes, of this library or of pyverbs, that play as those of perftest do. */
+/** Two processes, of this library or of pyverbs, that play as ib_send_lat does. */
 
 import { pinned, type Test } from "./perftest.ts";
 import { Contender } from "../process.ts";
@@ -22,12 +22,11 @@ export class ConnectionPair {
     return pair;
   }
 
-  /** Nanoseconds of half a round trip, the median, or of one message. */
-  async run({ name, size, count, depth, moderation }: Test): Promise<number> {
-    const test = [name, size, count, depth, moderation];
-    await this.#server.tell("server", ...test);
+  /** Nanoseconds of half a round trip: the median. */
+  async run({ size, count }: Test): Promise<number> {
+    await this.#server.tell("server", size, count);
     await this.#server.line();
-    await this.#client.tell("client", ...test);
+    await this.#client.tell("client", size, count);
     const [, { value }] = await Promise.all([this.#server.sample(), this.#client.sample()]);
     return value;
   }

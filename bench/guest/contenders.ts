@@ -13,8 +13,6 @@ const here = new URL(".", import.meta.url).pathname;
 /** Long enough for a process to fall asleep in between, and short beside all else. */
 const WAKE_UP_MICROSECONDS = 3000;
 const BUSY_MICROSECONDS = 1000;
-const SETTLE_MS = 300;
-const IDLE_MS = 1000;
 
 const processes = new Map<Language, Contender>();
 
@@ -34,7 +32,7 @@ function start(language: Language, programs: Programs): Contender {
 /** How a program of this folder is run. Those of Deno import the package as it is published. */
 function commandOf(language: "deno" | "python", programs: Programs, program: string): string[] {
   if (language === "python") return ["/usr/bin/python3", `${here}python/${program}.py`];
-  const flags = ["-A", "--no-check", "--v8-flags=--expose-gc"];
+  const flags = ["-A", "--no-check", "--unstable-net"];
   const map = `--import-map=${programs["importMap"]}`;
   return [Deno.execPath(), "run", ...flags, map, `${here}deno/${program}.ts`];
 }
@@ -63,22 +61,6 @@ export async function wakeUp(
   return await process.sample();
 }
 
-/** Nanoseconds of processor time that a process takes in a second while it waits. */
-export async function idle(language: Language, programs: Programs): Promise<Sample> {
-  const process = processOf(language, programs);
-  await process.tell("serve", 1, 1);
-  const qpNum = await process.sample();
-  await pause(SETTLE_MS);
-  const start = performance.now();
-  const before = processorTime(process.pid);
-  await pause(IDLE_MS);
-  const used = processorTime(process.pid) - before;
-  const seconds = (performance.now() - start) / 1000;
-  await using _sender = send(programs, qpNum, WAKE_UP_MICROSECONDS);
-  await process.sample();
-  return { value: used / seconds };
-}
-
 /** Nanoseconds of processor time for so many messages, one in a millisecond; for a second. */
 export async function busy(
   language: Language,
@@ -104,10 +86,6 @@ function processorTime(pid: number): number {
     sum += Number(Deno.readTextFileSync(`${folder}/${name}/schedstat`).split(" ")[0]);
   }
   return sum;
-}
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
 /** Sends datagrams that far apart until it is disposed. */

@@ -2,9 +2,8 @@
 
 import type { Sample } from "../measurement.ts";
 import type { FunctionEntry, Task } from "../rows/types.ts";
-import { ask, busy, byName, connected, idle, type Language, wakeUp } from "./contenders.ts";
+import { ask, busy, byName, connected, type Language, wakeUp } from "./contenders.ts";
 import { runCmtime } from "./cmtime.ts";
-import type { Test } from "./perftest.ts";
 
 const NAMES: Readonly<Record<Language, string>> = { c: "C", deno: "Deno", python: "pyverbs" };
 
@@ -18,8 +17,6 @@ const PARTS = 10;
 export interface Options {
   /** The name in the table, if not that of the language. */
   readonly who?: string;
-  /** Whether each operation has its own time: the round has one part. */
-  readonly whole?: boolean;
   /** What the device has to be like. */
   readonly prepare?: (() => Promise<void>) | undefined;
 }
@@ -56,25 +53,16 @@ async function warmUp(run: () => Promise<Sample>): Promise<void> {
 }
 
 export function work(language: Language, round: string, options: Options = {}): FunctionEntry {
-  const { who = NAMES[language], whole = false, prepare } = options;
-  const parts = whole ? 1 : PARTS;
+  const { who = NAMES[language], prepare } = options;
   const run = ({ count, programs }: Task): Promise<Sample> =>
-    ask(language, programs, round, Math.ceil(count / parts), parts);
+    ask(language, programs, round, Math.ceil(count / PARTS), PARTS);
   return warm(who, run, prepare);
 }
 
-/** What stays in use in a process that goes on from round to round. */
-export function left(language: Language, round: string): FunctionEntry {
-  const who = NAMES[language];
-  return { who, measure: ({ count, programs }) => ask(language, programs, round, count, 1) };
-}
-
-export function connection(language: Language, test: Omit<Test, "count">): FunctionEntry {
-  const run = async ({ count, programs }: Task): Promise<Sample> => {
-    const sample = await connected(language, programs, { ...test, count });
-    const { value } = sample;
-    return test.name === "write_bw" ? { ...sample, value: test.size * 1e9 / value } : sample;
-  };
+/** Latency of messages of so many bytes. */
+export function connection(language: Language, size: number): FunctionEntry {
+  const run = ({ count, programs }: Task): Promise<Sample> =>
+    connected(language, programs, { size, count });
   const who = NAMES[language];
   // perftest's programs are compiled, and start anew for each round
   return language === "c" ? { who, measure: run } : warm(who, run);
@@ -95,10 +83,6 @@ export function cmtime(): FunctionEntry {
 
 export function waking(language: Language, round: string, who = NAMES[language]): FunctionEntry {
   return { who, measure: ({ count, programs }) => wakeUp(language, programs, round, count) };
-}
-
-export function idling(language: Language): FunctionEntry {
-  return { who: NAMES[language], measure: ({ programs }) => idle(language, programs) };
 }
 
 /** Processor time at 1 000 messages a second. */

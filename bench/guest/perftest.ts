@@ -1,18 +1,13 @@
-/** The programs of perftest, each playing with itself. */
+/** ib_send_lat of perftest, which plays with itself. */
 
-/** A test, by perftest's names: `ib_send_lat`, `ib_write_lat`, `ib_write_bw`. */
+/** What ib_send_lat shall do. */
 export interface Test {
-  readonly name: "send_lat" | "write_lat" | "write_bw";
   readonly size: number;
   readonly count: number;
-  readonly depth: number;
-  /** One send in so many has a completion. */
-  readonly moderation: number;
 }
 
 const LIMIT_SECONDS = 60;
 const PORT = 18600;
-const MEBIBYTE = 1024 * 1024;
 
 export type Role = "server" | "client";
 
@@ -27,20 +22,20 @@ export function pinned(role: Role): string[] {
 /** perftest compares the processor's counter with the clock when it starts. On a busy machine that may fail. */
 const ATTEMPTS = 8;
 
-/** Nanoseconds of half a round trip, the median, or of one message. */
+/** Nanoseconds of half a round trip: the median. */
 export async function runPerftest(test: Test): Promise<number> {
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const nanoseconds = await run(test);
     if (Number.isFinite(nanoseconds)) return nanoseconds;
   }
-  throw new Error(`Cannot measure: ib_${test.name} cannot find out the speed of its clock`);
+  throw new Error("Cannot measure: ib_send_lat cannot find out the speed of its clock");
 }
 
 async function run(test: Test): Promise<number> {
   const args = argumentsOf(test);
   const signal = AbortSignal.timeout(LIMIT_SECONDS * 1000);
   const command = (role: Role): Deno.Command => {
-    const [program, ...first] = [...pinned(role), `ib_${test.name}`, ...args];
+    const [program, ...first] = [...pinned(role), "ib_send_lat", ...args];
     const last = role === "client" ? ["127.0.0.1"] : [];
     return new Deno.Command(program!, { args: [...first, ...last], signal });
   };
@@ -51,25 +46,24 @@ async function run(test: Test): Promise<number> {
   return parsePerftest(test, new TextDecoder().decode(client.stdout));
 }
 
-function argumentsOf({ name, size, count, depth, moderation }: Test): string[] {
+function argumentsOf({ size, count }: Test): string[] {
   const options = { s: size, n: count, x: 0, p: PORT };
   const common = Object.entries(options).map(([option, value]) => `-${option}${value}`);
   // The library posts by ibv_post_send. Nothing is sent inline: perftest does not use that on rxe.
-  const all = [...common, "-F", "--use_old_post_send"];
-  return name === "write_bw" ? [...all, `-t${depth}`, `-Q${moderation}`, "-N"] : all;
+  return [...common, "-F", "--use_old_post_send"];
 }
 
 /**
- * What a program says, in nanoseconds. Behind size and count a latency has its minimum, maximum and median, in
- * microseconds, and a bandwidth has its peak and its average, in MiB/s. It is NaN if the program's clock failed.
+ * What the program says, in nanoseconds. Behind size and count stand the minimum, the maximum and the median, in
+ * microseconds. It is NaN if the program's clock failed.
  */
-export function parsePerftest({ name, size, count }: Test, output: string): number {
+export function parsePerftest({ size, count }: Test, output: string): number {
   const line = output.split("\n").find((line) => line.trim().startsWith(`${size} `));
   const values = line?.trim().split(/\s+/).map(Number);
   if (values === undefined || values[1] !== count) {
-    throw new Error(`Cannot measure: ib_${name} said ${output}`);
+    throw new Error(`Cannot measure: ib_send_lat said ${output}`);
   }
-  return name === "write_bw" ? size / (values[3]! * MEBIBYTE) * 1e9 : values[4]! * 1000;
+  return values[4]! * 1000;
 }
 
 const LISTENING = new RegExp(`:${PORT.toString(16).toUpperCase()} \\S+ 0A `, "m");

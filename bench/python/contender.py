@@ -17,12 +17,12 @@ from pyverbs.addr import AHAttr, AH, GlobalRoute
 from pyverbs.cq import CQ, CompChannel, CQEX, CqInitAttrEx, PollCqAttr
 from pyverbs.device import Context, get_device_list
 from pyverbs.enums import (
-    IBV_ACCESS_LOCAL_WRITE, IBV_QP_EX_WITH_SEND, IBV_QP_INIT_ATTR_PD, IBV_QP_INIT_ATTR_SEND_OPS_FLAGS, IBV_QPT_UD,
-    IBV_SEND_SIGNALED, IBV_WC_EX_WITH_BYTE_LEN, IBV_WC_EX_WITH_QP_NUM, IBV_WC_EX_WITH_SRC_QP, IBV_WC_SUCCESS, IBV_WR_SEND,
+    IBV_ACCESS_LOCAL_WRITE, IBV_QPT_UD, IBV_SEND_SIGNALED, IBV_WC_EX_WITH_BYTE_LEN, IBV_WC_EX_WITH_QP_NUM,
+    IBV_WC_EX_WITH_SRC_QP, IBV_WC_SUCCESS, IBV_WR_SEND,
 )
 from pyverbs.mr import MR
 from pyverbs.pd import PD
-from pyverbs.qp import QP, QPAttr, QPCap, QPEx, QPInitAttr, QPInitAttrEx
+from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
 from pyverbs.wr import SGE, SendWR
 
 PORT, QKEY, LIST, GRH, SIZE, SLOT, MOST = 1, 0x11111111, 32, 40, 64, 128, 256
@@ -37,19 +37,15 @@ cap = QPCap(max_send_wr=2 * LIST, max_recv_wr=2 * LIST, max_send_sge=1, max_recv
 poll_attr = PollCqAttr()
 
 
-def qp_attr():
-    attr = QPAttr(port_num=PORT)
-    attr.qkey = QKEY
-    return attr
-
-
 def own_handle():
     route = GlobalRoute(dgid=context.query_gid(PORT, 0), sgid_index=0)
     route.hop_limit = 64
     return AH(pd, attr=AHAttr(port_num=PORT, is_global=1, gr=route))
 
 
-qp = QP(pd, QPInitAttr(qp_type=IBV_QPT_UD, scq=cq, rcq=cq, cap=cap), qp_attr())
+attr = QPAttr(port_num=PORT)
+attr.qkey = QKEY
+qp = QP(pd, QPInitAttr(qp_type=IBV_QPT_UD, scq=cq, rcq=cq, cap=cap), attr)
 ahs = [own_handle() for _ in range(LIST)]
 
 
@@ -154,27 +150,6 @@ def poll_list_ex(count, _):
         drain_ex(ex, LIST)
 
 
-def extended_pair():
-    mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS
-    init = QPInitAttrEx(qp_type=IBV_QPT_UD, scq=cq, rcq=cq, cap=cap, pd=pd, comp_mask=mask, send_ops_flags=IBV_QP_EX_WITH_SEND)
-    return QPEx(context, init, qp_attr())
-
-
-def build(count, size):
-    ex, pair = extended(), once("pair", extended_pair)
-    sges = once("sges", lambda: [SGE(mr.buf + i * SLOT, SIZE, mr.lkey) for i in range(LIST)])
-    for r in range(count // size):
-        pair.wr_start()
-        for i in range(size):
-            pair.wr_id = i
-            pair.wr_flags = IBV_SEND_SIGNALED
-            pair.wr_send()
-            pair.wr_set_ud_addr(ahs[(i + r) & 31], (r + i) & 255, QKEY)
-            pair.wr_set_sge(sges[i])
-        pair.wr_complete()
-        drain_ex(ex, size)
-
-
 def write_headers():
     for i in range(LIST):
         mr.write(bytes([0x60, 0, 0, 0, 0, SIZE, 17, 64]) + i.to_bytes(4, "big") * 4 + bytes(16), GRH, i * SLOT)
@@ -238,14 +213,14 @@ def wake_up(count, _):
 
 
 ROUNDS = {f.__name__.rstrip("_"): f for f in (
-    poll_empty, post_send, post_poll, changed, object_, poll_objects, poll_list_ex, build, answer, answer_one)}
+    poll_empty, post_send, post_poll, changed, object_, poll_objects, poll_list_ex, answer, answer_one)}
 WHOLE_LISTS = {"post_poll", "poll_objects", "poll_list_ex", "answer"}
 
 for line in sys.stdin:
     full_name, count, parts = line.split()
     name, _, argument = full_name.partition(":")
     argument = int(argument or 0)
-    step = LIST if name in WHOLE_LISTS else argument if name in ("changed", "build") else 1
+    step = LIST if name in WHOLE_LISTS else argument if name == "changed" else 1
     count = -(-int(count) // step) * step
     if name == "wake_up":
         print(wake_up(count, argument), flush=True)

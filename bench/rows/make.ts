@@ -41,15 +41,6 @@ export function atMost(limit: number, other: string, compared: Compared = {}): G
   };
 }
 
-/** `who` reaches at least `limit` times what `other` does, where more is better. */
-export function atLeast(limit: number, other: string, compared: Compared = {}): Goal {
-  return {
-    ...atMost(limit, other, compared),
-    text: `${subject(compared)}at least ${limit} x ${other}`,
-    atLeast: true,
-  };
-}
-
 /** `who` is at least `limit` times as fast as `other`. */
 export function fasterThan(limit: number, other: string, compared: Compared = {}): Goal {
   const { who = "Deno", figure } = compared;
@@ -61,6 +52,11 @@ export function fasterThan(limit: number, other: string, compared: Compared = {}
     atLeast: true,
     unit: "x",
   };
+}
+
+/** A goal that was missed with two designs: what it would be judged by is shown, with the reason. */
+export function missed(goal: Goal, reason: string): Goal {
+  return { ...goal, reason };
 }
 
 /** A value of its own, with no other contender to compare it with. */

@@ -54,12 +54,16 @@ export interface Goal {
   readonly atLeast: boolean;
   /** How the value is shown: "x" for a ratio. */
   readonly unit: string;
+  /** Why a goal that was missed with two designs is judged no longer: the value is only shown. */
+  readonly reason?: string;
 }
 
 export interface Row {
   readonly id: string;
   readonly title: string;
   readonly stage: Stage;
+  /** The file whose design the row judges. */
+  readonly decision: string;
   /** Who measures. The order changes from round to round. */
   readonly entries: readonly Entry[];
   /** Empty if the row is only shown. */
@@ -67,13 +71,9 @@ export interface Row {
   /** The contender that the others are compared with in the table: "C" if left out. */
   readonly reference?: string;
   /** Operations of a round. If left out, as many as fill the time of a round. There is no warm-up if it is given. */
-  readonly count?: (quick: boolean) => number;
-  /** The number of rounds, if not that of the other rows. */
-  readonly rounds?: number;
+  readonly count?: number;
   /** What the GID table of the guest has to be like. */
   readonly prepare?: "oneGid" | "manyGids";
-  /** The unit of the values: nanoseconds of one operation if left out. */
-  readonly unit?: "bytes" | "bytes/s" | "collections" | "%";
   /** What to bear in mind. */
   readonly note?: string;
 }

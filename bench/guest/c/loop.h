@@ -86,30 +86,3 @@ static double ud_list(struct device *d, long count)
 {
   return messages(d, count, LIST);
 }
-
-// Rounds of one message, timed one by one: the median.
-static double ud_single(struct device *d, long count)
-{
-  struct loop *l = loop(d);
-  struct ibv_send_wr *end = l->sends[0].next;
-  double *taken = malloc(count * sizeof *taken), middle;
-  uint64_t last;
-
-  need(taken != NULL, "allocate memory");
-  l->sends[0].next = NULL;
-  last = now();
-  for (long i = 0; i < count; i++) {
-    uint64_t t;
-
-    exchange(l, 1);
-    t = now();
-    taken[i] = t - last;
-    last = t;
-  }
-  l->sends[0].next = end;
-  qsort(taken, count, sizeof *taken, compare);
-  middle = taken[count / 2];
-  snprintf(figures, sizeof figures, " p99=%.0f p99.9=%.0f", taken[count * 99 / 100], taken[count * 999 / 1000]);
-  free(taken);
-  return middle;
-}

@@ -126,38 +126,55 @@ static int answer(struct device *d, struct replies *r, find_ah *find, int events
   return n;
 }
 
-static double reply_loop(struct device *d, long count, find_ah *find, int events)
+// Links so many receives of a list.
+static void set_length(struct ibv_recv_wr *wr, int length)
+{
+  for (int i = 0; i < LIST; i++)
+    wr[i].next = i + 1 < length ? &wr[i + 1] : NULL;
+}
+
+// `size` requests are sent, and all are answered; again and again. For one message.
+static double reply_loop(struct device *d, long count, int size, find_ah *find, int events)
 {
   struct replies *r = replies(d);
+  struct ibv_send_wr *bad_send, *end = r->requests[size - 1].next;
   struct ibv_recv_wr *bad_recv;
-  struct ibv_send_wr *bad_send;
   uint64_t start = now();
   long done = 0;
 
-  for (; done < count; done += LIST) {
+  r->requests[size - 1].next = NULL;
+  set_length(r->client_recvs, size);
+  set_length(r->server_recvs, size);
+  for (; done < count; done += size) {
     struct patience patience = { 0 };
     int answered = 0;
 
     need(!ibv_post_recv(r->client, r->client_recvs, &bad_recv), "post receives");
     need(!ibv_post_recv(r->server, r->server_recvs, &bad_recv), "post receives");
     need(!ibv_post_send(r->client, r->requests, &bad_send), "post requests");
-    while (answered < LIST) {
+    while (answered < size) {
       int n = answer(d, r, find, events);
 
       answered += n;
       need(n > 0 || !is_late(&patience), "receive all requests");
     }
-    need(drain(r->client_cq, 2 * LIST) == 2 * LIST, "receive all replies");
+    need(drain(r->client_cq, 2 * size) == 2 * size, "receive all replies");
   }
+  r->requests[size - 1].next = end;
   return (double)(now() - start) / done;
 }
 
 static double reply_uncached(struct device *d, long count)
 {
-  return reply_loop(d, count, uncached, 0);
+  return reply_loop(d, count, LIST, uncached, 0);
 }
 
 static double reply_cached(struct device *d, long count)
 {
-  return reply_loop(d, count, cached, 1);
+  return reply_loop(d, count, LIST, cached, 1);
+}
+
+static double echo(struct device *d, long count)
+{
+  return reply_loop(d, count, 1, cached, 1);
 }

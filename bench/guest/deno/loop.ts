@@ -12,9 +12,9 @@ import {
   SendRequestList,
   WorkCompletions,
 } from "../../../mod.ts";
-import type { Sample } from "../../measurement.ts";
 import { middlePart, type Plan, wholeLists } from "../../deno/clock.ts";
-import { createQp, LIST, losses, Patience, PORT, QKEY, SIZE, SLOT } from "./queues.ts";
+import { createQp, LIST, PORT, QKEY, SIZE } from "../../deno/datagrams.ts";
+import { losses, Patience, SLOT } from "./queues.ts";
 
 class Loop {
   readonly #cq: CompletionQueue;
@@ -70,20 +70,4 @@ export function messages(context: Context, plan: Plan, list: number): Promise<nu
   return middlePart(wholeLists(plan, list), (count) => {
     for (let done = 0; done < count; done += list) loop.exchange(list);
   });
-}
-
-/** Rounds of one message, timed one by one: the median, and times that few rounds exceed. */
-export function single(context: Context, { count }: Plan): Sample {
-  const loop = made ??= new Loop(context);
-  const taken = new Float64Array(count);
-  let last = performance.now();
-  for (let i = 0; i < count; i++) {
-    loop.exchange(1);
-    const now = performance.now();
-    taken[i] = now - last;
-    last = now;
-  }
-  taken.sort();
-  const share = (part: number): number => taken[Math.floor(count * part)]! * 1e6;
-  return { value: share(0.5), "p99": share(0.99), "p99.9": share(0.999) };
 }

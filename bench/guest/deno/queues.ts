@@ -1,35 +1,12 @@
-/** What the rows of the guest share: sizes, a datagram queue pair, and the patience with datagrams that do not come. */
+/** What the rows of the guest share: sizes, and the patience with datagrams that do not come. */
 
-import {
-  type CompletionQueue,
-  type Context,
-  type GidEntry,
-  type ProtectionDomain,
-  QpType,
-  QueuePair,
-  type WorkCompletions,
-} from "../../../mod.ts";
+import type { CompletionQueue, Context, GidEntry, WorkCompletions } from "../../../mod.ts";
+import { PORT } from "../../deno/datagrams.ts";
 
-export const PORT = 1;
-export const QKEY = 0x1111_1111;
-export const LIST = 32;
-export const SIZE = 64;
 const MTU = 4096;
 export const GRH = 40;
 /** Room for a message and its GRH. */
 export const SLOT: number = GRH + MTU;
-
-/** A datagram queue pair, ready to send and receive. */
-export function createQp(
-  pd: ProtectionDomain,
-  sendCq: CompletionQueue,
-  recvCq: CompletionQueue,
-): QueuePair {
-  const cap = { maxSendWr: 2 * LIST, maxRecvWr: 2 * LIST };
-  const qp = new QueuePair(pd, { type: QpType.UD, sendCq, recvCq, cap });
-  qp.activateUd({ port: PORT, qkey: QKEY });
-  return qp;
-}
 
 /** GIDs of the port whose addresses are made for the measurements: so many. */
 export function ownGids(context: Context, count: number): GidEntry[] {

@@ -15,7 +15,8 @@ import {
   WorkCompletions,
 } from "../../../mod.ts";
 import { middlePart, type Plan, wholeLists } from "../../deno/clock.ts";
-import { createQp, drain, LIST, ownGids, Patience, PORT, QKEY, SIZE, SLOT } from "./queues.ts";
+import { createQp, LIST, PORT, QKEY, SIZE } from "../../deno/datagrams.ts";
+import { drain, ownGids, Patience, SLOT } from "./queues.ts";
 
 class Replies {
   readonly #recvCq: CompletionQueue;

@@ -11,12 +11,11 @@ import {
   RecvRequestList,
   WorkCompletions,
 } from "../../../mod.ts";
-import { libc } from "../../../ffi/libc.ts";
 import type { Plan } from "../../deno/clock.ts";
-import { createQp, GRH, LIST, SLOT } from "./queues.ts";
+import { createQp, LIST } from "../../deno/datagrams.ts";
+import { GRH, SLOT } from "./queues.ts";
 
 const CLOCK_MONOTONIC = 1;
-const POLLIN = 1;
 
 const clocks = Deno.dlopen("libc.so.6", {
   clock_gettime: { parameters: ["i32", "buffer"], result: "i32" },
@@ -108,26 +107,4 @@ export function serveSync(context: Context, { count }: Plan): number {
     }
   }
   return blocking.middle;
-}
-
-let bare: Server | undefined;
-
-/** Asleep in a nonblocking call of poll(2) and nothing else: until Deno goes on behind it, the least it can take. */
-export async function serveBare(context: Context, { count }: Plan): Promise<number> {
-  bare ??= new Server(context);
-  const { cq } = bare;
-  const channel = cq.channel!;
-  const descriptors = Int32Array.of(channel.fd, POLLIN);
-  const batch = new WorkCompletions(LIST);
-  bare.announce();
-  cq.reqNotify();
-  while (bare.received < count) {
-    await libc().poll(descriptors, 1n, -1);
-    const then = now();
-    await channel.getCqEvent();
-    cq.reqNotify();
-    const polled = cq.pollInto(batch);
-    for (let i = 0; i < polled; i++) bare.note(batch.wrIdLow(i), then);
-  }
-  return bare.middle;
 }

@@ -6,14 +6,13 @@ import time
 from pyverbs.addr import AHAttr, GID, GlobalRoute
 from pyverbs.cq import CQ
 from pyverbs.device import Context, get_device_list
-from pyverbs.enums import (IBV_ACCESS_LOCAL_WRITE, IBV_ACCESS_REMOTE_WRITE, IBV_MTU_1024, IBV_QPT_RC, IBV_SEND_SIGNALED,
-                           IBV_WC_SUCCESS, IBV_WR_RDMA_WRITE, IBV_WR_SEND)
+from pyverbs.enums import IBV_ACCESS_LOCAL_WRITE, IBV_MTU_1024, IBV_QPT_RC, IBV_SEND_SIGNALED, IBV_WC_SUCCESS, IBV_WR_SEND
 from pyverbs.mr import MR
 from pyverbs.pd import PD
 from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
 from pyverbs.wr import RecvWR, SGE, SendWR
 
-PORT, TX_DEPTH, RX_DEPTH, BATCH, TAIL, HALF, GROUP = 1, 128, 512, 16, 2, 1 << 20, 8
+PORT, TX_DEPTH, RX_DEPTH, TAIL, HALF, GROUP = 1, 128, 512, 2, 4096, 8
 
 
 def check(wc):
@@ -26,14 +25,11 @@ class Connection:
         self.pd = PD(context)
         self.send_cq = CQ(context, TX_DEPTH)
         self.recv_cq = CQ(context, RX_DEPTH)
-        access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE
-        self.mr = MR(self.pd, 2 * HALF, access)
+        self.mr = MR(self.pd, 2 * HALF, IBV_ACCESS_LOCAL_WRITE)
         cap = QPCap(TX_DEPTH, RX_DEPTH, 1, 1, 0)
         init = QPInitAttr(qp_type=IBV_QPT_RC, scq=self.send_cq, rcq=self.recv_cq, cap=cap)
         self.qp = QP(self.pd, init)
-        attr = QPAttr(port_num=PORT)
-        attr.qp_access_flags = IBV_ACCESS_REMOTE_WRITE
-        self.qp.to_init(attr)
+        self.qp.to_init(QPAttr(port_num=PORT))
         self.recv = RecvWR(0, num_sge=1, sg=[SGE(self.mr.buf + HALF, HALF, self.mr.lkey)])
         for _ in range(RX_DEPTH):
             self.qp.post_recv(self.recv)
@@ -41,10 +37,9 @@ class Connection:
 
     def address(self):
         gid = self.gid.gid if isinstance(self.gid, GID) else self.gid
-        return {"qpn": self.qp.qp_num, "gid": gid, "addr": self.mr.buf + HALF, "rkey": self.mr.rkey}
+        return {"qpn": self.qp.qp_num, "gid": gid}
 
     def connect(self, remote):
-        self.remote = remote
         route = GlobalRoute(dgid=GID(remote["gid"]), sgid_index=0)
         route.hop_limit = 64
         attr = QPAttr(port_num=PORT)
@@ -55,24 +50,15 @@ class Connection:
         attr.ah_attr = AHAttr(port_num=PORT, is_global=1, gr=route)
         self.qp.to_rts(attr)
 
-    def request(self, opcode, size, flags):
-        sge = SGE(self.mr.buf, size, self.mr.lkey)
-        wr = SendWR(0, num_sge=1, sg=[sge], opcode=opcode, send_flags=flags)
-        if opcode == IBV_WR_RDMA_WRITE:
-            wr.set_wr_rdma(self.remote["rkey"], self.remote["addr"])
-        return wr
-
     def wait(self, cq):
         while True:
             n, wcs = cq.poll(1)
             if n == 1:
                 return check(wcs[0])
 
-    def clear(self):
-        self.mr.write(bytes(HALF), HALF, HALF)
-
-    def send_lat(self, client, size, count, _depth, _moderation):
-        wr = self.request(IBV_WR_SEND, size, IBV_SEND_SIGNALED)
+    def send_lat(self, client, size, count):
+        sge = SGE(self.mr.buf, size, self.mr.lkey)
+        wr = SendWR(0, num_sge=1, sg=[sge], opcode=IBV_WR_SEND, send_flags=IBV_SEND_SIGNALED)
         posted = []
         sent = received = 0
         while sent < count or received < count:
@@ -88,44 +74,6 @@ class Connection:
                 self.wait(self.send_cq)
         return half_round_trip(posted)
 
-    def write_lat(self, client, size, count, _depth, _moderation):
-        wr = self.request(IBV_WR_RDMA_WRITE, size, IBV_SEND_SIGNALED)
-        posted = []
-        sent = received = completed = 0
-        while completed < count or received < count:
-            if received < count and not (client and sent < 1):
-                received += 1
-                expected = bytes([received & 0xff])
-                while self.mr.read(1, HALF + size - 1) != expected:
-                    pass
-            if sent < count:
-                if sent % GROUP == 0:
-                    posted.append(time.perf_counter_ns())
-                sent += 1
-                self.mr.write(bytes([sent & 0xff]), 1, size - 1)
-                self.qp.post_send(wr)
-            if completed < count:
-                self.wait(self.send_cq)
-                completed += 1
-        return half_round_trip(posted)
-
-    def write_bw(self, client, size, count, depth, moderation):
-        if not client:
-            return 0
-        quiet = self.request(IBV_WR_RDMA_WRITE, size, 0)
-        signaled = self.request(IBV_WR_RDMA_WRITE, size, IBV_SEND_SIGNALED)
-        sent = completed = 0
-        start = time.perf_counter_ns()
-        while completed < count:
-            while sent < count and sent - completed < depth:
-                sent += 1
-                self.qp.post_send(signaled if sent % moderation == 0 or sent == count else quiet)
-            _, wcs = self.send_cq.poll(BATCH)
-            for wc in wcs:
-                check(wc)
-                completed += min(moderation, count - completed)
-        return (time.perf_counter_ns() - start) / count
-
 
 def half_round_trip(posted):
     samples = sorted(b - a for a, b in zip(posted, posted[1:]))[:-TAIL]
@@ -137,8 +85,7 @@ print(json.dumps(connection.address()), flush=True)
 connection.connect(json.loads(sys.stdin.readline()))
 print("connected", flush=True)
 for line in sys.stdin:
-    role, name, *numbers = line.split()
-    connection.clear()
+    role, size, count = line.split()
     if role == "server":
         print("ready", flush=True)
-    print(getattr(connection, name)(role == "client", *map(int, numbers)), flush=True)
+    print(connection.send_lat(role == "client", int(size), int(count)), flush=True)

@@ -18,11 +18,11 @@ pd = PD(context)
 lost = 0
 
 
-def create_qp(cq):
+def create_qp(send_cq, recv_cq=None):
     cap = QPCap(max_send_wr=2 * LIST, max_recv_wr=2 * LIST, max_send_sge=1, max_recv_sge=1)
     attr = QPAttr(port_num=PORT)
     attr.qkey = QKEY
-    return QP(pd, QPInitAttr(qp_type=IBV_QPT_UD, scq=cq, rcq=cq, cap=cap), attr)
+    return QP(pd, QPInitAttr(qp_type=IBV_QPT_UD, scq=send_cq, rcq=recv_cq or send_cq, cap=cap), attr)
 
 
 def create_ah():
@@ -102,43 +102,77 @@ def messages(count, length):
         l.exchange()
 
 
-def single(count):
-    l = loop(1)
-    taken = []
-    last = time.perf_counter_ns()
-    for _ in range(count):
-        l.exchange()
-        now = time.perf_counter_ns()
-        taken.append(now - last)
-        last = now
-    taken.sort()
-    return f"{taken[count // 2]} p99={taken[count * 99 // 100]} p99.9={taken[count * 999 // 1000]}"
+class Echo:
+    """A server that knows its peer's handle by the header of a packet, and that peer."""
+
+    def __init__(self, length):
+        self.length = length
+        self.known = {}
+        self.mr = MR(pd, 4 * LIST * SLOT, IBV_ACCESS_LOCAL_WRITE)
+        self.recv_cq, self.send_cq, self.client_cq = CQ(context, LIST), CQ(context, LIST), CQ(context, 2 * LIST)
+        self.server, self.client = create_qp(self.send_cq, self.recv_cq), create_qp(self.client_cq)
+        self.ah = create_ah()
+        self.requests, self.answers = [self.send(i) for i in range(length)], [self.send(LIST + i) for i in range(length)]
+        self.server_recvs = [self.recv(2 * LIST + i) for i in range(length)]
+        self.client_recvs = [self.recv(3 * LIST + i) for i in range(length)]
+        for requests in self.requests, self.server_recvs, self.client_recvs:
+            chained(requests)
+        self.chains = [chained(self.answers[i:]) for i in range(length)]
+        for wr in self.requests:
+            wr.set_wr_ud(self.ah, self.server.qp_num, QKEY)
+
+    def send(self, slot):
+        sge = SGE(self.mr.buf + slot * SLOT, SIZE, self.mr.lkey)
+        return SendWR(slot, num_sge=1, sg=[sge], opcode=IBV_WR_SEND, send_flags=IBV_SEND_SIGNALED)
+
+    def recv(self, slot):
+        return RecvWR(slot, num_sge=1, sg=[SGE(self.mr.buf + slot * SLOT, SLOT, self.mr.lkey)])
+
+    def round(self):
+        self.client.post_recv(self.client_recvs[0])
+        self.server.post_recv(self.server_recvs[0])
+        self.client.post_send(self.requests[0])
+        left = self.length
+        while left > 0:
+            n, wcs = self.recv_cq.poll(LIST)
+            for i, wc in enumerate(wcs or ()):
+                check(wc)
+                ah = self.known.setdefault(self.mr.read(GRH, wc.wr_id * SLOT), self.ah)
+                self.answers[self.length - n + i].set_wr_ud(ah, wc.src_qp, QKEY)
+            if n > 0:
+                self.server.post_send(self.chains[self.length - n])
+                drain(self.send_cq, n)
+                left -= n
+        drain(self.client_cq, 2 * self.length)
+
+
+def drain(cq, count):
+    since = time.perf_counter()
+    while count > 0:
+        n, wcs = cq.poll(2 * LIST)
+        for wc in wcs or ():
+            check(wc)
+        count -= n
+        if time.perf_counter() - since > 1:
+            raise RuntimeError("a datagram is lost")
+
+
+echoes = {}
+
+
+def echo(count, length):
+    if length not in echoes:
+        echoes[length] = Echo(length)
+    for _ in range(count // length):
+        echoes[length].round()
 
 
 def maker(kind):
     if kind == "ah":
         return create_ah
-    if kind == "cq":
-        return lambda: CQ(context, DEPTH)
-    if kind == "qp":
-        cq = CQ(context, 2 * DEPTH)
-        cap = QPCap(max_send_wr=DEPTH, max_recv_wr=DEPTH, max_send_sge=1, max_recv_sge=1)
-        return lambda: QP(pd, QPInitAttr(qp_type=IBV_QPT_UD, scq=cq, rcq=cq, cap=cap))
-    size = {"4k": 4 << 10, "1m": 1 << 20, "16m": 16 << 20, "256m": 256 << 20}[kind[3:]]
-    source = memory(size)
-    return lambda: MR(pd, size, IBV_ACCESS_LOCAL_WRITE, address=source)
-
-
-held = []
-
-
-def memory(size):
-    """Memory to register, with pages that the kernel has found already."""
-    if not held:
-        held.append(MR(pd, 256 << 20, IBV_ACCESS_LOCAL_WRITE))
-    for page in range(0, size, 4096):
-        held[0].write(b"\1", 1, page)
-    return held[0].buf
+    cq = CQ(context, 2 * DEPTH)
+    cap = QPCap(max_send_wr=DEPTH, max_recv_wr=DEPTH, max_send_sge=1, max_recv_sge=1)
+    return lambda: QP(pd, QPInitAttr(qp_type=IBV_QPT_UD, scq=cq, rcq=cq, cap=cap))
 
 
 makers = {}
@@ -205,8 +239,6 @@ def timed(work, count, parts):
 
 def run(name, count, parts):
     global server
-    if name == "ud_single":
-        return single(count)
     if name == "serve":
         server = server or Server()
         return server.serve(count)
@@ -214,6 +246,10 @@ def run(name, count, parts):
         return timed(lambda count: messages(count, 1), count, parts)
     if name == "ud_list":
         return timed(lambda count: messages(count, LIST), -(-count // LIST) * LIST, parts)
+    if name == "echo":
+        return timed(lambda count: echo(count, 1), count, parts)
+    if name == "reply_cached":
+        return timed(lambda count: echo(count, LIST), -(-count // LIST) * LIST, parts)
     kind = name.removeprefix("make_")
     maker_of(kind)
     return timed(lambda count: make_and_end(count, kind), count, parts)

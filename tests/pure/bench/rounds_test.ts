@@ -25,19 +25,19 @@ const METHOD: Method = { rounds: 3, milliseconds: 1, parts: 1, patience: 0, fres
 async function measure(script: string): Promise<unknown> {
   const entries = [{ who: "C", process: "c" as const, round: "work" }];
   const start = (): Contender => new Contender("C", ["sh", "-c", script], {});
-  await using rounds = new Rounds(METHOD, start, {}, false);
+  await using rounds = new Rounds(METHOD, start, {});
   const row = { id: "test", title: "test", stage: "native" as const, entries, goals: [] };
-  return await rounds.measure({ ...row, count: () => 7 });
+  return await rounds.measure({ ...row, decision: "mod.ts", count: 7 });
 }
 
 /** Measures by an entry's own way. */
 async function measureOwn(sample: (count: number) => Record<string, number>): Promise<unknown> {
   const measure = ({ count }: { count: number }) =>
     Promise.resolve(sample(count) as { value: number });
-  await using rounds = new Rounds(METHOD, () => new Contender("C", ["true"], {}), {}, true);
+  await using rounds = new Rounds(METHOD, () => new Contender("C", ["true"], {}), {});
   const entries = [{ who: "Deno", measure }];
-  const row = { id: "own", title: "own", stage: "cold" as const, entries, goals: [], rounds: 2 };
-  return await rounds.measure({ ...row, count: (quick) => quick ? 5 : 50 });
+  const row = { id: "own", title: "own", stage: "cold" as const, entries, goals: [] };
+  return await rounds.measure({ ...row, decision: "mod.ts", count: 5 });
 }
 
 Deno.test("Rounds.measure() gives the samples of each round", async () => {
@@ -47,7 +47,7 @@ Deno.test("Rounds.measure() gives the samples of each round", async () => {
 
 Deno.test("Rounds.measure() takes an entry's own way to measure, if it gives numbers", async () => {
   const rounds = await measureOwn((count) => ({ value: count }));
-  assertEquals(rounds, [{ Deno: { value: 5 } }, { Deno: { value: 5 } }]);
+  assertEquals(rounds, [1, 2, 3].map(() => ({ Deno: { value: 5 } })));
   const message = "Cannot measure: lost of Deno came to NaN";
   await assertRejects(() => measureOwn(() => ({ value: 1, lost: NaN })), Error, message);
 });
@@ -67,7 +67,7 @@ for (const [what, script, message] of failures) {
 Deno.test("A stage that cannot measure ends with an error and writes nothing", async () => {
   const output = await Deno.makeTempFile();
   const options = {
-    ...{ stage: "native", quick: true, rows: ["poll_empty"], output },
+    ...{ stage: "native", rows: ["poll_empty"], output },
     programs: { contender: "/bin/false", provider: "/nowhere/provider.so" },
   };
   const args = ["run", "-A", "--no-check", "bench/stage.ts", JSON.stringify(options)];

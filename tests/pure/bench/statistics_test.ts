@@ -2,7 +2,7 @@
 
 import { assertEquals, assertThrows } from "@std/assert";
 import type { Result } from "../../../bench/measurement.ts";
-import { atMost, atMostValue, fasterThan } from "../../../bench/rows/make.ts";
+import { atMost, atMostValue, fasterThan, missed } from "../../../bench/rows/make.ts";
 import { interval, judge, median } from "../../../bench/statistics.ts";
 
 function counted(count: number): number[] {
@@ -104,4 +104,9 @@ Deno.test("judge() throws when a contender did not measure what is compared", ()
 Deno.test("judge() accepts a goal of its own value", () => {
   const goal = atMostValue(40, "ns", (round) => round["C"]!.value);
   assertEquals(judge(goal, paired([1, 1, 1, 1, 1, 1])).outcome, "within noise");
+});
+
+Deno.test("judge() only shows what was missed with two designs", () => {
+  const verdict = judge(missed(atMost(2, "C"), "why"), paired([9, 9, 9, 9, 9, 9]));
+  assertEquals([verdict.outcome, verdict.measured.median], ["shown", 9]);
 });
