@@ -48,7 +48,6 @@ export class Groups implements Disposable {
 
   [Symbol.dispose](): void {
     this.#channel?.close();
-    this.#ids.clear();
   }
 }
 

@@ -1,6 +1,8 @@
 // Waiting for descriptors: one poll for all of them, on one thread.
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { FdWatcher, setNonblocking, waitReadable } from "../../ffi/fd_watcher.ts";
+import { stub } from "@std/testing/mock";
+import { constants } from "node:os";
+import { descriptorErrno, FdWatcher, setNonblocking, waitReadable } from "../../ffi/fd_watcher.ts";
 import { libc } from "../../ffi/libc.ts";
 import { SystemError } from "../../ffi/system_error.ts";
 import { outputOf } from "../subprocess.ts";
@@ -317,4 +319,12 @@ Deno.test("a process ends with waits that are not held, at once when the last he
     setTimeout(() => wait.hold(false), 20);
     globalThis.addEventListener("unload", () => console.log("end"));`;
   assertEquals(await outputOf(script), "end");
+});
+
+Deno.test("A process that may make no descriptor is told so", () => {
+  libc().close(-1); // leaves errno at EBADF
+  using _none = stub(libc(), "eventfd", () => -1);
+  assertEquals(descriptorErrno(), constants.errno.EBADF);
+  const watcher = new FdWatcher(() => Promise.reject(new Error("no poll")));
+  assertThrows(() => watcher.wait(0), SystemError, "Cannot watch descriptor: eventfd() fails");
 });

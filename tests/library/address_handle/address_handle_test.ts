@@ -148,6 +148,21 @@ onPd.test("AddressHandle.createAsync() destroys a handle that comes after its si
   assertEquals(calls, ["ibv_create_ah", "ibv_destroy_ah"]);
 });
 
+onPd.test("AddressHandle.createAsync() destroys nothing if no handle comes after its signal aborted", async (recorded) => {
+  const { promise: hold, resolve: go } = Promise.withResolvers<void>();
+  using _held = stub(nonblocking(), "ibv_create_ah", async () => {
+    await hold;
+    return { value: null, errno: 12 };
+  });
+  const controller = new AbortController();
+  const call = AddressHandle.createAsync(recorded.pd, LID, { signal: controller.signal });
+  controller.abort();
+  await assertRejects(() => call, DOMException, "aborted");
+  go();
+  await new Promise((resolve) => setTimeout(resolve, 1));
+  assertEquals(recorder.take(), []);
+});
+
 onPd.test("resolveEthL2FromGid() gives the link address and no VLAN", async ({ context }) => {
   for (const resolve of [resolveEthL2FromGid, resolveEthL2FromGidAsync]) {
     const { ethMac, vid } = await resolve(context, GLOBAL);

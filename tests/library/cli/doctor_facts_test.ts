@@ -3,6 +3,7 @@ import { assertEquals } from "@std/assert";
 import { gather } from "../../../cli/doctor/gather.ts";
 import type { HostFacts } from "../../../cli/doctor/facts.ts";
 import { library } from "../../../ffi/mod.ts";
+import { structs } from "../../../ffi/layout.ts";
 import { LinkLayer, PortState } from "../../../mod.ts";
 import * as recorder from "../../provider/recorder.ts";
 
@@ -104,6 +105,53 @@ Deno.test("doctor gathers facts of a host from its files", async () => {
   const [eth7, eth8, ...more] = netdevs;
   assertEquals([eth7!.isUp, eth7!.hasCarrier, eth7!.mtu, eth7!.name], [false, false, 0, "eth7"]);
   assertEquals([eth8!.isUp, eth8!.isHere, eth8!.name, more], [true, false, "eth8", []]);
+});
+
+Deno.test("doctor finds the file of a library that the system has found", async () => {
+  const folder = await Deno.makeTempDir();
+  const file = `${folder}/libibverbs.so.1.14.44.0`;
+  await Deno.writeTextFile(file, "");
+  const found = library() as { path: string };
+  const { path } = found;
+  found.path = "libibverbs.so.1";
+  try {
+    const maps = ["7f00-7f01 r-xp 0 08:01 42", "7f02-7f03 r-xp 0 08:01 43 /usr/lib/libc.so.6"];
+    const lines = [maps[1], `${maps[0]} ${file}`, maps[0]].join("\n");
+    const withMaps = await facts({ ...FILES, "/proc/self/maps": lines });
+    assertEquals([withMaps.library.path, (await facts(FILES)).library.path], [file, null]);
+  } finally {
+    found.path = path;
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("doctor takes only uverbs files for those of devices, of all devices if none is named", async () => {
+  recorder.reset();
+  using _ = system(FILES);
+  const choice = { "ib-dev": undefined, "ib-port": undefined };
+  const { files } = await gather(choice, () => Promise.resolve(2));
+  assertEquals(files.map(({ name }) => name), ["uverbs0", "uverbs7"]);
+});
+
+Deno.test("doctor looks at the interface that the device names, where no GID names one", async () => {
+  const { size } = structs.ibv_gid_entry;
+  const { devices: [device] } = await facts(FILES, () => {
+    for (const entry of [0, 1]) {
+      recorder.answerBytes("_ibv_query_gid_table", new Uint8Array(16), entry * size);
+    }
+  });
+  const [eth1, ...others] = device!.ports[0]!.netdevs;
+  assertEquals([eth1!.name, eth1!.isHere, eth1!.mtu, others], ["eth1", true, 9000, []]);
+});
+
+Deno.test("doctor tells a network interface from one of that name in another namespace", async () => {
+  const isHere = async (files: Readonly<Record<string, string>>): Promise<unknown> => {
+    const { devices: [device] } = await facts(files);
+    return device!.ports[0]!.netdevs.find(({ name }) => name === "eth7")!.isHere;
+  };
+  // The index that the recorder's GIDs have.
+  assertEquals(await isHere({ ...FILES, [`${NET}/eth7/ifindex`]: "2" }), true);
+  assertEquals(await isHere({ ...FILES, [`${NET}/eth7/ifindex`]: "7" }), false);
 });
 
 Deno.test("doctor gathers facts of a host that has hardly any files", async () => {

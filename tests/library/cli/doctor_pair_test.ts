@@ -1,7 +1,8 @@
 // Two doctors in one process: the recorder moves the messages that they send each other.
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import * as recorder from "../../provider/recorder.ts";
-import { LinkLayer, PortState } from "../../../mod.ts";
+import { Context, GidType, LinkLayer, PortState } from "../../../mod.ts";
+import { pairPort } from "../../../cli/doctor/pair.ts";
 import { run } from "../../../cli/run.ts";
 import { recorder as keep } from "../../pure/cli/terminal.ts";
 
@@ -40,6 +41,16 @@ Deno.test("two doctors count messages of both services and sizes in both directi
     assertEquals(pair.gids, { here: "::ffff:10.0.0.1", there: "::ffff:10.0.0.1" });
   }
   assertEquals(listens.told.pair.there, connects.told.pair.here);
+});
+
+Deno.test("doctor sends from GIDs of RoCE v2 only, where there are other ones too", () => {
+  setUp();
+  recorder.answer("_ibv_query_gid_table", { gid_type: GidType.ROCE_V1 });
+  using context = Context.open();
+  assertEquals(pairPort(context, 1).gids.map(({ index, family }) => [index, family]), [[
+    1,
+    "IPv4",
+  ]]);
 });
 
 Deno.test("doctor tells of the device, its library and the limits", async () => {

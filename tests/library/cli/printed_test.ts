@@ -141,6 +141,16 @@ Deno.test("gids names the version of a GID by its type and the link layer", asyn
   }
 });
 
+Deno.test("gids names the network interface by its index where no file names it, if it has one", async () => {
+  for (const [index, netdev] of [[7, "#7"], [0, ""]] as const) {
+    recorder.reset();
+    recorder.answer("_ibv_query_gid_table", { ndev_ifindex: index });
+    const kept = keep();
+    assertEquals(await run(["gids", "--json"], kept.terminal), 0);
+    assertEquals(JSON.parse(kept.out)[0].gids[0].netdev, netdev);
+  }
+});
+
 Deno.test("devinfo shows no port that cannot be asked, and no other ports behind it", async () => {
   recorder.reset();
   recorder.fail("___ibv_query_port", "EIO", { times: 9 });

@@ -1,6 +1,14 @@
 // What the errors of connection events say.
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { CmEventType } from "../../../cm.ts";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
+import { stub } from "@std/testing/mock";
+import { CmError, CmEventType, getAddrInfo } from "../../../cm.ts";
+import { nonblockingRdmacm } from "../../../ffi/rdmacm.ts";
 import { eventError } from "../../../types/cm/errors.ts";
 
 const TYPE = CmEventType;
@@ -21,6 +29,7 @@ Deno.test("an error of an event names the event and a likely cause", () => {
     [TYPE.REJECTED, 8, "REJECTED (8: ", "nobody listens"],
     [TYPE.CONNECT_ERROR, -22, "CONNECT_ERROR (EINVAL: ", "Invalid argument)"],
     [TYPE.REJECTED, 34, "(status 34)", ""],
+    [TYPE.DEVICE_REMOVAL, 0, "(status 0)", ""],
   ] as const;
   for (const [type, status, start, cause] of cases) {
     const { message, event } = eventError("connect", type, status);
@@ -38,4 +47,22 @@ Deno.test("each reason of a rejection has words of its own", () => {
   const own = new Set(words.map((text) => text.split(": ").at(-1)));
   assertEquals(own.size, reasons.length);
   for (const text of own) assertMatch(text!, /the (peer|number|options)|nobody listens/);
+});
+
+Deno.test("getAddrInfo() says in words what getaddrinfo(3) returns", async () => {
+  const words: Record<number, string> = {
+    [-2]: "the name or the service is not known",
+    [-3]: "the name server does not answer now",
+    [-4]: "the name server has failed",
+    [-5]: "the name has no address",
+    [-6]: "there are no addresses of this family",
+    [-8]: "the service is not known for this port space",
+    [-11]: "getaddrinfo gives -11",
+  };
+  for (const [value, reason] of Object.entries(words)) {
+    const answer = { value: Number(value), errno: 0 };
+    using _failing = stub(nonblockingRdmacm(), "rdma_getaddrinfo", () => Promise.resolve(answer));
+    const { message, status } = await assertRejects(() => getAddrInfo("host"), CmError);
+    assertEquals([message.split(": ").at(-1), status], [reason, Number(value)]);
+  }
 });

@@ -64,6 +64,8 @@ on.test("Flow refuses specifications that do not go together", ({ qp }) => {
     [make(...Array(256).fill({ type: ACTION_DROP })), RangeError, "256 specifications"],
     [() => new Flow(qp, { port: 9 }), RangeError, "port 9"],
   );
+  const most = { port: 1, specs: Array(255).fill({ type: ACTION_DROP }) };
+  new Flow(qp, most).close();
 });
 
 on.test("Flow refuses what belongs to another type of specification", ({ context, qp }) => {

@@ -1,7 +1,7 @@
 // Memory windows, as a provider receives them, and against hostile input.
 import { assertEquals, assertThrows } from "@std/assert";
 import * as recorder from "../../provider/recorder.ts";
-import { AccessFlags, MemoryRegion, QpType, VerbsError } from "../../../mod.ts";
+import { AccessFlags, MemoryRegion, QpType, SendFlags, VerbsError } from "../../../mod.ts";
 import { structs } from "../../../ffi/layout.ts";
 import { readField } from "../../../ffi/struct.ts";
 import type { RecordedStruct } from "../../provider/records.ts";
@@ -36,6 +36,8 @@ onPd.test("MemoryWindow refuses types that there are not", ({ pd }) => {
 on.test("MemoryWindow keeps the native region that it is bound to", ({ qp, mw, mr, pd }) => {
   const view = mr.bytes();
   qp.bindMw(mw, { bindInfo: { mr, mwAccessFlags: REMOTE_READ } });
+  const { args } = recorder.takeOne("ibv_bind_mw");
+  assertEquals((args["mw_bind"] as RecordedStruct).fields["send_flags"], SendFlags.SIGNALED);
   mr.close();
   assertEquals([mr.disposed, view.length], [true, 4096]);
   assertEquals(recorder.takeOf("ibv_dereg_mr"), []);

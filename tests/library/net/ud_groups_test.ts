@@ -50,6 +50,11 @@ test("UdConn.join() that fails leaves nothing", async (conn, { net }) => {
   await assertRejects(() => conn.join("10.0.0.1"), RangeError, "not a GID of multicast");
   await assertRejects(() => conn.join("nowhere"), SyntaxError);
   assertEquals(net.takeCalls(), []);
+  const controller = new AbortController();
+  const joining = conn.join(GROUP, { signal: controller.signal });
+  const reason = new Error("enough");
+  controller.abort(reason);
+  assertEquals(await assertRejects(() => joining), reason);
   conn.close();
   await assertRejects(() => conn.join(GROUP), Deno.errors.BadResource);
 });

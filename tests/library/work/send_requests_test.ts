@@ -189,6 +189,8 @@ onUd.test("SendRequestList.setLength() counts from the length that the request h
   // The recorder's port has an MTU of 1024.
   assertThrows(() => qp.postSend(list), RangeError, "its message has 1025 bytes");
   assertEquals(posted()[0]![0]!.sges[0]!.length, 1024);
+  list.setSge(0, { addr: 4096n, length: 8, lkey: 1 });
+  list.setLength(0, 0xffff_ffff);
   list.setSge(0, big.slice(8000, 100));
   list.setLength(0, 192);
   assertThrows(() => list.setLength(0, 193), RangeError, "length 193: it is not within 0 to 192");

@@ -38,7 +38,15 @@ Deno.test("Gid knows kinds of address by their prefix, to the bit", () => {
     isMulticast: ["ff00::", "ff0e::1"],
     isLinkLocal: ["fe80::", "febf::1"],
     isZero: ["::"],
-    others: ["::fffe:10.0.0.1", "::fffe:224.0.0.1", "1::ffff:10.0.0.1", "fe00::", "fec0::1", "::1"],
+    others: [
+      "::fffe:10.0.0.1",
+      "::fffe:224.0.0.1",
+      "1::ffff:10.0.0.1",
+      "fe00::",
+      "fec0::1",
+      "2080::1",
+      "::1",
+    ],
   };
   for (const [kind, texts] of Object.entries(kinds)) {
     for (const text of texts) {

@@ -246,6 +246,7 @@ Deno.test("explain shows all fields of the messages of connection managers", asy
   for (
     const part of [
       "\nConnectReject (REJ)\n",
+      "\nDisconnectRequest (DREQ)\n",
       "  reason        28 (the peer's program does not want it)\n",
       "  message       1 (REP)\n",
       "  privateData   6e6f\n",

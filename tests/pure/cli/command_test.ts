@@ -84,6 +84,7 @@ Deno.test("run() refuses wrong command lines before it opens the library", async
     const [args, status, message] of [
       [["nothing"], 1, '"nothing" is not a command; see --help\n'],
       [["--nothing"], 1, '"--nothing" is not an option; see --help\n'],
+      [["nothing", "--version"], 1, '"nothing" is not a command; see --help\n'],
       [["devices", "x"], 1, 'devices: "x" is one argument too many; see devices --help\n'],
       [["devinfo", "-z"], 255, 'devinfo: "-z" is not an option; see devinfo --help\n'],
       [["devinfo", "-i", "0"], 1, "--ib-port takes a whole number from 1 to 255"],

@@ -1,6 +1,6 @@
 // Every fault of a host, staged by a record of what doctor would have gathered.
 
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertMatch } from "@std/assert";
 import { CHECKS } from "../../../cli/doctor.ts";
 import type { DeviceFacts, HostFacts, PortFacts } from "../../../cli/doctor/facts.ts";
 import { type Finding, findingsOf } from "../../../cli/doctor/finding.ts";
@@ -156,7 +156,9 @@ const MEANINGS = {
 Deno.test("doctor knows what each counter of errors means", () => {
   for (const [id, counters] of Object.entries(MEANINGS)) {
     for (const counter of counters.split(" ")) {
-      assertEquals(found(rising(counter)).map(briefly), [`warning ${id} rxe0 port 1`], counter);
+      const findings = found(rising(counter));
+      assertEquals(findings.map(briefly), [`warning ${id} rxe0 port 1`], counter);
+      assertMatch(findings[0]!.problem, /^[a-z][^(]{15,} \(/);
     }
   }
 });

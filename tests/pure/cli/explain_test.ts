@@ -262,6 +262,7 @@ Deno.test("explain never fails otherwise, whatever the bytes are", () => {
 Deno.test("explain reads bytes as what it was told, and as nothing else", () => {
   const packet = Uint8Array.fromHex(ethernet(0x86dd) + ipv6(17) + UDP + bth(UD) + DATAGRAM);
   assertEquals(Object.keys(readPart(packet)), ["packet"]);
+  assertEquals(Object.keys(readPart(packet, "packet")), ["packet"]);
   assertThrows(() => readPart(packet, "completion"), CommandError, "are no completion");
   assertEquals(Object.keys(readPart(new Uint8Array(40), "grh")), ["grh"]);
   assertThrows(() => readPart(new Uint8Array(39), "grh"), CommandError, "are no grh");

@@ -156,6 +156,7 @@ Deno.test("Meter measures for some time, from each queue pair in turn, and shows
   assertEquals(left.sent.map((count) => count > sent / 4), [true, true, true]);
   assertEquals(right.again, new Set([0, 1, 2]));
   assert(["latency", "bandwidth"].every((phase) => shown.some((text) => text.startsWith(phase))));
+  assert(shown.every((text) => /^\w+ \d+$/.test(text)), shown.at(-1));
 });
 
 Deno.test("Meter.receive() ends when the sender is done, whatever is lost", async () => {

@@ -135,6 +135,9 @@ Deno.test("listenRc() names the TCP port that another program uses", async () =>
   const { port } = other.addr;
   const message = `another program uses TCP port ${port} of "127.0.0.1"`;
   await assertRejects(() => listenRc({ tcpPort: port }), Deno.errors.AddrInUse, message);
+  // An address of documentation, which no host has.
+  const elsewhere = { hostname: "192.0.2.1", tcpPort: 0 };
+  await assertRejects(() => listenRc(elsewhere), Deno.errors.AddrNotAvailable);
 });
 
 Deno.test("readOffer() reads what writeOffer() writes, with and without zeros behind", () => {

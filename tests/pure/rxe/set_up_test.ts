@@ -54,6 +54,7 @@ const SCRIPT = `
     Deno.uid = () => uid;
     const { userland } = await ensureGuest({ userland: name });
     if (name === "11") await show(userland);
+    if (name === "11") console.log(Deno.readTextFileSync(userland + "/etc/hosts"));
   }
 `;
 
