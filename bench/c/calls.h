@@ -147,30 +147,3 @@ static double poll_list(struct device *d, long count, long arg)
     done += drain(g->cq, g->wc, LIST);
   return (double)(now() - start) / done;
 }
-
-// A queue that `qps` queue pairs complete to. As a program that serves them would, it counts by queue pair.
-static double queue_pairs(struct device *d, long count, long qps)
-{
-  static struct ibv_cq *cqs[MOST_QPS + 1];
-  static uint32_t counts[1 << 16];
-  static struct ibv_wc wc[LIST];
-  long done = 0;
-  uint64_t start;
-
-  need(qps >= 1 && qps <= MOST_QPS, "make so many queue pairs");
-  if (!cqs[qps]) {
-    cqs[qps] = create_cq(d, LIST, NULL);
-    for (int i = 0; i < qps; i++)
-      create_qp(d, cqs[qps], cqs[qps]);
-  }
-  start = now();
-  while (done < count) {
-    int n = drain(cqs[qps], wc, LIST);
-
-    for (int i = 0; i < n; i++)
-      counts[wc[i].qp_num & 0xffff]++;
-    done += n;
-  }
-  sum += counts[17];
-  return (double)(now() - start) / done;
-}

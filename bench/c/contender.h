@@ -1,5 +1,5 @@
 // What the rows of the C contender share.
-enum { SLOT = 128, MAX_PARTS = 1000, MOST = 256, MOST_QPS = 1000 };
+enum { SLOT = 128, MAX_PARTS = 1000, MOST = 256 };
 
 #include "base.h"
 

@@ -44,8 +44,8 @@ struct full_cq {
   // The array that has completions, and how many.
   struct ibv_wc *filled;
   int count;
-  // The queue pairs made with this queue have successive numbers. Completions belong to them in turn.
-  uint32_t first_qp, qps, turn;
+  // The queue pair that completions belong to.
+  uint32_t first_qp;
   // When the next completion was made, of a queue that makes one by the clock; 0 if there is none.
   uint64_t made;
   sem_t armed;
@@ -136,10 +136,8 @@ static void fill(struct full_cq *full, struct ibv_wc *wc, int count)
 // Memory on a stack is still where it was, but other functions may have written it.
 static int is_filled(const struct full_cq *full, const struct ibv_wc *wc, int count)
 {
-  uint32_t qps = full->qps > 1 ? full->qps : 1;
-
   return full->filled == wc && full->count >= count && wc->vendor_err == FILLED && wc->status == IBV_WC_SUCCESS &&
-         wc->qp_num - full->first_qp < qps;
+         wc->qp_num == full->first_qp;
 }
 
 static int poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc)
@@ -152,13 +150,6 @@ static int poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc)
     return poll_ticks(full, wc);
   if (!is_filled(full, wc, num_entries))
     fill(full, wc, num_entries);
-  if (full->qps <= 1)
-    return num_entries;
-  for (int i = 0; i < num_entries; i++) {
-    wc[i].qp_num = full->first_qp + full->turn;
-    if (++full->turn >= full->qps)
-      full->turn = 0;
-  }
   return num_entries;
 }
 
@@ -492,8 +483,7 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
   qp->recv_cq = init->recv_cq;
   qp->qp_num = next_qp++;
   qp->qp_type = init->qp_type;
-  if (full->qps++ == 0)
-    full->first_qp = qp->qp_num;
+  full->first_qp = qp->qp_num;
   return qp;
 }
 

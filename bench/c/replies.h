@@ -48,12 +48,6 @@ static double attributes(struct device *d, int index, long count)
   return (double)(now() - start) / count;
 }
 
-static double attributes_first(struct device *d, long count, long arg)
-{
-  (void)arg;
-  return attributes(d, 0, count);
-}
-
 static double attributes_last(struct device *d, long count, long arg)
 {
   (void)arg;

@@ -21,7 +21,6 @@ const ROUNDS: Readonly<Record<string, Round>> = {
   exported: polling.exported,
   poll_empty: polling.pollEmpty,
   poll_empty_slow: polling.pollEmptyWithoutThunks,
-  queue_pairs: polling.queuePairs,
   post_send: posting.postSend,
   post_poll: posting.postPoll,
   post_poll_bigint: posting.postPollBigInt,

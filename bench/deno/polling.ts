@@ -6,7 +6,7 @@ import { slowCalls } from "../../ffi/library/slow.ts";
 import { cqVerbs } from "../../ffi/verbs/cq.ts";
 import type { NativeRow } from "../../ffi/table/row.ts";
 import { Clock, consume, type Plan, timeOfSteps } from "./clock.ts";
-import { createQp, datagrams, EMPTY, LIST } from "./datagrams.ts";
+import { EMPTY } from "./datagrams.ts";
 
 /**
  * Calls of one loop, and of one turn of it. V8's second compiler calls by 60 to 600 ns and not by 6, and leaves it at that
@@ -71,25 +71,4 @@ export function pollEmptyWithoutThunks(context: Context, plan: Plan): number {
   while (clock.part()) for (let i = 0; i < plan.count; i++) sum += poll(cq, 1, pointer) as number;
   consume(sum);
   return clock.middle;
-}
-
-let shared: CompletionQueue | undefined;
-
-/** 32 completions at a time of a queue that so many queue pairs complete to; for one. A process has one such queue. */
-export function queuePairs(context: Context, plan: Plan, pairs: number): number {
-  if (shared === undefined) {
-    shared = new CompletionQueue(context, { cqe: LIST, channel: null });
-    for (let i = 0; i < pairs; i++) createQp(datagrams(context).pd, shared);
-  }
-  const [cq, batch] = [shared, new WorkCompletions(LIST)];
-  return timeOfSteps(plan, LIST, () => {
-    const n = cq.pollInto(batch);
-    if (n < LIST) throw new Error("Cannot measure: the queue is empty");
-    let sum = 0;
-    for (let i = 0; i < n; i++) {
-      if (batch.status(i) !== 0) throw batch.at(i).check();
-      sum = (sum + batch.wrIdLow(i) + batch.qpNum(i)) | 0;
-    }
-    return sum;
-  });
 }

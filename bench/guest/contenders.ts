@@ -130,13 +130,8 @@ async function runPair(
 let client: Promise<Contender> | undefined;
 
 /** Has a process run a round with another one that it finds by name. */
-export async function byName(
-  programs: Programs,
-  round: string,
-  count: number,
-  parts: number,
-): Promise<Sample> {
-  return await (await (client ??= startByName(programs))).ask(round, count, parts);
+export async function byName(programs: Programs, round: string, count: number): Promise<Sample> {
+  return await (await (client ??= startByName(programs))).ask(round, count, 1);
 }
 
 async function startByName(programs: Programs): Promise<Contender> {

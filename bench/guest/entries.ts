@@ -69,11 +69,8 @@ export function connection(language: Language, size: number): FunctionEntry {
 }
 
 /** Work of two processes that meet by name. */
-export function named(round: string, who: string = NAMES.deno, parts = PARTS): FunctionEntry {
-  return warm(
-    who,
-    ({ count, programs }) => byName(programs, round, Math.ceil(count / parts), parts),
-  );
+export function named(round: string): FunctionEntry {
+  return warm(NAMES.deno, ({ count, programs }) => byName(programs, round, count));
 }
 
 /** cmtime starts anew for each round. */

@@ -136,20 +136,6 @@ const OBJECTS: readonly StageRow[] = [
   },
 ];
 
-const ONE_PAIR = "Deno, 1 queue pair";
-
-const QUEUES: readonly StageRow[] = [
-  {
-    id: "queue_pairs",
-    title: "1000 queue pairs on one queue, a completion",
-    decision: "types/completion/sender_table.ts",
-    entries: [
-      ...[c("queue_pairs:1000"), deno("queue_pairs:1000"), deno("queue_pairs:1", ONE_PAIR)],
-    ],
-    goals: [missed(atMost(2, ONE_PAIR), "the table is looked up once a completion")],
-  },
-];
-
 const BLOCKING = "Deno, blocking";
 const COLD = "the caches are cold after a sleep, and V8's code is larger than C's";
 
@@ -171,5 +157,5 @@ const WAKING: readonly StageRow[] = [
 ];
 
 export const NATIVE: readonly StageRow[] = [
-  ...[...CALLS, ...LISTS, ...ANSWERS, ...OBJECTS, ...QUEUES, ...WAKING],
+  ...[...CALLS, ...LISTS, ...ANSWERS, ...OBJECTS, ...WAKING],
 ];

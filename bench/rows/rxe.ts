@@ -108,21 +108,12 @@ export const RXE: readonly StageRow[] = [
     id: "cm_connect",
     title: "connections by name, 20 at the same time, a connection",
     decision: "types/cm/cm_events.ts",
-    entries: [cmtime(), named("connect", undefined, 1)],
+    entries: [cmtime(), named("connect")],
     goals: [
       missed(atMost(1.3, "C"), `of 2.5 ms of the server 0.8 ms are native calls; ${EMULATED}`),
     ],
     count: 20,
     note: "from connect to established; C: cmtime of rdma-core",
-  },
-  {
-    id: "net_call",
-    title: "64 bytes and their answer by the net module, by name",
-    decision: "net/rc/rc_conn.ts",
-    entries: [named("call_tcp", "TCP"), named("call")],
-    reference: "TCP",
-    count: 1000,
-    note: "TCP: Deno.connect; two processes",
   },
   {
     id: "rxe_wake_up",
@@ -153,15 +144,6 @@ export const RXE: readonly StageRow[] = [
   },
   ...LIFETIMES,
   {
-    id: "attributes_first",
-    title: "reply attributes, 1 GID in the table",
-    decision: "types/reply/reply_address.ts",
-    entries: [c("attributes_first"), deno("attributes_first")],
-    goals: [missed(fasterThan(10, "C"), EMULATED)],
-    prepare: "oneGid",
-    note: "C: ibv_init_ah_from_wc; Deno: ReplyPath",
-  },
-  {
     id: "attributes_last",
     title: "reply attributes, the last of 200 GIDs",
     decision: "types/reply/gid_cache.ts",
@@ -172,6 +154,7 @@ export const RXE: readonly StageRow[] = [
     ],
     goals: [fasterThan(10, "C"), atMost(1.5, "Deno, first GID")],
     prepare: "manyGids",
+    note: "C: ibv_init_ah_from_wc; Deno: ReplyPath",
   },
   {
     id: "reply_unknown",

@@ -73,7 +73,7 @@ export interface Row {
   /** Operations of a round. If left out, as many as fill the time of a round. There is no warm-up if it is given. */
   readonly count?: number;
   /** What the GID table of the guest has to be like. */
-  readonly prepare?: "oneGid" | "manyGids";
+  readonly prepare?: "manyGids";
   /** What to bear in mind. */
   readonly note?: string;
 }
