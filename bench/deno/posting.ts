@@ -6,7 +6,7 @@ import {
   type SendRequestList,
   WorkCompletions,
 } from "../../mod.ts";
-import { Clock, type Plan, timeOfSteps } from "./clock.ts";
+import { Clock, consume, type Plan, timeOfSteps, wholeLists } from "./clock.ts";
 import { datagrams, LIST, prepareSends, QKEY } from "./datagrams.ts";
 
 /** Reads status and the lower half of wr_id, which is no bigint. */
@@ -77,13 +77,19 @@ export function changed(context: Context, plan: Plan, size: number): number {
   const { qp, cq, ahs } = parts;
   const sends = prepareSends(size, parts);
   const batch = new WorkCompletions(size);
-  let round = 0;
-  return timeOfSteps(plan, size, () => {
-    round = (round + 1) & 0xffff;
-    change(sends, ahs, size, round);
-    qp.postSend(sends, 0, size);
-    return readLow(batch, cq.pollInto(batch));
-  });
+  const whole = wholeLists(plan, size);
+  const clock = new Clock(whole);
+  let [round, sum] = [0, 0];
+  while (clock.part()) {
+    for (let done = 0; done < whole.count; done += size) {
+      round = (round + 1) & 0xffff;
+      change(sends, ahs, size, round);
+      qp.postSend(sends, 0, size);
+      sum = (sum + readLow(batch, cq.pollInto(batch))) | 0;
+    }
+  }
+  consume(sum);
+  return clock.middle;
 }
 
 /** The same with the whole wr_id. */

@@ -20,10 +20,15 @@ const WR_ID = wr_id.offset >> 2;
 const NUM_SGE = num_sge.offset >> 2;
 const { opcode, send_flags, imm_data } = structs.ibv_send_wr.fields;
 /** The word of a send that has its opcode. */
-export const OPCODE: number = opcode.offset >> 2;
+const OPCODE = opcode.offset >> 2;
 const FLAGS = send_flags.offset >> 2;
 /** Behind the flags are the attributes, last the number of the shared receive queue. */
 const ATTRIBUTES_END = FIELDS.remoteSrqn.word + 1;
+// Numbers, not rows: V8 puts a setter into its caller only if both are short. See docs/performance.md.
+const { word: AH, bit: AH_BIT } = FIELDS.ah;
+const { word: QPN } = FIELDS.remoteQpn;
+const { word: QKEY } = FIELDS.remoteQkey;
+const REMOTE_BITS = FIELDS.remoteQpn.bit | FIELDS.remoteQkey.bit;
 const SGE_SIZE = structs.ibv_sge.size;
 const Sge = accessorsOf(structs.ibv_sge.fields);
 const REQUEST = { ...structs.ibv_recv_wr.fields, imm_data } as const;
@@ -297,8 +302,16 @@ export class NativeList {
   }
 
   setAh(index: number, ah: AhCore): void {
-    ah.write(this.words, index * this.stride + FIELDS.ah.word);
-    this.noteAh(index, ah, FIELDS.ah.bit);
+    ah.write(this.words, index * this.stride + AH);
+    this.noteAh(index, ah, AH_BIT);
+  }
+
+  setRemote(index: number, qpn: number, qkey: number): void {
+    const { words } = this;
+    const at = index * this.stride;
+    words[at + QPN] = qpn;
+    words[at + QKEY] = qkey;
+    this.given[index]! |= REMOTE_BITS;
   }
 
   /** Notes the address handle of a request, and which attributes it has by that. */

@@ -30,7 +30,7 @@ import {
   readSge,
   rkeyOf,
 } from "./attributes.ts";
-import { NativeList, OPCODE } from "./native_list.ts";
+import { NativeList } from "./native_list.ts";
 import {
   type MwBindInfo,
   type RecvRequest,
@@ -206,13 +206,10 @@ export class SendRequestList extends RequestList {
    * @param remoteQkey Its qkey. If the highest bit is set, the qkey of the sending queue pair is sent instead.
    */
   setRemote(index: number, remoteQpn: number, remoteQkey: number): void {
-    const { words, given } = this.#native;
-    const at = this.#native.at(index);
-    checkHas(QPN, words[at + OPCODE]!);
-    const qpn = uint24(remoteQpn, QPN.name);
-    words[at + QKEY.word] = uint32(remoteQkey, QKEY.name);
-    words[at + QPN.word] = qpn;
-    given[index]! |= QPN.bit | QKEY.bit;
+    const native = this.#native;
+    checkHas(QPN, native.opcodeOf(index));
+    const qpn = uint24(remoteQpn, "remoteQpn");
+    native.setRemote(index, qpn, uint32(remoteQkey, "remoteQkey"));
   }
 
   /**
