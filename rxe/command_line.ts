@@ -13,6 +13,7 @@ import {
   type Value,
 } from "../internal/command_line.ts";
 import { SetupError } from "./host/report.ts";
+import { isAtTerminal, Typed } from "./terminal.ts";
 import { type KernelName, KERNELS, type UserlandName, USERLANDS } from "./host/systems.ts";
 
 /** Who offers the command line. */
@@ -105,8 +106,12 @@ export async function runCommandLine(args: readonly string[], offer: Offer): Pro
     verbose: options.verbose,
   };
   const complete = await offer.complete?.(settings) ?? settings;
-  const all = { ...complete, stdin: standardInput() };
   const [first, second] = commands;
+  if (second === undefined && isAtTerminal()) {
+    using stdin = new Typed();
+    return await runInGuest(first, { ...complete, stdin, terminal: Deno.consoleSize() });
+  }
+  const all = { ...complete, stdin: standardInput() };
   if (second === undefined) return await runInGuest(first, all);
   const statuses = await runOnTwoHosts([first, second], all);
   return statuses.find((status) => status !== 0) ?? 0;
@@ -135,7 +140,8 @@ function helpOf({ command, details = "" }: Offer): string {
 
 The command starts in the current folder and sees this host's files. What it writes stays in the
 machine's memory and is lost, except in shared folders; at the end it is said which files are lost.
-It reads the standard input of this process; with two machines, the first one does.
+It reads the standard input of this process; with two machines, the first one does. On a terminal it
+has a terminal too, unless there are two machines.
 The machine has no network: what Deno needs has to be in its cache. It leaves out the type check
 unless COMMAND has --check. Variables that begin with IBVERBS_ are passed on.
 The exit status is the command's.

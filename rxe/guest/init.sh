@@ -139,6 +139,10 @@ read -r _ <&7
 echo "guest: the command starts" >/dev/kmsg
 (
   exec 7>&- 8>&- 9>&- <"$STDIN" >/out 2>/err
+  if [ -n "$TERMINAL" ] && [ -x /root/usr/bin/script ]; then
+    export SHELL=/bin/sh
+    exec setsid chroot /root /usr/bin/script -qefE always -c "stty $TERMINAL; exec sh /run/command.sh" /dev/null
+  fi
   exec setsid chroot /root /bin/sh /run/command.sh
 )
 status=$?

@@ -44,6 +44,12 @@ export interface GuestOptions extends Partial<Output>, System {
    * two hosts, the first one's command reads it.
    */
   stdin?: Source | undefined;
+  /**
+   * Gives the command a terminal of this size, in place of pipes: `Deno.consoleSize()`. What it writes to standard error
+   * comes with its standard output. `stdin` has the keys; the command's terminal echoes them. It needs the program
+   * `script` of the userland, as all releases of Debian have it, and is for one guest.
+   */
+  terminal?: Readonly<Record<"columns" | "rows", number>> | undefined;
   /** Adds stub0: an adapter without hardware that has work queues and RSS. */
   stub?: boolean | undefined;
   /** Ports of this host's loopback interface that lead to the guest; with two hosts, to the first. */
@@ -252,6 +258,7 @@ class Run {
       stub,
       settings: {
         STDIN: number === 1 && options.stdin ? "/in" : "/dev/null",
+        TERMINAL: sizeOf(options, hosts),
         DENO_CACHE: denoDir(),
         HOST: String(number),
         HOST_NAME: together ? `host${number}` : "guest",
@@ -335,4 +342,11 @@ function kvmUsable(): boolean {
   } catch {
     return false;
   }
+}
+
+/** The size of the command's terminal, for stty; empty if it has none. */
+function sizeOf({ terminal }: GuestOptions, hosts: number): string {
+  return terminal === undefined || hosts > 1
+    ? ""
+    : `rows ${terminal.rows} columns ${terminal.columns}`;
 }

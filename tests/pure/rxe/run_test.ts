@@ -89,7 +89,7 @@ test("runInGuest() gives the kernel a shell, modules, and the command with its e
   assertEquals(files["shares"], `share0 ${share}\nshare1 ${share}/b\n`);
   assertMatch(
     files["guest.env"]!,
-    /^KERNEL='(.*)'\nMODULES='\/.*\/lib\/modules\/\1'\nSTDIN='\/dev\/null'\nDENO_CACHE='\//,
+    /^KERNEL='(.*)'\nMODULES='\/.*\/lib\/modules\/\1'\nSTDIN='\/dev\/null'\nTERMINAL=''\nDENO_CACHE='\//,
   );
   assertStringIncludes(
     files["guest.env"]!,
@@ -108,6 +108,17 @@ exec 'cat' 'a file'
   assert(!variables!.includes("IBVERBS_HOST"));
   assertEquals(said, "");
   await Deno.remove(share, { recursive: true });
+});
+
+test("runInGuest() tells the guest the size of a terminal, and two guests none", async () => {
+  const terminal = { columns: 101, rows: 33 };
+  const ending = [comesUp(ends(0, 0, 0))];
+  const { initrd } = await play({ "1": ending }, { terminal });
+  assertStringIncludes(initrd["1-1"]!["guest.env"]!, "\nTERMINAL='rows 33 columns 101'\n");
+  const both = await play({ "1": ending, "2": ending }, { terminal });
+  for (const { "guest.env": settings } of Object.values(both.initrd)) {
+    assertStringIncludes(settings!, "\nTERMINAL=''\n");
+  }
 });
 
 test("runInGuest() gives the guest another userland, and Deno within it", async () => {
