@@ -5,7 +5,7 @@ import { choice, type Command, command, flag, number, text, UsageError } from ".
 import { completionSection, readCompletion, WC_SIZE } from "./explain/completion_section.ts";
 import { explainCapture } from "./explain/capture_lines.ts";
 import { grhSection } from "./explain/grh_section.ts";
-import { readHex, readText } from "./explain/hex_input.ts";
+import { readHex, readInput } from "./explain/hex_input.ts";
 import { type Packet, readPacket } from "./explain/packet.ts";
 import {
   faultOf,
@@ -35,8 +35,8 @@ may be between the digits. The lines of tcpdump -xx and of xxd are understood; w
 read from standard input.
 
 FILE.pcap or FILE.pcapng is a capture, of tcpdump or Wireshark; it needs --allow-read. A capture of
-another name is known by its first bytes. Each packet is shown; --json and --brief print a line for
-each.
+another name, or on standard input, is known by its first bytes. Each packet is shown; --json and
+--brief print a line for each.
 
 With --ib-dev the reply path is what ibv_init_ah_from_wc gives on that device. It is the address to
 make an address handle from.`,
@@ -53,10 +53,15 @@ make an address handle from.`,
     operands,
   ): Promise<number> {
     if (operands.length === 1 && isFile(operands[0]!)) {
-      explainCapture(operands[0]!, { json, brief, roce }, terminal);
+      explainCapture(Deno.readFileSync(operands[0]!), { json, brief, roce }, terminal);
       return 0;
     }
-    const parts = (await textsOf(operands)).map((text) => readPart(readHex(text), as));
+    const given = await inputOf(operands);
+    if (given instanceof Uint8Array) {
+      explainCapture(given, { json, brief, roce }, terminal);
+      return 0;
+    }
+    const parts = given.map((text) => readPart(readHex(text), as));
     const explained = explainParts(parts);
     using stack = new DisposableStack();
     const receiver = device === undefined ? undefined : receiverOf(device, port, stack);
@@ -93,12 +98,16 @@ function receiverOf(device: string, port: number, stack: DisposableStack): Recei
   return { context, port: portsOf(context, choice)[0]! };
 }
 
-async function textsOf(operands: readonly string[]): Promise<readonly string[]> {
+/** The operands, or what standard input has in their place; bytes are a capture. */
+async function inputOf(
+  operands: readonly string[],
+): Promise<readonly string[] | Uint8Array<ArrayBuffer>> {
   if (operands.length > 0 && operands[0] !== "-") return operands;
   if (operands.length === 0 && Deno.stdin.isTerminal()) {
     throw new UsageError(`HEX is missing ("-" reads it from the terminal)`);
   }
-  return [await readText(Deno.stdin.readable)];
+  const input = await readInput(Deno.stdin.readable);
+  return typeof input === "string" ? [input] : input;
 }
 
 /** What one operand is, or what several are. */

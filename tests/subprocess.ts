@@ -17,7 +17,7 @@ export interface ProcessOptions {
   /** Environment variables to add. */
   readonly env?: Record<string, string>;
   /** What the process reads from standard input. */
-  readonly input?: string;
+  readonly input?: BlobPart;
 }
 
 /** Options of {@linkcode runScript}. */

@@ -38,6 +38,14 @@ export function* readCapture(bytes: Uint8Array<ArrayBuffer>): Generator<Frame, v
   for (const frame of framesOf(bytes)) yield { number: ++number, ...frame };
 }
 
+/** Whether bytes begin as a capture does. */
+export function isCapture(bytes: Uint8Array<ArrayBuffer>): boolean {
+  if (bytes.length < 4) return false;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, 4);
+  const [little, big] = [view.getUint32(0, true), view.getUint32(0)];
+  return big === BLOCK.section || PCAP[little] !== undefined || PCAP[big] !== undefined;
+}
+
 function framesOf(bytes: Uint8Array<ArrayBuffer>): Frames {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   if (bytes.length >= PCAP_HEADER) {

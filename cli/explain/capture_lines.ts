@@ -22,11 +22,11 @@ export interface CaptureView {
  * @throws {CommandError} If the file is no capture, or is damaged; the frames before are shown.
  */
 export function explainCapture(
-  file: string,
+  capture: Uint8Array<ArrayBuffer>,
   { json, brief, roce }: CaptureView,
   terminal: Terminal,
 ): void {
-  for (const frame of readCapture(Deno.readFileSync(file))) {
+  for (const frame of readCapture(capture)) {
     const { name, sections } = explainFrame(frame);
     if (roce && name === null) continue;
     const { number, time, bytes: { length } } = frame;

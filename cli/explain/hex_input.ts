@@ -2,6 +2,7 @@
 
 import { quote } from "../../internal/checks.ts";
 import { UsageError } from "../shell/command.ts";
+import { isCapture } from "./capture.ts";
 
 /** Most bytes that are read: a packet is smaller. */
 const MAX_BYTES = 65_536;
@@ -37,18 +38,25 @@ function digitsOf(line: string): string {
 }
 
 /**
- * Reads a stream to its end.
+ * Reads a stream to its end: text, or the bytes of a capture.
  *
- * @throws {UsageError} If it does not end soon.
+ * @throws {UsageError} If it is text, and does not end soon.
  */
-export async function readText(stream: ReadableStream<Uint8Array>): Promise<string> {
+export async function readInput(
+  stream: ReadableStream<Uint8Array<ArrayBuffer>>,
+): Promise<string | Uint8Array<ArrayBuffer>> {
   // Each byte may take five characters, and each line has an offset and characters besides.
   const most = 12 * MAX_BYTES;
-  const decoder = new TextDecoder();
-  let text = "";
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
+  let length = 0;
+  let mayBeLong = false;
   for await (const chunk of stream) {
-    text += decoder.decode(chunk, { stream: true });
-    if (text.length > most) throw new UsageError(`there are more than ${MAX_BYTES} bytes`);
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length <= most || mayBeLong) continue;
+    mayBeLong = isCapture(await new Blob(chunks).bytes());
+    if (!mayBeLong) throw new UsageError(`there are more than ${MAX_BYTES} bytes`);
   }
-  return text + decoder.decode();
+  const bytes = await new Blob(chunks).bytes();
+  return isCapture(bytes) ? bytes : new TextDecoder().decode(bytes);
 }

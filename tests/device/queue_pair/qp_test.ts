@@ -31,6 +31,17 @@ for (const name of ["RC", "UC", "UD"] as const) {
 }
 
 deviceTest(
+  "Soft-RoCE gives 16 bytes of inline data for each scatter/gather element, as the documents say",
+  () => {
+    using device = rxe();
+    for (const maxSendSge of [1, 2, 4]) {
+      const qp = device.newQp(QpType.RC, { cap: { maxSendWr: 1, maxRecvWr: 1, maxSendSge } });
+      assertEquals(qp.cap.maxInlineData, 16 * maxSendSge);
+    }
+  },
+);
+
+deviceTest(
   "QueuePair.modify() takes a UD queue pair through its states, and changes its qkey",
   () => {
     using device = rxe();

@@ -1,12 +1,21 @@
-import { assert, assertEquals, assertInstanceOf, assertThrows } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertInstanceOf,
+  assertMatch,
+  assertRejects,
+  assertThrows,
+} from "@std/assert";
 import { stub } from "@std/testing/mock";
 import { type Frame, readCapture } from "../../../cli/explain/capture.ts";
+import { readInput } from "../../../cli/explain/hex_input.ts";
 import { readFrame } from "../../../cli/explain/packet.ts";
 import { syndromeText } from "../../../cli/explain/syndrome.ts";
 import { run } from "../../../cli/run.ts";
-import { CommandError } from "../../../cli/shell/command.ts";
+import { CommandError, UsageError } from "../../../cli/shell/command.ts";
 import { REJECT_REASONS, SIDR_STATUSES } from "../../../internal/cm_reasons.ts";
 import { cmFrame, FRAMES, pcap, pcapng, SYNDROMES } from "./captures.ts";
+import { runDeno } from "../../subprocess.ts";
 import { recorder } from "./terminal.ts";
 
 const NANOSECONDS = 0xa1b2_3c4d;
@@ -349,4 +358,29 @@ Deno.test("explain says what is wrong with a capture", async () => {
   const other = await explained(new Uint8Array(99));
   assertEquals(other.slice(0, 2), [1, ""]);
   assert(/: the file is no capture: it begins neither as pcap nor as pcapng\./.test(other[2]));
+});
+
+Deno.test("readInput() gives the bytes of a capture however they come, and anything else as text", async () => {
+  const capture = pcap(FRAMES);
+  const pieces = (bytes: Uint8Array<ArrayBuffer>): ReadableStream<Uint8Array<ArrayBuffer>> =>
+    ReadableStream.from([bytes.slice(0, 1), bytes.slice(1, 30), bytes.slice(30)]);
+  assertEquals(await readInput(pieces(capture)), capture);
+  const swapped = new Uint8Array(capture);
+  swapped.subarray(0, 4).reverse();
+  assertEquals(await readInput(pieces(swapped)), swapped);
+  const text = new TextEncoder().encode("60 00 00 00".repeat(9));
+  assertEquals(await readInput(pieces(text)), "60 00 00 00".repeat(9));
+  const long = new Uint8Array(800_000);
+  await assertRejects(() => readInput(pieces(long)), UsageError, "more than 65536 bytes");
+  long.set(capture);
+  assertEquals(await readInput(pieces(long)), long);
+});
+
+Deno.test("explain shows a capture that comes by standard input", async () => {
+  const { code, stdout, stderr } = await runDeno(
+    ["run", "--no-check", "cli/mod.ts", "explain", "--brief"],
+    { input: pcap(FRAMES) },
+  );
+  assertEquals([code, stderr], [0, ""]);
+  assertMatch(stdout, /^Frame 1, .*: .*\nFrame 2, /);
 });

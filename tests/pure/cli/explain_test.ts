@@ -2,7 +2,7 @@ import { assertEquals, assertRejects, assertStringIncludes, assertThrows } from 
 import { CommandError } from "../../../cli/shell/command.ts";
 import { explainParts, readPart } from "../../../cli/explain.ts";
 import { readTransport } from "../../../cli/explain/headers.ts";
-import { readHex, readText } from "../../../cli/explain/hex_input.ts";
+import { readHex, readInput } from "../../../cli/explain/hex_input.ts";
 import { type Packet, readPacket } from "../../../cli/explain/packet.ts";
 import { run } from "../../../cli/run.ts";
 import { bth, completion, DATAGRAM, ethernet, hex, ipv4, ipv6, UDP } from "./packets.ts";
@@ -187,11 +187,11 @@ Deno.test("readHex() reads what people paste", () => {
   ) assertEquals(readHex(text), bytes, text);
 });
 
-Deno.test("readText() refuses a stream that does not end soon", async () => {
-  const stream = (length: number): ReadableStream<Uint8Array> =>
+Deno.test("readInput() refuses a stream that does not end soon", async () => {
+  const stream = (length: number): ReadableStream<Uint8Array<ArrayBuffer>> =>
     ReadableStream.from([new Uint8Array(length).fill(48), Uint8Array.of(49)]);
-  assertEquals((await readText(stream(786_431))).length, 786_432);
-  const { message } = await assertRejects(() => readText(stream(786_432)), CommandError);
+  assertEquals((await readInput(stream(786_431))).length, 786_432);
+  const { message } = await assertRejects(() => readInput(stream(786_432)), CommandError);
   assertEquals(message, "there are more than 65536 bytes");
 });
 

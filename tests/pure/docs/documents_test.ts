@@ -81,6 +81,33 @@ Deno.test("docs/queue_pairs.md explains each attribute of activations", () => {
   assertEquals(names.filter((name) => !new RegExp(`^\\| \`${name}\``, "m").test(text)), []);
 });
 
+/** What readers looked for and did not find, and what was wrong once. */
+const SAID: [file: string, ...phrases: string[]][] = [
+  [
+    "docs/recipes.md",
+    ...["## Turn completion timestamps into time", "## Share receives between queue pairs"],
+    ...[
+      "## Give a Worker a queue pair",
+      "## Exchange addresses",
+      "## Why multicast needs two hosts",
+    ],
+  ],
+  ["docs/queue_pairs.md", "soft-RoCE gives 16 bytes"],
+  ["docs/performance.md", "soft-RoCE gives 16 bytes"],
+  ["docs/without_hardware.md", "multicast"],
+  [
+    "net/ud/ud_conn.ts",
+    "On soft-RoCE (rxe) a datagram to a group reaches members on other hosts only",
+  ],
+];
+
+Deno.test("documents and comments say what readers looked for", async () => {
+  for (const [file, ...phrases] of SAID) {
+    const text = (await Deno.readTextFile(inProject(file))).replace(/\s+(\* )?/g, " ");
+    for (const phrase of phrases) assert(text.includes(phrase), `${file} does not say: ${phrase}`);
+  }
+});
+
 Deno.test("docs/from_c.md has a row for each function of librdmacm", () => {
   const rows = readDocument("docs/from_c.md").split("\n").filter((line) => line.startsWith("|"));
   const named = new Set(rows.flatMap((row) => row.split("|")[1]!.match(/\brdma_\w+/g) ?? []));

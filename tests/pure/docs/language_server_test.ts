@@ -102,3 +102,18 @@ Deno.test("An editor offers what a request has, and tells what a member of an en
   const { contents } = await server.ask("textDocument/hover", { textDocument: { uri }, position });
   assert(JSON.stringify(contents).includes("Reads memory of the peer."), JSON.stringify(contents));
 });
+
+Deno.test("A complaint about a region without rights is about its rights", async () => {
+  const file = await Deno.makeTempFile({ suffix: ".ts" });
+  const program = 'import { MemoryRegion, type ProtectionDomain } from "MOD";\n' +
+    "declare const pd: ProtectionDomain;\nnew MemoryRegion(pd, 4096);\n";
+  await Deno.writeTextFile(file, program.replace("MOD", `file://${inProject("mod.ts")}`));
+  const env = { NO_COLOR: "1" };
+  const checking = new Deno.Command(Deno.execPath(), { args: ["check", file], cwd: project, env });
+  const { code, stderr } = await checking.output();
+  await Deno.remove(file);
+  const said = new TextDecoder().decode(stderr);
+  assertEquals(code, 1);
+  assert(said.includes("An argument for 'access' was not provided"), said);
+  assertEquals(/Registration|overload/i.test(said), false, said);
+});
