@@ -20,7 +20,7 @@ import { Completions } from "./completions.ts";
 import { CqCore } from "./cq_core.ts";
 import { CqSleep } from "./cq_sleep.ts";
 import type { WorkCompletion } from "./work_completion.ts";
-import { batchCore, STANDARD, WorkCompletions } from "./work_completions.ts";
+import { batchCore, STANDARD, type WorkCompletions } from "./work_completions.ts";
 
 let eventsOf: (channel: CompletionChannel) => ChannelEvents<CompletionQueue>;
 
@@ -364,9 +364,7 @@ export class CompletionQueue<C extends WorkCompletion = WorkCompletion>
    * @throws {VerbsError} If the provider fails, or the queue has overrun.
    */
   pollInto(batch: WorkCompletions): number {
-    const handle = this.unsafeHandle;
-    if (!(batch instanceof WorkCompletions)) instance(batch, WorkCompletions, "batch");
-    return this.#core.pollInto(handle, batchCore(batch));
+    return this.#core.pollInto(this.unsafeHandle, batchCore(batch));
   }
 
   /**

@@ -1,6 +1,6 @@
 import { structs } from "../../ffi/layout.ts";
 import { bufferPointer } from "../../ffi/pointers.ts";
-import { positiveInt, show, uint32 } from "../../internal/checks.ts";
+import { instance, positiveInt, show, uint32 } from "../../internal/checks.ts";
 import { WcOpcode, WcStatus, WorkCompletion } from "./work_completion.ts";
 
 const { size: SIZE, fields: WC } = structs.ibv_wc;
@@ -85,6 +85,11 @@ export class BatchCore<C = WorkCompletion> {
   }
 }
 
+/**
+ * The inside of a batch of the caller's.
+ *
+ * @throws {TypeError} If it is none.
+ */
 export let batchCore: (batch: WorkCompletions) => BatchCore;
 
 /**
@@ -118,7 +123,14 @@ export class WorkCompletions<C extends WorkCompletion = WorkCompletion> {
   readonly #view: DataView<ArrayBuffer>;
 
   static {
-    batchCore = (batch) => batch.#core;
+    batchCore = (batch) => {
+      try {
+        return batch.#core;
+      } catch {
+        // Only batches have the field. Each poll asks: instanceof takes longer.
+        throw notBatch(batch);
+      }
+    };
   }
 
   /**
@@ -239,4 +251,9 @@ export class WorkCompletions<C extends WorkCompletion = WorkCompletion> {
   [Symbol.for("Deno.customInspect")](): string {
     return `${this.constructor.name} { capacity: ${this.capacity}, length: ${this.length} }`;
   }
+}
+
+function notBatch(batch: unknown): TypeError {
+  instance(batch, WorkCompletions, "batch");
+  return new TypeError("Cannot use batch: it is not a WorkCompletions, but looks like one");
 }

@@ -8,7 +8,7 @@ import { type AddressHandle, AhCore } from "../address_handle/address_handle.ts"
 import { initError } from "../address_handle/hints.ts";
 import { checkWc, grhIn, viewOfGrh } from "../address_handle/packet.ts";
 import type { WcAddress } from "../completion/work_completion.ts";
-import { type BatchCore, batchCore, WorkCompletions } from "../completion/work_completions.ts";
+import { type BatchCore, batchCore, type WorkCompletions } from "../completion/work_completions.ts";
 import { instance } from "../core/checks.ts";
 import { VerbsError } from "../core/errors.ts";
 import { assertOpen, type Kind, Resource } from "../core/resource.ts";
@@ -460,7 +460,7 @@ export class ReplyPath extends Resource {
   /** The inside of a batch. It reads the events if the batch was polled into since they were read. */
   #look(batch: WorkCompletions): BatchCore {
     if (batch === this.#batch && this.#core?.polls === this.#poll) return this.#core!;
-    const core = batchCore(instance(batch, WorkCompletions, "batch"));
+    const core = batchCore(batch);
     this.refresh();
     this.#batch = batch;
     this.#core = core;
