@@ -4,7 +4,7 @@ import { type Efa, efaRows } from "./efa/functions.ts";
 import { BoundLibrary } from "./library/bound.ts";
 import { libefa } from "./library/discovery.ts";
 
-const bound = new BoundLibrary<Efa, Record<never, never>>(libefa, efaRows);
+const bound = new BoundLibrary<Efa, Record<never, never>>(libefa, () => efaRows);
 
 /**
  * All functions of libefa, by their C names. Reading one for the first time binds it. One that the installed version lacks

@@ -12,7 +12,7 @@ type NonblockingRdmacm = {
   readonly [K in Blocking]: (...args: Parameters<Rdmacm[K]>) => Promise<Outcome<number>>;
 };
 
-const bound = new BoundLibrary<Rdmacm, NonblockingRdmacm>(librdmacm, rdmacmRows);
+const bound = new BoundLibrary<Rdmacm, NonblockingRdmacm>(librdmacm, () => rdmacmRows);
 
 /**
  * All functions of librdmacm, by their C names. Reading one for the first time binds it.

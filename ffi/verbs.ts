@@ -40,20 +40,24 @@ export interface Verbs
     SrqVerbs,
     WqVerbs {}
 
-/** The row of every verb. */
-export const rows: Table<Verbs> = {
-  ...deviceVerbs,
-  ...portVerbs,
-  ...pdVerbs,
-  ...mrVerbs,
-  ...mwVerbs,
-  ...dmVerbs,
-  ...cqVerbs,
-  ...cqExVerbs,
-  ...qpVerbs,
-  ...qpExVerbs,
-  ...srqVerbs,
-  ...ahVerbs,
-  ...wqVerbs,
-  ...flowVerbs,
-};
+let table: Table<Verbs> | undefined;
+
+/** The row of every verb. The table is made on first use: a program that only imports the library needs none. */
+export function rows(): Table<Verbs> {
+  return table ??= {
+    ...deviceVerbs,
+    ...portVerbs,
+    ...pdVerbs,
+    ...mrVerbs,
+    ...mwVerbs,
+    ...dmVerbs,
+    ...cqVerbs,
+    ...cqExVerbs,
+    ...qpVerbs,
+    ...qpExVerbs,
+    ...srqVerbs,
+    ...ahVerbs,
+    ...wqVerbs,
+    ...flowVerbs,
+  };
+}

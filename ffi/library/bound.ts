@@ -27,15 +27,19 @@ interface Opened extends Library {
 /** The functions `F` of a library, and those `N` of them that may block, on other threads. */
 export class BoundLibrary<F, N> {
   readonly #library: NativeLibrary;
-  readonly #rows: Readonly<Record<string, AnyRow>>;
+  readonly #table: () => object;
   #opened: Opened | undefined;
   #functions: F | undefined;
   #nonblocking: N | undefined;
 
   /** Opens nothing yet, and makes no function: programs import libraries that they do not call. */
-  constructor(library: NativeLibrary, rows: object) {
+  constructor(library: NativeLibrary, table: () => object) {
     this.#library = library;
-    this.#rows = rows as Readonly<Record<string, AnyRow>>;
+    this.#table = table;
+  }
+
+  get #rows(): Readonly<Record<string, AnyRow>> {
+    return this.#table() as Readonly<Record<string, AnyRow>>;
   }
 
   /** All functions by their C names. Reading one for the first time binds it. */

@@ -14,7 +14,7 @@ type OpRow = Extract<NativeRow, { op: unknown }>;
 const header = new Set((await prototypes()).map(({ name }) => name));
 
 /** The static-inline verbs of the header. */
-const opRows = Object.entries<AnyRow>(rows).filter(
+const opRows = Object.entries<AnyRow>(rows()).filter(
   (entry): entry is [string, OpRow] => "op" in entry[1] && header.has(entry[0]),
 );
 

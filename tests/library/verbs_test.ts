@@ -15,7 +15,7 @@ const DOCUMENTED = [...Deno.readDirSync("ffi/verbs")].flatMap(({ name }) => {
   const prototypes = Deno.readTextFileSync(`ffi/verbs/${name}`).matchAll(/`([^`\n]+\))`/g);
   return [...prototypes].map(([, text]) => parse(text!, false)!);
 });
-const ALL = new Map<string, AnyRow>(Object.entries(rows));
+const ALL = new Map<string, AnyRow>(Object.entries(rows()));
 /** The header's functions behind its macros, by the name of the macro or of what stands for it here. */
 const BEHIND_MACROS: Record<string, string> = {
   ___ibv_query_port: "ibv_query_port",

@@ -11,7 +11,7 @@ interface Row {
   readonly header?: unknown;
 }
 
-const ROWS: Readonly<Record<string, Row>> = { ...rows, ...efaRows, ...rdmacmRows };
+const ROWS: Readonly<Record<string, Row>> = { ...rows(), ...efaRows, ...rdmacmRows };
 
 /** Functions of libibverbs that return -1 and set errno, where most return the errno value. */
 const BY_ERRNO = new Set(

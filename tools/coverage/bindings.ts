@@ -21,5 +21,5 @@ export interface Binding {
 }
 
 export function bindings(): Binding[] {
-  return Object.entries<Row>(rows).map(([verb, row]) => ({ verb, row }));
+  return Object.entries<Row>(rows()).map(([verb, row]) => ({ verb, row }));
 }

@@ -6,7 +6,7 @@
 import type { AnyFunction } from "../../ffi/function_pointer.ts";
 import { nonblocking, verbs } from "../../ffi/library.ts";
 import type { AnyRow } from "../../ffi/table/row.ts";
-import { rows } from "../../ffi/verbs.ts";
+import { rows, type Verbs } from "../../ffi/verbs.ts";
 
 const TYPES = new URL("../../types/", import.meta.url).href;
 const called = new Set<string>();
@@ -19,7 +19,7 @@ function isFromClasses(): boolean {
 }
 
 function succeeded(name: string, result: unknown): boolean {
-  const row: AnyRow = rows[name as keyof typeof rows];
+  const row: AnyRow = rows()[name as keyof Verbs];
   const fails = "fails" in row ? row.fails : "never";
   if (fails === "code") return result === 0;
   if (fails === "errno") return result !== null && result !== -1;

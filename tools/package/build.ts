@@ -1,12 +1,11 @@
 /** Builds the package that is published. */
 
 import { readdir } from "node:fs/promises";
-import { dirname, join, relative } from "node:path/posix";
+import { basename, dirname, join, relative } from "node:path/posix";
 import denoJson from "../../deno.json" with { type: "json" };
-import type { CEnum } from "../../ffi/layout.ts";
-import { members } from "../../ffi/members.ts";
 import { copyFiles, LOCK, projectFiles } from "../host/paths.ts";
 import { SetupError } from "../../rxe/host/report.ts";
+import { fold } from "./fold.ts";
 import { shrinkMap } from "./source_map.ts";
 import { capture, exists, type Finished, lastLines } from "../../rxe/host/shell.ts";
 
@@ -93,13 +92,13 @@ async function pack(files: readonly string[], folder: string): Promise<void> {
 }
 
 async function bundle(sources: readonly string[], folder: string): Promise<void> {
-  const changed = await foldMembers(folder);
+  const changed = await foldSources(folder);
   for (const source of sources) await writeEntry(source, folder);
   const { status, stderr } = await capture(
     Deno.execPath(),
     ...["run", "--allow-all", "--no-config", ...LOCK, BUNDLER],
     ...["--bundle", "--splitting", "--format=esm", "--target=esnext", "--minify-whitespace"],
-    ...["--sourcemap=inline", "--sources-content=false", "--log-level=warning"],
+    ...["--sourcemap=external", "--sources-content=false", "--log-level=warning"],
     `--outbase=${folder}/${ENTRIES}`,
     `--outdir=${folder}/${BUNDLES}`,
     ...sources.map((source) => `${folder}/${ENTRIES}/${source}`),
@@ -108,9 +107,24 @@ async function bundle(sources: readonly string[], folder: string): Promise<void>
   await copyFiles(changed, folder);
   await Deno.remove(`${folder}/${ENTRIES}`, { recursive: true });
   for (const name of await readdir(`${folder}/${BUNDLES}`, { recursive: true })) {
-    const path = `${folder}/${BUNDLES}/${name}`;
-    if (name.endsWith(".js")) await edit(path, (text) => shrinkMap(nameClasses(text)));
+    if (name.endsWith(".js")) await finish(`${folder}/${BUNDLES}/${name}`);
   }
+}
+
+/**
+ * Names the source map of a bundle, a file of its own: Deno copies a bundle twice to cut off a map within it, which took 2 of
+ * 11 ms of an import. The function that nobody calls puts the map into the module graph: Deno reads a map from its cache alone.
+ */
+async function finish(bundle: string): Promise<void> {
+  const map = shrinkMap(await Deno.readTextFile(`${bundle}.map`));
+  await Deno.remove(`${bundle}.map`);
+  await edit(bundle, nameClasses);
+  if (map === undefined) return;
+  const file = bundle.replace(/js$/, "map.json");
+  const name = basename(file);
+  await Deno.writeTextFile(file, map);
+  const graph = `()=>import("./${name}",{with:{type:"json"}});`;
+  await edit(bundle, (text) => `${text}${graph}\n//# sourceMappingURL=${name}\n`);
 }
 
 /**
@@ -124,32 +138,18 @@ async function writeEntry(source: string, folder: string): Promise<void> {
   await Deno.writeTextFile(path, `import ${to("mod.ts")};\nexport * from ${to(source)};\n`);
 }
 
-/**
- * Puts the enums that members() makes into the sources as literals, which V8 has in its cache. Each stays on its lines, and
- * source maps stay right. Returns the files that it changed.
- */
-async function foldMembers(folder: string): Promise<string[]> {
+/** Folds the sources. Returns the files that it changed. */
+async function foldSources(folder: string): Promise<string[]> {
   const changed: string[] = [];
-  for (const name of await readdir(`${folder}/types`, { recursive: true })) {
-    const path = `${folder}/types/${name}`;
-    if (!name.endsWith(".ts")) continue;
-    await edit(path, (text) => {
-      const folded = withLiterals(text);
-      if (folded !== text) changed.push(`types/${name}`);
+  for (const file of (await readdir(folder, { recursive: true }))) {
+    if (!/^(types|ffi)\/.*\.ts$/.test(file)) continue;
+    await edit(`${folder}/${file}`, (text) => {
+      const folded = fold(text);
+      if (folded !== text) changed.push(file);
       return folded;
     });
   }
   return changed;
-}
-
-export function withLiterals(text: string): string {
-  return text.replaceAll(
-    /= members\(\s*"(\w+)",\s*"(\w+)",?\s*\)/g,
-    (call, name: keyof typeof CEnum, prefix: string) => {
-      const literal = `= Object.freeze(${JSON.stringify(members(name, prefix))})`;
-      return literal + "\n".repeat(call.split("\n").length - 1);
-    },
-  );
 }
 
 /**

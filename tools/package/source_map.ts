@@ -1,24 +1,19 @@
 /** Source maps of the bundles: stack traces lead to the sources by them. */
 
 const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-const COMMENT = /\/\/# sourceMappingURL=data:application\/json;base64,(\S+)\s*$/;
 
 /** Literals and nothing else: no stack trace leads there. */
 const LITERALS = "/ffi/layout.ts";
 
 /**
- * Leaves in the map of a bundle only the first place of each line of the sources, and no names. Deno reads a map each time a
- * program starts: 100 kB take 1.5 ms, and whole maps are larger than the bundles. Maps in files of their own are not fetched
- * over HTTP.
+ * Leaves in a map only the first place of each line of the sources, and no names: Deno reads it each time a program starts, and
+ * whole maps are larger than the bundles. Returns undefined for a map without places.
  */
-export function shrinkMap(bundle: string): string {
-  return bundle.replace(COMMENT, (comment, encoded: string) => {
-    const map = JSON.parse(new TextDecoder().decode(Uint8Array.fromBase64(encoded)));
-    const literals = map.sources.findIndex((source: string) => source.endsWith(LITERALS));
-    const mappings = firstPlaces(map.mappings, literals);
-    const smaller = JSON.stringify({ ...map, mappings, names: [] });
-    return comment.replace(encoded, new TextEncoder().encode(smaller).toBase64());
-  });
+export function shrinkMap(text: string): string | undefined {
+  const map = JSON.parse(text);
+  if (map.sources.length === 0) return undefined;
+  const literals = map.sources.findIndex((source: string) => source.endsWith(LITERALS));
+  return JSON.stringify({ ...map, mappings: firstPlaces(map.mappings, literals), names: [] });
 }
 
 /** Mappings with a segment where the line or the file of the source changes, and nowhere else; without those of one file. */

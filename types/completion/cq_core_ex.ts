@@ -11,7 +11,8 @@ import type { BatchCore, Format } from "./work_completions.ts";
 import { CreateCqWcFlags, EXTENDED, Extra, type WorkCompletionEx } from "./work_completions_ex.ts";
 
 const { size: WC_SIZE } = structs.ibv_wc;
-const NativeCq = accessorsOf(structs.ibv_cq_ex.fields);
+const { wr_id: WR_ID, status: STATUS } = structs.ibv_cq_ex.fields;
+const NativeCq = accessorsOf({ wr_id: WR_ID, status: STATUS });
 const Wc = accessorsOf(structs.ibv_wc.fields);
 const TmInfo = accessorsOf(structs.ibv_wc_tm_info.fields);
 const F = CreateCqWcFlags;

@@ -92,7 +92,7 @@ export function call<V extends keyof Verbs>(
     if (!(error instanceof SystemError) || error.errno !== EOPNOTSUPP) throw error;
     throw failure(verb, action, EOPNOTSUPP, options);
   }
-  return checked(verb, rows[verb] as Partial<NativeRow>, result, action, options);
+  return checked(verb, rows()[verb] as Partial<NativeRow>, result, action, options);
 }
 
 /** What a function returned. If it tells a failure, in the way that its row says, this throws the error. */

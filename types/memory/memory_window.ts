@@ -31,7 +31,7 @@ export const MwType: {
  */
 export type MwType = typeof MwType[keyof typeof MwType];
 
-const NativeWindow = accessorsOf(structs.ibv_mw.fields);
+const NativeWindow = accessorsOf({ rkey: structs.ibv_mw.fields.rkey });
 
 /** The windows of type 2 that were bound through each queue pair. */
 const windowsOf: WeakMap<Resource, Set<MemoryWindow>> = new WeakMap();

@@ -102,7 +102,7 @@ Deno.test("sendAsyncEvent() sends an event that must be acknowledged before its 
 });
 
 Deno.test("The recorder has every exported verb, and every op of a context", () => {
-  const missing = Object.entries<AnyRow>(rows)
+  const missing = Object.entries<AnyRow>(rows())
     .filter(([name, row]) => isNative(row) && !("op" in row) && !hasSymbol(row.symbol ?? name));
   assertEquals(missing, []);
   const { ibv_context: context } = objects();

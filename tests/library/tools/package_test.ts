@@ -1,9 +1,10 @@
 // The package as it is published: bundles to run, and the sources for types and documentation.
 
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path/posix";
 import denoJson from "../../../deno.json" with { type: "json" };
+import { constants, enums, structs } from "../../../ffi/layout.ts";
 import { linksOf } from "../../../tools/docs/documents.ts";
 import {
   buildPackage,
@@ -11,7 +12,6 @@ import {
   leadOut,
   nameBases,
   nameClasses,
-  withLiterals,
 } from "../../../tools/package/build.ts";
 
 const folder = await Deno.makeTempDir();
@@ -120,13 +120,6 @@ Deno.test("nameClasses() keeps the length of the text", () => {
   assertEquals(nameClasses(text), named);
 });
 
-Deno.test("withLiterals() puts the members of enums in their place, on as many lines", () => {
-  assertEquals(
-    withLiterals(`} = members(\n  "ibv_mw_type",\n  "IBV_MW_",\n);\nnext`),
-    `} = Object.freeze({"TYPE_1":1,"TYPE_2":2})\n\n\n;\nnext`,
-  );
-});
-
 Deno.test("nameBases() names the base of each class that has a comment, and moves no line", () => {
   const of = (base: string): string => ` It also has the members of {@linkcode ${base}}.`;
   const rows = [
@@ -162,10 +155,22 @@ Deno.test("The pages of the package name the class that each one inherits from",
   assert(count >= 40);
 });
 
-Deno.test("buildPackage() has no enum made while a program starts", async () => {
+Deno.test("buildPackage() has no enum made and no constant looked up while a program starts", async () => {
   const names = await readdir(`${folder}/dist`, { recursive: true });
-  const texts = names.filter((name) => name.endsWith(".js"))
-    .map((name) => Deno.readTextFileSync(`${folder}/dist/${name}`));
-  assertEquals(texts.join("").match(/=members\(/g), null);
-  assert(texts.some((text) => text.includes("=Object.freeze({")));
+  const text = names.filter((name) => name.endsWith(".js"))
+    .map((name) => Deno.readTextFileSync(`${folder}/dist/${name}`)).join("");
+  assertEquals(text.match(/=members\(|\b(enums|constants)\.\w+\.?[A-Z]\w+/g), null);
+  assertStringIncludes(text, "=Object.freeze({");
+});
+
+Deno.test("buildPackage() keeps every layout and enum, which are parsed when they are read", async () => {
+  const bundle = await import(`${folder}/${config.exports["./ffi"]}`);
+  const isParsed = (): boolean =>
+    "value" in Object.getOwnPropertyDescriptor(bundle.structs, "ibv_values_ex")!;
+  assert(!isParsed());
+  assertEquals(bundle.structs.ibv_values_ex, structs.ibv_values_ex);
+  assert(isParsed());
+  assertEquals({ ...bundle.structs }, { ...structs });
+  assertEquals({ ...bundle.enums }, { ...enums });
+  assertEquals(bundle.constants, constants);
 });
