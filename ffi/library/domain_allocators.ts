@@ -106,8 +106,8 @@ export function allocatorImage(
 ): SharedObject {
   const { alloc, free } = CODE[arch];
   const functions = [
-    { name: "domain_alloc", code: alloc(alignment, addressOf("aligned_alloc")) },
-    { name: "domain_free", code: free(addressOf("free")) },
+    { name: "domain_alloc", code: [alloc(alignment, addressOf("aligned_alloc"))] },
+    { name: "domain_free", code: [free(addressOf("free"))] },
   ];
   return writeSharedObject("ibverbs-allocators", functions, MACHINES[arch]);
 }

@@ -7,7 +7,7 @@ import { buildImage } from "../thunks/image.ts";
 import { loadImage } from "../thunks/memfd.ts";
 import type { Arch, Thunk } from "../thunks/thunk.ts";
 import type { Calls } from "./bind.ts";
-import { type NativeLibrary, openSymbol } from "./discovery.ts";
+import { type NativeLibrary, openRow, openSymbol } from "./discovery.ts";
 import { opPath } from "./ops.ts";
 
 /**
@@ -26,8 +26,8 @@ export function fastCalls(
     bind: (name, row) => {
       if (row.fails === "errno") return keepErrno(path, name, row);
       return "op" in row
-        ? openSymbol(path, name, row)
-        : openSymbol(library.path(), row.symbol ?? name, row);
+        ? openRow(path, name, row)
+        : openRow(library.path(), row.symbol ?? name, row);
     },
     bindNonblocking: (name, { parameters, result }) => {
       const definition = {
@@ -56,10 +56,11 @@ function thunkOf(library: NativeLibrary, name: string, row: NativeRow): Thunk | 
   return address === 0n ? undefined : { name, target: { address }, ...keeps };
 }
 
-function keepErrno(path: string, name: string, { parameters, result }: NativeRow): AnyFunction {
-  const call = openSymbol(path, name, { parameters: [...parameters, "pointer"], result });
+function keepErrno(path: string, name: string, row: NativeRow): AnyFunction {
+  const parameters = [...row.parameters, "pointer"] as const;
+  const call = openRow(path, name, { ...row, parameters });
   const cell = errnoCell();
   // A rest parameter costs ten times the call. A reply reads events and may make an address handle: two parameters each.
-  if (parameters.length === 2) return (a, b) => call(a, b, cell);
+  if (parameters.length === 3) return (a, b) => call(a, b, cell);
   return (...args) => call(...args, cell);
 }

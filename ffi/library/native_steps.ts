@@ -85,7 +85,7 @@ const NAME = "native_steps";
 /** A shared object with the function `native_steps`. */
 export function stepsImage(arch: Arch): SharedObject {
   const code = { x86_64: X86_64, aarch64: AARCH64 }[arch];
-  return writeSharedObject("ibverbs-steps", [{ name: NAME, code }], MACHINES[arch]);
+  return writeSharedObject("ibverbs-steps", [{ name: NAME, code: [code] }], MACHINES[arch]);
 }
 
 type Run = (steps: Deno.PointerObject) => number;

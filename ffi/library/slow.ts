@@ -4,7 +4,7 @@ import { errno, mappedErrno, setErrno } from "../errno.ts";
 import { type AnyFunction, callThrough, type FunctionPointer } from "../function_pointer.ts";
 import type { NativeRow } from "../table/row.ts";
 import type { AsyncFunction, Calls } from "./bind.ts";
-import { type NativeLibrary, openSymbol } from "./discovery.ts";
+import { type NativeLibrary, openRow, openSymbol } from "./discovery.ts";
 import { opPath } from "./ops.ts";
 
 /** Calls of a library that need nothing but `--allow-ffi`. */
@@ -42,7 +42,9 @@ function symbolCall(
   nonblocking = false,
 ): AnyFunction {
   const symbol = "symbol" in row ? row.symbol ?? name : name;
-  return openSymbol(library.path(), symbol, { ...row, nonblocking });
+  return nonblocking
+    ? openSymbol(library.path(), symbol, { ...row, nonblocking })
+    : openRow(library.path(), symbol, row);
 }
 
 function keepErrno(call: AnyFunction): AnyFunction {

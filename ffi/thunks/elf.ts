@@ -11,7 +11,8 @@ export interface ElfMachine {
 /** A function to export. */
 export interface ElfFunction {
   readonly name: string;
-  readonly code: Uint8Array;
+  /** Its machine code, in parts that follow each other: joined, 170 thunks leave a megabyte of garbage. */
+  readonly code: readonly ArrayLike<number>[];
 }
 
 /** A shared object. Two of the same SONAME are the same. */
@@ -78,7 +79,7 @@ export function writeSharedObject(
   writeWords(view, symbolsAt + SYMBOL_SIZE, symbols.words);
   writeWords(view, dynamicAt, dynamic);
   image.set(strings, stringsAt);
-  functions.forEach(({ code }, i) => image.set(code, symbols.places[i]!));
+  functions.forEach(({ code }, i) => writeParts(image, symbols.places[i]!, code));
   const soname = sonameOf(name, hashOf(image));
   image.set(new TextEncoder().encode(soname), stringsAt + SONAME);
   return { soname, bytes: image };
@@ -90,6 +91,13 @@ function sonameOf(name: string, hash: string): string {
 
 function writeWords(view: DataView, at: number, words: readonly number[]): void {
   words.forEach((word, i) => view.setUint32(at + 4 * i, word, true));
+}
+
+function writeParts(image: Uint8Array, at: number, parts: readonly ArrayLike<number>[]): void {
+  for (const part of parts) {
+    image.set(part, at);
+    at += part.length;
+  }
 }
 
 /** Numbers of 64 bits as words. */
@@ -141,9 +149,9 @@ function placeFunctions(
   for (const { name, code } of functions) {
     const at = align(end, CODE_ALIGNMENT);
     places.push(at);
-    words.push(nameAt, GLOBAL_FUNCTION | SOME_SECTION << 16, ...wide(at, code.length));
+    end = code.reduce((end, { length }) => end + length, at);
+    words.push(nameAt, GLOBAL_FUNCTION | SOME_SECTION << 16, at, 0, end - at, 0);
     nameAt += name.length + 1;
-    end = at + code.length;
   }
   return { places, words, end };
 }

@@ -27,8 +27,7 @@ export function buildImage(
     const parameters = thunk.errnoAfter;
     const frame = frames.get(parameters) ?? machine.frameOf(parameters, errnoLocation);
     frames.set(parameters, frame);
-    const code = Uint8Array.of(...frame.before, ...machine.loadTarget(thunk), ...frame.after);
-    return { name: thunk.name, code };
+    return { name: thunk.name, code: [frame.before, machine.loadTarget(thunk), frame.after] };
   });
   return writeSharedObject("ibverbs-thunks", functions, machine);
 }

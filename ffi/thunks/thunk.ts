@@ -35,5 +35,5 @@ export interface Code {
   /** The code around the load of the target that keeps errno, or only jumps if `parameters` is undefined. */
   readonly frameOf: (parameters: number | undefined, errnoLocation: bigint) => Frame;
   /** The code that puts the address of the C function into a register that no argument uses. */
-  readonly loadTarget: (thunk: Thunk) => Uint8Array;
+  readonly loadTarget: (thunk: Thunk) => ArrayLike<number>;
 }

@@ -66,14 +66,14 @@ function cell(parameters: number): number {
 }
 
 /** Puts the address of the C function into %r11, which no argument uses. */
-function loadTarget({ target }: Thunk): Uint8Array {
+function loadTarget({ target }: Thunk): number[] {
   // movabs $address, %r11
-  if ("address" in target) return Uint8Array.of(0x49, 0xbb, ...quad(target.address));
-  return Uint8Array.from(target.path.flatMap((offset, i) => {
+  if ("address" in target) return [0x49, 0xbb, ...quad(target.address)];
+  return target.path.flatMap((offset, i) => {
     const from = target.argument ? 0x9e : 0x9f;
     // mov offset(%rsi or %rdi), %r11, then mov offset(%r11), %r11
     return (i === 0 ? [0x4c, 0x8b, from] : [0x4d, 0x8b, 0x9b]).concat(long(offset));
-  }));
+  });
 }
 
 /** 32 bits as bytes. */
