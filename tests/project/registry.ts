@@ -18,17 +18,32 @@ interface Package {
   readonly files: ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
 }
 
-/** Starts the registry. */
-export async function startRegistry(): Promise<AsyncDisposable & { readonly url: string }> {
-  const packages = new Map([[denoJson.name, await ownPackage()]]);
+/** A registry that runs. */
+export interface Registry extends AsyncDisposable {
+  readonly url: string;
+  /** The files of the package that were fetched, by their paths in it, in that order. */
+  readonly fetched: string[];
+}
+
+/** Starts the registry, with the package that stands in a folder or else is built. */
+export async function startRegistry(folder?: string): Promise<Registry> {
+  const own = folder === undefined ? await builtPackage() : await packageIn(folder);
+  const packages = new Map([[denoJson.name, own]]);
+  const fetched: string[] = [];
   if ((await stdArguments()).length > 0) {
     for (const [name, specifier] of Object.entries(denoJson.imports)) {
       packages.set(name, adapterOf(name, specifier));
     }
   }
   const options = { hostname: "127.0.0.1", port: 0, onListen: () => {} };
-  const server = Deno.serve(options, ({ url }) => answer(packages, new URL(url).pathname));
+  const server = Deno.serve(options, ({ url }) => {
+    const { pathname } = new URL(url);
+    const file = pathname.replace(`/${denoJson.name}/${own.version}`, "");
+    if (own.files.has(file)) fetched.push(file);
+    return answer(packages, pathname);
+  });
   return {
+    fetched,
     url: `http://127.0.0.1:${server.addr.port}/`,
     [Symbol.asyncDispose]: () => server.shutdown(),
   };
@@ -67,23 +82,27 @@ async function manifestOf(files: Package["files"]): Promise<Record<string, unkno
   return Object.fromEntries(entries);
 }
 
-/** The package as it is built. Its imports name the registry. */
-async function ownPackage(): Promise<Package> {
+async function builtPackage(): Promise<Package> {
   const folder = await Deno.makeTempDir({ prefix: "package-" });
   try {
     await buildPackage(folder);
-    const { exports, version } = JSON.parse(await Deno.readTextFile(`${folder}/deno.json`));
-    const files = new Map<string, Uint8Array<ArrayBuffer>>();
-    for (const name of await readdir(folder, { recursive: true })) {
-      const path = `${folder}/${name}`;
-      if ((await Deno.stat(path)).isDirectory) continue;
-      const bytes = await Deno.readFile(path);
-      files.set(`/${name}`, name.endsWith(".ts") ? unfurled(bytes) : bytes);
-    }
-    return { version, exports, files };
+    return await packageIn(folder);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
+}
+
+/** The package as it was built. Its imports name the registry. */
+async function packageIn(folder: string): Promise<Package> {
+  const { exports, version } = JSON.parse(await Deno.readTextFile(`${folder}/deno.json`));
+  const files = new Map<string, Uint8Array<ArrayBuffer>>();
+  for (const name of await readdir(folder, { recursive: true })) {
+    const path = `${folder}/${name}`;
+    if ((await Deno.stat(path)).isDirectory) continue;
+    const bytes = await Deno.readFile(path);
+    files.set(`/${name}`, name.endsWith(".ts") ? unfurled(bytes) : bytes);
+  }
+  return { version, exports, files };
 }
 
 /** As publishing does it: JSR knows no import maps, and no package by its own name. */

@@ -3,7 +3,7 @@
 import { readdir } from "node:fs/promises";
 import { basename, dirname, join, relative } from "node:path/posix";
 import denoJson from "../../deno.json" with { type: "json" };
-import { copyFiles, LOCK, projectFiles } from "../host/paths.ts";
+import { copyFiles, inProject, LOCK, projectFiles } from "../host/paths.ts";
 import { SetupError } from "../../rxe/host/report.ts";
 import { fold } from "./fold.ts";
 import { shrinkMap } from "./source_map.ts";
@@ -16,18 +16,22 @@ import { capture, exists, type Finished, lastLines } from "../../rxe/host/shell.
  */
 const BUNDLER = "npm:esbuild@0.25.9";
 
-/** The folder of the bundles in the package. */
+/** A program of this folder: in a process of its own, whose packages are pinned as those of the bundler are. */
+const DECLARATIONS = inProject("tools/package/declarations.ts");
+
+/** The folder of the bundles, and of their declarations, in the package. */
 const BUNDLES = "dist";
 
 /** The folder of the modules that the bundler starts from. It is gone when the package is built. */
 const ENTRIES = "entries";
 
-/** Exports that users run: they stay sources, with their files beside them. */
+/** Exports that users run. Each has its own copy of what it needs, so that the library stays in one file. */
 const PROGRAMS: readonly string[] = ["./cli", "./rxe"];
 
 /**
- * Builds the package in a folder, which is emptied first: the sources, and a bundle of each exported module that
- * programs import. The bundles share what they have in common, so that a class is the same one in all of them.
+ * Builds the package in a folder, which is emptied first: the sources, and a bundle of each exported module with its
+ * declarations. The bundles of the library share what they have in common, so that a class is the same one in all of
+ * them.
  */
 export async function buildPackage(folder: string): Promise<void> {
   if (exists(folder)) await Deno.remove(folder, { recursive: true });
@@ -40,14 +44,11 @@ export async function buildPackage(folder: string): Promise<void> {
   for (const file of files.filter((file) => file.endsWith(".md") || file === "mod.ts")) {
     await edit(`${folder}/${file}`, (text) => leadOut(text, file, files));
   }
-  const entries = Object.entries(denoJson.exports);
-  const imported = entries.filter(([name]) => !PROGRAMS.includes(name));
-  await bundle(imported.map(([, source]) => source), folder);
+  await bundle(folder);
   for (const file of files.filter((file) => /^types\/.*\.ts$/.test(file))) {
     await edit(`${folder}/${file}`, nameBases);
   }
-  const exports: Record<string, string> = Object.fromEntries(entries);
-  for (const [name, source] of imported) exports[name] = await describe(source, folder);
+  const exports = await describe(denoJson.exports, folder);
   const { tasks: _tasks, publish: _publish, ...config } = denoJson;
   await Deno.writeTextFile(
     `${folder}/deno.json`,
@@ -91,24 +92,47 @@ async function pack(files: readonly string[], folder: string): Promise<void> {
   await edit(`${folder}/rxe/files.ts`, (text) => text.replace(/\{\}(?=;)/, () => value));
 }
 
-async function bundle(sources: readonly string[], folder: string): Promise<void> {
+async function bundle(folder: string): Promise<void> {
   const changed = await foldSources(folder);
-  for (const source of sources) await writeEntry(source, folder);
-  const { status, stderr } = await capture(
-    Deno.execPath(),
-    ...["run", "--allow-all", "--no-config", ...LOCK, BUNDLER],
-    ...["--bundle", "--splitting", "--format=esm", "--target=esnext", "--minify-whitespace"],
-    ...["--sourcemap=external", "--sources-content=false", "--log-level=warning"],
-    `--outbase=${folder}/${ENTRIES}`,
-    `--outdir=${folder}/${BUNDLES}`,
-    ...sources.map((source) => `${folder}/${ENTRIES}/${source}`),
+  const { programs = [], library = [] } = Object.groupBy(
+    Object.entries(denoJson.exports),
+    ([name]) => PROGRAMS.includes(name) ? "programs" : "library",
   );
-  if (status !== 0) throw new SetupError(`Cannot bundle: ${lastLines(stderr, 8)}`);
+  const sources = library.map(([, source]) => source);
+  for (const source of sources) await writeEntry(source, folder);
+  await runBundler(sources, `${folder}/${ENTRIES}`, folder, ["--splitting"]);
+  await runBundler(programs.map(([, source]) => source), folder, folder);
   await copyFiles(changed, folder);
   await Deno.remove(`${folder}/${ENTRIES}`, { recursive: true });
   for (const name of await readdir(`${folder}/${BUNDLES}`, { recursive: true })) {
     if (name.endsWith(".js")) await finish(`${folder}/${BUNDLES}/${name}`);
   }
+}
+
+/** Bundles modules, which have their paths from a base. */
+async function runBundler(
+  sources: readonly string[],
+  base: string,
+  folder: string,
+  options: readonly string[] = [],
+): Promise<void> {
+  await runTool(
+    ...[BUNDLER, "--bundle", "--format=esm", "--target=esnext", "--minify-whitespace", ...options],
+    ...[
+      "--sourcemap=external",
+      "--sources-content=false",
+      "--log-level=warning",
+      "--external:node:*",
+    ],
+    ...[`--outbase=${base}`, `--outdir=${folder}/${BUNDLES}`],
+    ...sources.map((source) => `${base}/${source}`),
+  );
+}
+
+async function runTool(...words: readonly string[]): Promise<void> {
+  const options = ["run", "--allow-all", "--no-config", "--no-check", ...LOCK];
+  const { status, stderr } = await capture(Deno.execPath(), ...options, ...words);
+  if (status !== 0) throw new SetupError(`Cannot bundle: ${lastLines(stderr, 8)}`);
 }
 
 /**
@@ -166,13 +190,25 @@ async function edit(path: string, change: (text: string) => string): Promise<voi
   await Deno.writeTextFile(path, change(await Deno.readTextFile(path)));
 }
 
-/** Tells where the types of a bundle are: in its source. Returns the path of the bundle in the package. */
-async function describe(source: string, folder: string): Promise<string> {
-  const path = `./${BUNDLES}/${source.replace(/^\.\//, "").replace(/\.ts$/, ".js")}`;
-  const up = "../".repeat(path.split("/").length - 2);
-  const types = `// @ts-self-types="${up}${source.replace(/^\.\//, "")}"\n`;
-  await edit(`${folder}/${path}`, (text) => types + text);
-  return path;
+/**
+ * Writes the declarations of the bundles, and tells where they are. Programs that are checked fetch these few files, and
+ * no source. Returns the exports of the package.
+ */
+async function describe(
+  sources: Readonly<Record<string, string>>,
+  folder: string,
+): Promise<Record<string, string>> {
+  await runTool(DECLARATIONS, folder, BUNDLES, ...Object.values(sources));
+  return Object.fromEntries(
+    await Promise.all(
+      Object.entries(sources).map(async ([name, source]) => {
+        const path = `${BUNDLES}/${join(source).replace(/\.ts$/, "")}`;
+        const types = `// @ts-self-types="./${basename(path)}.d.ts"\n`;
+        await edit(`${folder}/${path}.js`, (text) => types + text);
+        return [name, `./${path}.js`];
+      }),
+    ),
+  );
 }
 
 /** Runs `deno publish --dry-run` in a folder with a deno.json. */

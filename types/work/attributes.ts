@@ -39,7 +39,7 @@ const { fields } = structs.ibv_send_wr;
  * An attribute that only some opcodes have: its bit in sets of attributes, the word of the request at which it starts, its
  * largest number if it has at most 32 bits, and its opcodes, one bit each.
  */
-export interface Field {
+export interface SendField {
   readonly name: keyof SendAttributes;
   readonly bit: number;
   readonly word: number;
@@ -54,7 +54,7 @@ function row(
   bits: number,
   opcodes: number,
   field: keyof typeof fields,
-): Field {
+): SendField {
   if (!names.includes(name)) names.push(name);
   const bit = 1 << names.indexOf(name);
   return { name, bit, word: fields[field].offset >> 2, max: 2 ** bits - 1, opcodes };
@@ -80,14 +80,14 @@ export const FIELDS = {
   bindInfo: row("bindInfo", 64, BIND, "bind_mw.bind_info"),
 } as const;
 
-const ALL: readonly Field[] = Object.values(FIELDS);
+const ALL: readonly SendField[] = Object.values(FIELDS);
 
 export const DATAGRAM: number = FIELDS.ah.bit | FIELDS.remoteQpn.bit | FIELDS.remoteQkey.bit;
 
 /** The attributes that a request may lack whatever its opcode is. Some transports need them. */
 const OPTIONAL = DATAGRAM | FIELDS.remoteSrqn.bit | FIELDS.immData.bit;
 
-/** By opcode, the attributes that a request needs whatever its transport is: bits of {@linkcode Field.bit}. */
+/** By opcode, the attributes that a request needs whatever its transport is: bits of {@linkcode SendField.bit}. */
 export const NEEDS: Uint16Array<ArrayBuffer> = Uint16Array.from(
   { length: 1 + Math.max(...Object.values(WrOpcode)) },
   (_, opcode) =>
@@ -115,24 +115,24 @@ export function opcodesOf(type: number): number {
   return BY_TYPE.get(type) ?? setOf(...Object.values(WrOpcode));
 }
 
-export function checkHas(field: Field, opcode: number): void {
+export function checkHas(field: SendField, opcode: number): void {
   if (!has(field.opcodes, opcode)) throw hasNo(field, opcode);
 }
 
-function hasNo({ name }: Field, opcode: number): TypeError {
+function hasNo({ name }: SendField, opcode: number): TypeError {
   return new TypeError(
     `Cannot set request: the opcode ${nameOf(WrOpcode, opcode)} has no attribute ${name}`,
   );
 }
 
 /** The row of `rkey` for an opcode. */
-export function rkeyOf(opcode: number): Field {
+export function rkeyOf(opcode: number): SendField {
   if (has(ATOMICS, opcode)) return FIELDS.atomicRkey;
   return opcode === BIND_MW ? FIELDS.bindRkey : FIELDS.rkey;
 }
 
 /** Checks an attribute of at most 32 bits. Returns its bit. */
-export function check32(field: Field, opcode: number, value: number): number {
+export function check32(field: SendField, opcode: number, value: number): number {
   checkHas(field, opcode);
   if (!(typeof value === "number" && value >>> 0 === value && value <= field.max)) {
     integer(value, field.name, 0, field.max);
@@ -140,7 +140,7 @@ export function check32(field: Field, opcode: number, value: number): number {
   return field.bit;
 }
 
-export function check64(field: Field, opcode: number, value: number | bigint): number {
+export function check64(field: SendField, opcode: number, value: number | bigint): number {
   checkHas(field, opcode);
   uint64(value, field.name);
   return field.bit;

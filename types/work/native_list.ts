@@ -9,7 +9,7 @@ import type { MemoryRegion } from "../memory/memory_region.ts";
 import type { MemoryWindow } from "../memory/memory_window.ts";
 import type { ProtectionDomain } from "../memory/protection_domain.ts";
 import type { Region } from "../memory/region.ts";
-import { bindingCodec, type Element, type Field, FIELDS } from "./attributes.ts";
+import { bindingCodec, type Element, FIELDS, type SendField } from "./attributes.ts";
 import { type MwBindInfo, type RequestListInit, SendFlags } from "./work_request.ts";
 
 /** The structs of requests. Their first fields are the same. */
@@ -74,7 +74,7 @@ export class NativeList {
   readonly stride: number;
   readonly capacity: number;
   readonly maxSge: number;
-  /** Sends: the attributes of each request, as bits of {@linkcode Field.bit}. */
+  /** Sends: the attributes of each request, as bits of {@linkcode SendField.bit}. */
   readonly given: Uint16Array<ArrayBuffer>;
   readonly ahs: (AhCore | undefined)[];
   /** Sends: the memory windows that requests bind. It is undefined if no request does. */
@@ -280,19 +280,19 @@ export class NativeList {
     this.checkedBy = undefined;
   }
 
-  set32(index: number, { word }: Field, value: number): void {
+  set32(index: number, { word }: SendField, value: number): void {
     this.words[index * this.stride + word] = value;
   }
 
-  set64(index: number, { word }: Field, value: number | bigint): void {
+  set64(index: number, { word }: SendField, value: number | bigint): void {
     this.#setBig(index * this.stride + word, value);
   }
 
-  get32(index: number, { word }: Field): number {
+  get32(index: number, { word }: SendField): number {
     return this.words[index * this.stride + word]!;
   }
 
-  get64(index: number, { word }: Field): bigint {
+  get64(index: number, { word }: SendField): bigint {
     return this.view.getBigUint64((index * this.stride + word) * 4, true);
   }
 

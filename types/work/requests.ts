@@ -21,7 +21,6 @@ import {
   check64,
   checkHas,
   checkRemoteAddr,
-  type Field,
   FIELDS,
   has,
   NO_MEMORY,
@@ -29,6 +28,7 @@ import {
   readBinding,
   readSge,
   rkeyOf,
+  type SendField,
 } from "./attributes.ts";
 import { NativeList } from "./native_list.ts";
 import {
@@ -277,7 +277,7 @@ export class SendRequestList extends RequestList {
     this.#set32(index, REMOTE_SRQN, remoteSrqn);
   }
 
-  #set32(index: number, field: Field, value: number): void {
+  #set32(index: number, field: SendField, value: number): void {
     const opcode = this.#native.opcodeOf(index);
     this.#native.given[index]! |= check32(field, opcode, value);
     this.#native.set32(index, field, value);
@@ -383,11 +383,11 @@ export function writeSend(list: NativeList, index: number, request: SendAttribut
   if (mw !== undefined && binding !== undefined) list.setBind(index, mw, rkey ?? 0, binding);
 }
 
-function fit32(field: Field, opcode: number, value: number | undefined): number {
+function fit32(field: SendField, opcode: number, value: number | undefined): number {
   return value === undefined ? 0 : check32(field, opcode, value);
 }
 
-function fit64(field: Field, opcode: number, value: number | bigint | undefined): number {
+function fit64(field: SendField, opcode: number, value: number | bigint | undefined): number {
   return value === undefined ? 0 : check64(field, opcode, value);
 }
 

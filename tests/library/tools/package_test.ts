@@ -1,10 +1,11 @@
-// The package as it is published: bundles to run, and the sources for types and documentation.
+// The package as it is published: bundles to run, their declarations, and the sources for stack traces.
 
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path/posix";
 import denoJson from "../../../deno.json" with { type: "json" };
 import { constants, enums, structs } from "../../../ffi/layout.ts";
+import { startRegistry } from "../../project/registry.ts";
 import { linksOf } from "../../../tools/docs/documents.ts";
 import {
   buildPackage,
@@ -29,11 +30,19 @@ type Symbols = readonly {
   }[];
 }[];
 
-async function deno(...args: string[]): Promise<string> {
+function deno(...args: string[]): Promise<string> {
+  return denoIn(folder, {}, ...args);
+}
+
+async function denoIn(
+  cwd: string,
+  env: Record<string, string>,
+  ...args: string[]
+): Promise<string> {
   const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args,
-    cwd: folder,
-    env: { NO_COLOR: "1" },
+    cwd,
+    env: { NO_COLOR: "1", ...env },
   }).output();
   const decoder = new TextDecoder();
   if (!success) throw new Error(`deno ${args.join(" ")} fails: ${decoder.decode(stderr)}`);
@@ -63,19 +72,98 @@ Deno.test("buildPackage() has what bundles share in files that all of them impor
   assertEquals(library!.size, 2);
 });
 
-Deno.test("buildPackage() takes documentation and types from the sources", async () => {
+/**
+ * What a declaration cannot tell is left out: which functions are async, the value that makes a parameter optional, a
+ * member whose name is computed. The three tables of layouts and constants have more exact types than sources show. Of
+ * sources, Deno prints no property that has a getter and a setter.
+ */
+function pageOf(doc: string): string[] {
+  return doc.replaceAll(/^Defined in .*\n/gm, "")
+    .replaceAll(/^ *\[Symbol\.for\(.*\n.*\n/gm, "")
+    .replaceAll(/^ *[gs]et (?:wrId|wrFlags)\(.*\n(?: {4}.*\n)*/gm, "")
+    .replaceAll(/^(const (?:constants|enums|x86_64)): .*/gm, "$1")
+    .replaceAll(/\basync (?=(?:function )?\S+\()/g, "")
+    .replaceAll(/^( *)\*/gm, "$1")
+    .replaceAll(/\?: /g, ": ")
+    .split("\n");
+}
+
+Deno.test("buildPackage() declares with their comments all that the sources export", async () => {
   for (const [name, source] of Object.entries<string>(denoJson.exports)) {
-    assertEquals(await deno("doc", config.exports[name]), await deno("doc", source));
+    const [declared, written] = await Promise.all(
+      [config.exports[name], source].map(async (path) => pageOf(await deno("doc", path))),
+    );
+    assertEquals(declared, written);
   }
+});
+
+Deno.test("The pages of the package have no faults", async () => {
+  const fault = await deno("doc", "--lint", ...Object.values<string>(config.exports))
+    .then(() => "", ({ message }) => message);
+  // A setter cannot have the type that Deno asks for.
+  const lines = Array.from(fault.matchAll(/^ *\d+ \| +(.*)/gm), ([, line]) => line);
+  assertEquals(lines.filter((line) => !/^set \w+\(/.test(line)), [], fault);
+  assertEquals(lines.length, fault.match(/error\[/g)?.length ?? 0, fault);
+});
+
+Deno.test("buildPackage() declares each symbol once, by its own name", async () => {
+  const text = await Deno.readTextFile(`${folder}/dist/types.d.ts`);
+  assertEquals(text.match(/\w+\$\d/g), null);
+  const classes = Array.from(text.matchAll(/^declare (?:abstract )?class (\w+)/gm), ([, c]) => c);
+  assert(classes.length > 60);
+  assertEquals(classes.filter((name, i) => classes.indexOf(name) !== i), []);
+});
+
+Deno.test("The declarations catch each mistake that the types of the sources catch", async () => {
+  const mistakes = await Deno.readTextFile(new URL("../../types/mistakes.ts", import.meta.url));
   await Deno.writeTextFile(
     `${folder}/user.ts`,
-    `import { Gid } from "@rdma/ibverbs";
-     const gid: Gid = Gid.parse("fe80::1");
-     // @ts-expect-error It has no such method.
-     gid.nothing();`,
+    mistakes.replace("../../mod.ts", denoJson.name).replace(
+      "../../net/mod.ts",
+      `${denoJson.name}/net`,
+    ),
   );
   await deno("check", "user.ts");
   await Deno.remove(`${folder}/user.ts`);
+});
+
+/** Objects of one exported module go to the functions of others. */
+const USER = `import { Context, type QueuePair, VerbsError } from "jsr:@rdma/ibverbs";
+import type { CmId } from "jsr:@rdma/ibverbs/cm";
+import { EfaCompletionQueue } from "jsr:@rdma/ibverbs/efa";
+import { listenUd } from "jsr:@rdma/ibverbs/net";
+export const cq = new EfaCompletionQueue(Context.open(), { cqe: 1 });
+export const accept = (id: CmId, qp: QueuePair): Promise<unknown> => id.accept(qp);
+export const conn = await listenUd({ qkey: 1 }).catch((error) => error instanceof VerbsError);
+`;
+
+Deno.test("deno run, cache and add fetch few files of the package", async () => {
+  await using registry = await startRegistry(folder);
+  const own = await Deno.makeTempDir();
+  const fetchedBy = async (program: string, ...args: string[]): Promise<string[]> => {
+    const cache = await Deno.makeTempDir();
+    await Deno.writeTextFile(`${own}/main.ts`, program);
+    registry.fetched.length = 0;
+    try {
+      await denoIn(own, { JSR_URL: registry.url, DENO_DIR: cache }, ...args);
+      return registry.fetched.toSorted();
+    } finally {
+      await Deno.remove(cache, { recursive: true });
+    }
+  };
+  const open = 'import { Context } from "jsr:@rdma/ibverbs";\nexport type C = Context;\n' +
+    "export const { open } = Context;\n";
+  const ran = await fetchedBy(open, "run", "main.ts");
+  assertEquals(ran.length, 2, `${ran}`);
+  const cached = await fetchedBy(open, "cache", "main.ts");
+  assertEquals(cached, [...ran, "/dist/mod.d.ts", "/dist/types.d.ts"].sort());
+  const wrong = `${open}Context.open({});`;
+  await assertRejects(() => fetchedBy(wrong, "check", "main.ts"), Error, "TS2345");
+  const all = await fetchedBy(USER, "check", "main.ts");
+  assert(all.every((path) => path.startsWith("/dist/")), `${all}`);
+  const added = await fetchedBy(open, "add", "jsr:@rdma/ibverbs");
+  assert(added.length <= 24, `${added.length}: ${added}`);
+  await Deno.remove(own, { recursive: true });
 });
 
 Deno.test("buildPackage() gives places in the sources in stack traces", async () => {
