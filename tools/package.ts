@@ -1,4 +1,4 @@
-/** Builds the package as it is published: the project's sources, and beside them bundles of the library. */
+/** Builds the package as it is published: the project's sources, and beside them bundles and their declarations. */
 
 import { inProject } from "./host/paths.ts";
 import { say, SetupError } from "../rxe/host/report.ts";
@@ -10,9 +10,10 @@ const HELP = `Builds the package as it is published, and checks that it could be
 
   deno task package [--help] [FOLDER]
 
-FOLDER is emptied first; it is out/package if it is left out. The package has the sources, and bundles of the modules
-of the library. A program imports the bundle, which takes Deno a third of the time. Types, documentation and the
-places in stack traces are those of the sources. "deno publish" in FOLDER publishes the package.
+FOLDER is emptied first; it is out/package if it is left out. The package has the sources, and a bundle of each exported
+module with its declarations. A program imports the bundle, which takes Deno a third of the time, and is checked against
+the declarations: it fetches these few files. The places in stack traces are those of the sources. "deno publish" in
+FOLDER publishes the package.
 `;
 
 await tool(HELP, {}, async (_options, operands) => {

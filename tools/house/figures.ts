@@ -27,9 +27,9 @@ const LIMITS: Readonly<Record<string, readonly [limit: number, goal: number]>> =
   "struct writers beside the codec": [0, 0],
   "clones of six lines": [0, 0],
   "lines of the library": [37_150, 27_000],
-  "lines of tests": [55_450, 43_000],
-  "lines of tools": [9_640, 8_450],
-  "lines of all files": [128_700, 103_000],
+  "lines of tests": [55_580, 43_000],
+  "lines of tools": [9_741, 8_450],
+  "lines of all files": [128_931, 103_000],
 };
 
 const LIBRARY = ["types", "ffi", "net", "cli", "internal"];

@@ -22,6 +22,9 @@ const DECLARATIONS = inProject("tools/package/declarations.ts");
 /** The folder of the bundles, and of their declarations, in the package. */
 const BUNDLES = "dist";
 
+/** Gives way to a line that tells where the types are. Without it all places in stack traces would be a line off. */
+const FIRST_LINE = "//";
+
 /** The folder of the modules that the bundler starts from. It is gone when the package is built. */
 const ENTRIES = "entries";
 
@@ -117,20 +120,16 @@ async function runBundler(
   options: readonly string[] = [],
 ): Promise<void> {
   await runTool(
-    ...[BUNDLER, "--bundle", "--format=esm", "--target=esnext", "--minify-whitespace", ...options],
-    ...[
-      "--sourcemap=external",
-      "--sources-content=false",
-      "--log-level=warning",
-      "--external:node:*",
-    ],
+    ...[BUNDLER, "--bundle", "--format=esm", "--target=esnext", "--minify-whitespace"],
+    ...["--sourcemap=external", "--sources-content=false", "--log-level=warning"],
+    ...["--external:node:*", `--banner:js=${FIRST_LINE}`, ...options],
     ...[`--outbase=${base}`, `--outdir=${folder}/${BUNDLES}`],
     ...sources.map((source) => `${base}/${source}`),
   );
 }
 
 async function runTool(...words: readonly string[]): Promise<void> {
-  const options = ["run", "--allow-all", "--no-config", "--no-check", ...LOCK];
+  const options = ["run", "--allow-all", "--no-config", ...LOCK];
   const { status, stderr } = await capture(Deno.execPath(), ...options, ...words);
   if (status !== 0) throw new SetupError(`Cannot bundle: ${lastLines(stderr, 8)}`);
 }
@@ -203,8 +202,8 @@ async function describe(
     await Promise.all(
       Object.entries(sources).map(async ([name, source]) => {
         const path = `${BUNDLES}/${join(source).replace(/\.ts$/, "")}`;
-        const types = `// @ts-self-types="./${basename(path)}.d.ts"\n`;
-        await edit(`${folder}/${path}.js`, (text) => types + text);
+        const types = `${FIRST_LINE} @ts-self-types="./${basename(path)}.d.ts"`;
+        await edit(`${folder}/${path}.js`, (text) => text.replace(FIRST_LINE, types));
         return [name, `./${path}.js`];
       }),
     ),

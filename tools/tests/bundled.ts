@@ -18,7 +18,6 @@ export async function mapToBundles(): Promise<string> {
   const { exports } = JSON.parse(await Deno.readTextFile(`${FOLDER}/deno.json`));
   const imports: Record<string, string> = await stdImports();
   for (const [name, source] of Object.entries(denoJson.exports)) {
-    if (exports[name] === source) continue;
     imports[urlOf(inProject(source))] = new URL(exports[name], urlOf(`${FOLDER}/`)).href;
   }
   const path = `${FOLDER}/import_map.json`;

@@ -145,7 +145,8 @@ Deno.test("deno run, cache and add fetch few files of the package", async () => 
     await Deno.writeTextFile(`${own}/main.ts`, program);
     registry.fetched.length = 0;
     try {
-      await denoIn(own, { JSR_URL: registry.url, DENO_DIR: cache }, ...args);
+      const printed = await denoIn(own, { JSR_URL: registry.url, DENO_DIR: cache }, ...args);
+      assertEquals(printed !== "", args.includes("-A"));
       return registry.fetched.toSorted();
     } finally {
       await Deno.remove(cache, { recursive: true });
@@ -161,20 +162,42 @@ Deno.test("deno run, cache and add fetch few files of the package", async () => 
   await assertRejects(() => fetchedBy(wrong, "check", "main.ts"), Error, "TS2345");
   const all = await fetchedBy(USER, "check", "main.ts");
   assert(all.every((path) => path.startsWith("/dist/")), `${all}`);
+  for (const [name, ...words] of [["cli", "help"], ["rxe", "--help"]]) {
+    const started = await fetchedBy(open, "run", "-A", `jsr:@rdma/ibverbs/${name}`, ...words);
+    assertEquals(started, [`/dist/${name}/mod.js`]);
+  }
   const added = await fetchedBy(open, "add", "jsr:@rdma/ibverbs");
   assert(added.length <= 24, `${added.length}: ${added}`);
   await Deno.remove(own, { recursive: true });
 });
 
+/** A call in each bundle that has code of its own, what its stack names, and what stands there in the source. */
+const PLACES = [
+  ["", 'Gid.parse("x")', "Gid.parse", "types/address/gid.ts", "parseAddress"],
+  ["/net", "listenUd({ qkey: -1 })", "listenUd", "net/ud/ud_conn.ts", "readUdOptions"],
+  ["/cli", "runCli(1)", "runCli", "cli/mod.ts", "listOf"],
+  [
+    "/rxe",
+    "runInGuest([], { get accelerator() { throw new Error() } })",
+    "runGuests",
+    "rxe/guest/run.ts",
+    "options.accelerator",
+  ],
+] as const;
+
 Deno.test("buildPackage() gives places in the sources in stack traces", async () => {
-  const script = `import { Gid } from "@rdma/ibverbs";
-    try { Gid.parse("x") } catch (error) { console.log(error.stack) }`;
-  await Deno.writeTextFile(`${folder}/user.ts`, script);
-  const stack = await deno("run", "--allow-ffi", "user.ts");
-  await Deno.remove(`${folder}/user.ts`);
-  const source = (await Deno.readTextFile(`${folder}/types/address/gid.ts`)).split("\n");
-  const [, line] = /at Gid\.parse \(\S*\/types\/address\/gid\.ts:(\d+):\d+\)/.exec(stack) ?? [];
-  assert(source[Number(line) - 1]?.includes("parseAddress"), stack);
+  for (const [name, call, caller, file, expected] of PLACES) {
+    const script = `import * as module from "@rdma/ibverbs${name}";
+      try { await module.${call} } catch (error) { console.log(error.stack) }`;
+    await Deno.writeTextFile(`${folder}/user.ts`, script);
+    const stack = await deno("run", "--allow-all", "--no-check", "user.ts");
+    await Deno.remove(`${folder}/user.ts`);
+    const source = (await Deno.readTextFile(`${folder}/${file}`)).split("\n");
+    const place = new RegExp(`at (?:Module\\.)?${caller} \\(\\S*/${file}:(\\d+):\\d+\\)`).exec(
+      stack,
+    );
+    assert(source[Number(place?.[1]) - 1]?.includes(expected), stack);
+  }
 });
 
 Deno.test("dryRun() can publish what buildPackage() builds", async () => {
