@@ -165,7 +165,7 @@ async function writeEntry(source: string, folder: string): Promise<void> {
 async function foldSources(folder: string): Promise<string[]> {
   const changed: string[] = [];
   for (const file of (await readdir(folder, { recursive: true }))) {
-    if (!/^(types|ffi)\/.*\.ts$/.test(file)) continue;
+    if (!/^(cli|ffi|types)\/.*\.ts$/.test(file)) continue;
     await edit(`${folder}/${file}`, (text) => {
       const folded = fold(text);
       if (folded !== text) changed.push(file);

@@ -25,20 +25,21 @@ export function withLiterals(text: string): string {
 
 /** Puts constants and members of enums in their place, as numbers. Names of types stay. */
 export function withNumbers(text: string): string {
-  const enumOf: Readonly<Record<string, Readonly<Record<string, number>>>> = enums;
-  const constantOf: Readonly<Record<string, number | bigint>> = constants;
+  const enumOf: Readonly<Record<string, Readonly<Record<string, unknown>>>> = enums;
+  const constantOf: Readonly<Record<string, unknown>> = constants;
   return text
     .replaceAll(
       /(?<!typeof )\benums\.(\w+)\s*\.(\w+)/g,
-      (place, name: string, member: string) => {
-        const value = enumOf[name]?.[member];
-        return typeof value === "number" ? onAsManyLines(String(value), place) : place;
-      },
+      (place, name: string, member: string) => inPlace(enumOf[name]?.[member], place),
     )
-    .replaceAll(/(?<!typeof )\bconstants\.(\w+)/g, (place, name: string) => {
-      const value = constantOf[name];
-      return typeof value === "number" ? String(value) : place;
-    });
+    .replaceAll(
+      /(?<!typeof )\bconstants\.(\w+)/g,
+      (place, name: string) => inPlace(constantOf[name], place),
+    );
+}
+
+function inPlace(value: unknown, place: string): string {
+  return typeof value === "number" ? onAsManyLines(`${value}`, place) : place;
 }
 
 /** Puts texts in the place of the tables of layouts. Each entry is parsed when it is read first. */

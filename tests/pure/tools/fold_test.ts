@@ -14,6 +14,7 @@ Deno.test("withNumbers() puts numbers in the place of constants and members, not
     ["[enums.ibv_mw_type.IBV_MW_TYPE_2]", "[2]"],
     ["enums.ibv_mw_type\n  .IBV_MW_TYPE_2;\nnext", "2\n;\nnext"],
     ["constants.IBV_LINK_LAYER_ETHERNET & 1", "2 & 1"],
+    ["constants.IBV_DEVICE_RAW_SCATTER_FCS", "17179869184"],
     ["typeof constants.IBV_LINK_LAYER_ETHERNET", undefined],
     ["typeof enums.ibv_mw_type.IBV_MW_TYPE_2", undefined],
     ["enums.ibv_mw_type.toString + constants.nothing", undefined],
