@@ -256,6 +256,7 @@ function sleepOn(cq: IbvCq, channel: CompletionChannel): CqSleep | null {
 /** Completions that {@linkcode CompletionQueue.waitSync} polls ahead. */
 const AHEAD = 32;
 const WAIT_OPTIONS = ["timeout", "spinMicroseconds"] as const;
+const NO_OPTIONS: WaitSyncOptions = {};
 
 /**
  * A completion queue (`struct ibv_cq`). The results of work requests come through it. Several queue pairs can use one
@@ -442,10 +443,13 @@ export class CompletionQueue<C extends WorkCompletion = WorkCompletion>
    * }
    * ```
    */
-  waitSync(options: WaitSyncOptions = {}): boolean {
-    const { timeout, spinMicroseconds = 0 } = snapshot(options, "options", WAIT_OPTIONS);
+  waitSync(options?: WaitSyncOptions): boolean {
+    // After a sleep nothing of a program is in the processor's caches: what need not run here is left out.
+    const { timeout, spinMicroseconds: spin = 0 } = options === undefined
+      ? NO_OPTIONS
+      : snapshot(options, "options", WAIT_OPTIONS);
     const until = endOf(checkTimeout(timeout));
-    const spin = integer(spinMicroseconds, "spinMicroseconds", 0, 0x7fff_ffff);
+    integer(spin, "spinMicroseconds", 0, 0x7fff_ffff);
     const events = this.#channelEvents();
     const handle = this.unsafeHandle;
     if (this.#spin(handle, spin / 1000, until)) return true;
