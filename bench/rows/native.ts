@@ -151,7 +151,7 @@ const WAKING: readonly StageRow[] = [
       missed(atMost(1.3, "C", { who: BLOCKING }), COLD),
       missed(atMost(1.3, "C", { who: BLOCKING, figure: "processor" }), COLD),
     ],
-    count: 800,
+    count: 4000,
     note: "blocking: waitSync(); Deno: completions(); the second half counts",
   },
 ];

@@ -26,7 +26,7 @@ type NativeAttr = DataView<ArrayBuffer> | Uint32Array<ArrayBuffer>;
 
 /** Splits an address into halves, lower half first: both architectures are little-endian. */
 const ADDRESS = new BigUint64Array(1);
-const HALVES = new Uint32Array(ADDRESS.buffer);
+const HALVES = new Int32Array(ADDRESS.buffer);
 
 /** So many queue pairs are kept without a look at whether their sends are done. */
 const MIN_LIMIT = 4;

@@ -366,8 +366,9 @@ export class ReplyPath extends Resource {
         `Cannot set address handle: there are ${capacity} requests, and maxPeers is ${this.maxPeers}`,
       );
     }
-    checkHas(FIELDS.ah, native.opcodeOf(requestIndex));
-    native.setAh(requestIndex, this.#ahAt(batch, index, memory, offset));
+    const at = native.at(requestIndex);
+    checkHas(FIELDS.ah, native.opcodeAt(at));
+    native.setAh(requestIndex, at, this.#ahAt(batch, index, memory, offset));
   }
 
   /**
