@@ -137,7 +137,8 @@ const OBJECTS: readonly StageRow[] = [
 ];
 
 const BLOCKING = "Deno, blocking";
-const COLD = "the caches are cold after a sleep, and V8's code is larger than C's";
+const COLD =
+  "after a sleep the caches are cold, and V8's code is larger; a time limit takes a poll(2)";
 
 const WAKING: readonly StageRow[] = [
   {
