@@ -33,6 +33,7 @@ export class CmDoor implements Door {
     this.#channel = stack.use(new EventChannel());
     this.#listener = new CmId(this.#channel);
     this.#listener.bindAddr(address);
+    assertOwnAddress(this.#listener);
     this.#listener.listen();
     this.#settings = settings;
     stack.move();
@@ -72,6 +73,23 @@ export class CmDoor implements Door {
   close(): void {
     this.#channel.close();
   }
+}
+
+/** The addresses that stand for all of this host. */
+const ALL: readonly string[] = ["0.0.0.0", "::"];
+
+/**
+ * Checks that an id is bound to what was asked for. The kernel takes a loopback address for all addresses.
+ *
+ * @throws {Deno.errors.AddrNotAvailable} If peers of other networks would reach it too.
+ */
+function assertOwnAddress({ device, localAddress }: CmId): void {
+  const { hostname } = localAddress!;
+  if (device !== undefined || ALL.includes(hostname)) return;
+  throw new Deno.errors.AddrNotAvailable(
+    `Cannot listen on ${hostname}: no RDMA device has this address, and a listener there takes ` +
+      "peers of all networks. Leave hostname out, or use tcpPort",
+  );
 }
 
 class CmPartner implements Partner {

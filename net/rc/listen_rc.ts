@@ -19,8 +19,8 @@ import { TcpDoor } from "./tcp_door.ts";
  */
 export interface RcListenOptions extends RcOptions {
   /**
-   * The host address to listen on. The default is "127.0.0.1", this host only; with `port` it is all addresses of RDMA
-   * devices, because no device has that one.
+   * The host address to listen on. The default is "127.0.0.1", this host only. With `port` it is all addresses of RDMA
+   * devices, and loopback addresses are refused: no device has them.
    */
   readonly hostname?: string;
   /**
@@ -293,6 +293,7 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
  * @throws {TypeError} If an option has the wrong type, is unknown, or does not go with another one.
  * @throws {RangeError} If a number is out of range.
  * @throws {Deno.errors.AddrInUse} If another program uses the TCP port.
+ * @throws {Deno.errors.AddrNotAvailable} If `hostname` is a loopback address, and `port` is given.
  * @throws {VerbsError} If another program uses `port` (EADDRINUSE), or there is no RDMA device that has the address.
  * @throws {CmError} If the host name has no address.
  * @throws The reason of the signal, if it has aborted.

@@ -269,9 +269,20 @@ int rdma_ack_cm_event(struct rdma_cm_event *event)
 	return 0;
 }
 
+/* The kernel takes a loopback address for all addresses: an id that is bound to it has no device. */
+static int is_any(const struct sockaddr *addr)
+{
+	const struct in_addr ipv4 = ((const struct sockaddr_in *)addr)->sin_addr;
+	const struct in6_addr *ipv6 = &((const struct sockaddr_in6 *)addr)->sin6_addr;
+
+	if (addr->sa_family == AF_INET)
+		return ipv4.s_addr == INADDR_ANY || ntohl(ipv4.s_addr) >> 24 == IN_LOOPBACKNET;
+	return IN6_IS_ADDR_UNSPECIFIED(ipv6) || IN6_IS_ADDR_LOOPBACK(ipv6);
+}
+
 int rdma_bind_addr(struct rdma_cm_id *id, struct sockaddr *addr)
 {
-	id->verbs = verbs;
+	id->verbs = is_any(addr) ? NULL : verbs;
 	memcpy(&id->route.addr.src_storage, addr, addr->sa_family == AF_INET ? 16 : 28);
 	return note("rdma_bind_addr");
 }
@@ -354,6 +365,26 @@ int rdma_disconnect(struct rdma_cm_id *id)
 }
 
 // Every host but nobody has an address of each family; only the first is given, as librdmacm does. Another thread calls it.
+/* The address of this host that a number stands for, or that of the peer, whatever its name is. */
+static void look_up(struct rdma_addrinfo *info, struct sockaddr_in6 *address, const char *number)
+{
+	const int is_ipv4 = info->ai_family == AF_INET;
+	void *bytes = &((struct sockaddr_in *)address)->sin_addr;
+
+	if (!is_ipv4)
+		bytes = &address->sin6_addr;
+	address->sin6_family = info->ai_family;
+	if (info->ai_flags & RAI_PASSIVE) {
+		inet_pton(info->ai_family, number, bytes);
+		info->ai_src_addr = (struct sockaddr *)address;
+		info->ai_src_len = is_ipv4 ? sizeof(struct sockaddr_in) : sizeof *address;
+		return;
+	}
+	inet_pton(info->ai_family, is_ipv4 ? "10.0.0.2" : "fd00::2", bytes);
+	info->ai_dst_addr = (struct sockaddr *)address;
+	info->ai_dst_len = is_ipv4 ? sizeof(struct sockaddr_in) : sizeof *address;
+}
+
 int rdma_getaddrinfo(const char *node, const char *service, const struct rdma_addrinfo *hints,
 		     struct rdma_addrinfo **res)
 {
@@ -364,25 +395,21 @@ int rdma_getaddrinfo(const char *node, const char *service, const struct rdma_ad
 		return EAI_NONAME;
 	info = calloc(1, sizeof *info);
 	address = calloc(1, sizeof *address);
+	info->ai_flags = hints->ai_flags;
 	info->ai_family = hints->ai_family ? hints->ai_family : AF_INET;
+	if (info->ai_flags & RAI_PASSIVE && strchr(node, ':'))
+		info->ai_family = AF_INET6;
 	info->ai_qp_type = IBV_QPT_RC;
 	info->ai_port_space = hints->ai_port_space ? hints->ai_port_space : RDMA_PS_TCP;
-	info->ai_dst_addr = (struct sockaddr *)address;
-	address->sin6_family = info->ai_family;
 	address->sin6_port = htons(service ? atoi(service) : 0);
-	if (info->ai_family == AF_INET) {
-		info->ai_dst_len = sizeof(struct sockaddr_in);
-		inet_pton(AF_INET, "10.0.0.2", &((struct sockaddr_in *)address)->sin_addr);
-	} else {
-		info->ai_dst_len = sizeof *address;
-		inet_pton(AF_INET6, "fd00::2", &address->sin6_addr);
-	}
+	look_up(info, address, node);
 	*res = info;
 	return 0;
 }
 
 void rdma_freeaddrinfo(struct rdma_addrinfo *info)
 {
+	free(info->ai_src_addr);
 	free(info->ai_dst_addr);
 	free(info);
 }

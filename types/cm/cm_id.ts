@@ -307,6 +307,9 @@ export class CmId extends CmIdentity {
    * Gives the id an address of its own (`rdma_bind_addr`). Port 0 lets the system choose one; {@linkcode CmId.srcPort} tells
    * which. An id that has the address of a device belongs to that device from then on.
    *
+   * **A loopback address stands for all addresses**, as in C: an id that listens on `127.0.0.1` or `::1` takes peers of all
+   * networks. `device` of such an id is undefined.
+   *
    * @throws {SyntaxError} If the host name is no IP address.
    * @throws {TypeError} If the state is not IDLE, or an argument has the wrong type.
    * @throws {RangeError} If a number is out of range.

@@ -9,7 +9,7 @@ import { deviceTest, until } from "../setup.ts";
 import { bytes, connectTimeout, text } from "./rc_pair.ts";
 
 const PEER = new URL("./rc_peer.ts", import.meta.url).pathname;
-const { ConnectionRefused, ConnectionReset, TimedOut } = Deno.errors;
+const { AddrNotAvailable, ConnectionRefused, ConnectionReset, TimedOut } = Deno.errors;
 // Only the end of the connection tells that the peer has gone.
 const options = { connectTimeout, keepAlive: 0 };
 
@@ -72,6 +72,22 @@ deviceTest(
     child.kill("SIGKILL");
     await child.status;
     await used;
+  },
+);
+
+deviceTest(
+  "listenRc() by name refuses loopback addresses, where all networks would reach it",
+  async () => {
+    for (const hostname of ["127.0.0.1", "127.9.9.9", "::1", "localhost"]) {
+      const words = "a listener there takes peers of all networks";
+      await assertRejects(() => listenRc({ hostname, port: 0 }), AddrNotAvailable, words);
+    }
+    const mapped = { hostname: "::ffff:127.0.0.1", port: 0 };
+    await assertRejects(() => listenRc(mapped), VerbsError, "No RDMA device has");
+    for (const hostname of ["0.0.0.0", "::"]) {
+      await using listener = await listenRc({ hostname, port: 0 });
+      assertEquals(listener.addr.hostname, hostname);
+    }
   },
 );
 

@@ -1,5 +1,11 @@
 // Connections by name without a network.
-import { assertEquals, assertInstanceOf, assertRejects, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertInstanceOf,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
 import { stub } from "@std/testing/mock";
 import { CmError, CmEventType, CmId } from "../../../cm.ts";
 import { connectRc, listenRc } from "../../../net/mod.ts";
@@ -87,6 +93,23 @@ test("connectRc() tries no other address when it is aborted or the name is unkno
   await assertRejects(() => connectRc(unknown), CmError, "is not known");
   assertEquals(triesOf(bed), []);
 });
+
+for (const hostname of ["127.0.0.1", "127.9.9.9", "::1"]) {
+  test(`listenRc() by name refuses ${hostname}, where all networks would reach it`, async (bed) => {
+    const { AddrNotAvailable } = Deno.errors;
+    const message = `Cannot listen on ${hostname}: no RDMA device has this address, ` +
+      "and a listener there takes peers of all networks. Leave hostname out, or use tcpPort";
+    await assertRejects(() => listenRc({ hostname, port }), AddrNotAvailable, message);
+    assert(!bed.net.takeCalls().includes("listen"));
+  });
+}
+
+for (const hostname of ["0.0.0.0", "::", "10.0.0.1"]) {
+  test(`listenRc() by name listens on ${hostname}`, async () => {
+    await using listener = await listenRc({ hostname, port });
+    assertEquals(listener.addr, { hostname, port });
+  });
+}
 
 const url = (path: string): string =>
   JSON.stringify(new URL(`../../../${path}`, import.meta.url).href);
