@@ -10,7 +10,7 @@ import { row, type Section, sectionLines, sectionValues } from "./section.ts";
 export interface CaptureView {
   /** A line of JSON for each frame. */
   readonly json: boolean;
-  /** The first line of each frame only. */
+  /** A line for each frame. */
   readonly brief: boolean;
   /** No other frames than RoCE packets. */
   readonly roce: boolean;
@@ -27,14 +27,15 @@ export function explainCapture(
   terminal: Terminal,
 ): void {
   for (const frame of readCapture(capture)) {
-    const { name, sections } = explainFrame(frame);
+    const { name, summary, sections } = explainFrame(frame);
     if (roce && name === null) continue;
     const { number, time, bytes: { length } } = frame;
     if (json) {
       const facts = { frame: number, time, length, packet: name };
       terminal.printJson({ ...facts, ...sectionValues(sections) }, "line");
     } else {
-      const text = `Frame ${number}, ${dateOf(time)}, ${length} bytes: ${name ?? "no RoCE packet"}`;
+      const packet = (brief ? summary : name) ?? "no RoCE packet";
+      const text = `Frame ${number}, ${dateOf(time)}, ${length} bytes: ${packet}`;
       const title = [{ text, style: "green" as const }];
       terminal.print(brief ? [title] : [title, ...sectionLines(sections), ""]);
     }
@@ -47,14 +48,15 @@ function dateOf(time: number): string {
   return Number.isNaN(date.getTime()) ? `${time} s` : date.toISOString();
 }
 
-/** The headers of a frame, and the name of the packet if it is one of RoCE. */
+/** The headers of a frame; the name and the summary of the packet if it is one of RoCE. */
 function explainFrame({ bytes, linkType }: Frame): {
   readonly name: string | null;
+  readonly summary?: string | undefined;
   readonly sections: readonly Section[];
 } {
   try {
     const { packet, sections } = readFrame(bytes, linkType);
-    return { name: packet?.opcode ?? null, sections };
+    return { name: packet?.opcode ?? null, summary: packet?.summary, sections };
   } catch (error) {
     if (!(error instanceof CommandError)) throw error;
     const damage = row("reason", messageOf(error));

@@ -3,7 +3,7 @@
 import { CommandError } from "../shell/command.ts";
 import { hex } from "../shell/text.ts";
 import { isMad, madSections } from "./mad.ts";
-import { hexRow, row, type Section } from "./section.ts";
+import { hexRow, type Row, row, type Section } from "./section.ts";
 import { syndromeText } from "./syndrome.ts";
 
 /** A field: its name, the byte it starts at, and its bytes. Numbers are hexadecimal unless they count something. */
@@ -69,6 +69,8 @@ export interface Transport {
   readonly sections: readonly Section[];
   /** The opcode's name, such as `UD SEND Only`. */
   readonly opcode: string;
+  /** The opcode, the queue pairs, and how a request ended: what a line has room for. */
+  readonly summary: string;
   /** The sender's queue pair, which only datagrams name. */
   readonly srcQp: number | undefined;
   readonly qkey: number | undefined;
@@ -98,9 +100,18 @@ export function readTransport(bytes: Uint8Array<ArrayBuffer>, length: number): T
   return {
     sections,
     opcode,
+    summary: summaryOf(view, opcode, names[0]),
     qkey: isDatagram ? view.getUint32(BTH_SIZE) : undefined,
     srcQp: isDatagram ? uint24(view, BTH_SIZE + 5) : undefined,
   };
+}
+
+function summaryOf(view: DataView, opcode: string, header: Name | undefined): string {
+  const to = `to ${hex(uint24(view, 5), 6)}, PSN ${uint24(view, 9)}`;
+  if (header === "AETH") return `${opcode} ${to}: ${syndromeText(view.getUint8(BTH_SIZE))}`;
+  if (header !== "DETH") return `${opcode} ${to}`;
+  const from = hex(uint24(view, BTH_SIZE + 5), 6);
+  return `${opcode} from ${from} ${to}, qkey ${hex(view.getUint32(BTH_SIZE), 8)}`;
 }
 
 function operationOf(code: number): readonly [name: string, ...headers: Name[]] {
@@ -137,14 +148,21 @@ function extendedSection(name: Name, view: DataView, start: number): Section {
   return {
     key,
     title: `${title[0]!.toUpperCase()}${title.slice(1)} header (${name})`,
-    rows: fields.map(([field, at, size, form]) => {
+    rows: fields.flatMap(([field, at, size, form]) => {
       const value = bigUint(view, start + at, size);
-      const digits = hex(value, 2 * size);
-      const words = form === "syndrome" ? `${digits} (${syndromeText(Number(value))})` : digits;
-      const text = form === "count" ? String(value) : words;
+      if (form === "syndrome") return syndromeRows(field, Number(value));
+      const text = form === "count" ? String(value) : hex(value, 2 * size);
       return row(field, size > 4 ? text : Number(value), text);
     }),
   };
+}
+
+function syndromeRows(field: string, syndrome: number): Row[] {
+  const meaning = syndromeText(syndrome);
+  return [
+    row(field, syndrome, `${hex(syndrome, 2)} (${meaning})`),
+    row("meaning", meaning, null),
+  ];
 }
 
 function payloadSection(view: DataView, at: number, length: number): Section {

@@ -8,7 +8,8 @@ export interface Row {
   /** Its name: that of the module, or that of the specification. */
   readonly name: string;
   readonly value: unknown;
-  readonly text: string;
+  /** It is null if only JSON has the fact. */
+  readonly text: string | null;
 }
 
 export interface Section {
@@ -18,7 +19,7 @@ export interface Section {
 }
 
 /** A fact. Without a text its value is the text. */
-export function row(name: string, value: unknown, text: string = String(value)): Row {
+export function row(name: string, value: unknown, text: string | null = String(value)): Row {
   return { name, value, text };
 }
 
@@ -31,7 +32,7 @@ export function sectionLines(sections: readonly Section[]): Line[] {
   return sections.flatMap(({ title, rows }, i): Line[] => [
     ...i === 0 ? [] : [""],
     [{ text: title, style: "bold" }],
-    ...alignColumns(rows.map(({ name, text }) => [`  ${name}`, text])),
+    ...alignColumns(rows.flatMap(({ name, text }) => text === null ? [] : [[`  ${name}`, text]])),
   ]);
 }
 

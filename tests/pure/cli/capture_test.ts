@@ -332,13 +332,24 @@ Deno.test("explain --brief prints a line for each frame, and --roce only those o
   const lines = async (...options: string[]): Promise<string[]> =>
     (await explained(frames, ...options))[1].trim().split("\n");
   const all = [
-    "Frame 1, 1970-01-01T00:16:40.000Z, 74 bytes: UD SEND Only",
+    "Frame 1, 1970-01-01T00:16:40.000Z, 74 bytes: UD SEND Only from 0x000022 to 0x000011, PSN 291, qkey 0x11111111",
     "Frame 2, 1970-01-01T00:16:41.000Z, 42 bytes: no RoCE packet",
-    "Frame 3, 1970-01-01T00:16:42.000Z, 98 bytes: UD SEND Only with Immediate",
+    "Frame 3, 1970-01-01T00:16:42.000Z, 98 bytes: UD SEND Only with Immediate from 0x000022 to 0x000011, PSN 291, qkey 0x11111111",
   ];
   assertEquals(await lines("--brief"), all);
   assertEquals(await lines("--brief", "--roce"), [all[0]!, all[2]!]);
   assertEquals((await lines("--json", "--roce")).map((line) => JSON.parse(line).frame), [1, 3]);
+});
+
+Deno.test("explain tells in words how a request ended, also in lines and in JSON", async () => {
+  const refused = FRAMES.find((frame) =>
+    frame.slice(84, 86) === "11" && frame.slice(108, 110) === "62"
+  )!;
+  const words = "NAK, remote access error: wrong rkey, address or rights";
+  const [, line] = await explained(pcap([refused]), "--brief");
+  assertMatch(line, / bytes: RC Acknowledge to 0x000011, PSN 291: NAK, remote access error: wr/);
+  const [, json] = await explained(pcap([refused]), "--json");
+  assertEquals(JSON.parse(json).aeth, { syndrome: 0x62, meaning: words, msn: 9 });
 });
 
 Deno.test("explain shows frames whose time no calendar has", async () => {
