@@ -292,9 +292,12 @@ const HINTS: Readonly<Record<string, string>> = {
     "The message does not fit into the posted buffer. On UD the buffer needs 40 more bytes for the GRH",
   LOC_QP_OP_ERR:
     "The queue pair could not execute the request. A send needs an address handle and memory that are alive and of the " +
-    "queue pair's protection domain. A receive needs a buffer that is large enough, on UD with 40 more bytes for the GRH",
+    "queue pair's protection domain. A receive needs a buffer that is large enough, on UD with 40 more bytes for the GRH. " +
+    "LOCAL_INV needs an rkey that is valid",
   LOC_PROT_ERR: "A buffer is not within a live memory region that has the access it needs",
   WR_FLUSH_ERR: "The queue pair was in an error state before it reached this request",
+  MW_BIND_ERR:
+    "The memory region needs MW_BIND. A window of type 2 that is bound must be invalidated first (LOCAL_INV)",
   LOC_ACCESS_ERR: "The local memory region lacks the access that the request needs",
   REM_INV_REQ_ERR:
     "The peer refused the request: its queue pair may not allow the operation or the length",

@@ -103,12 +103,48 @@ export let windowCore: (mw: MemoryWindow) => WindowCore;
  * A memory window (`struct ibv_mw`): a part of a memory region with a key and access rights of its own, which can be
  * given to a peer and taken back faster than a registration.
  *
+ * **Soft-RoCE does not check the bounds of a window**: a peer with its rkey reaches the whole region, with the rights of
+ * the window. Register a region of its own where this matters.
+ *
+ * A queue pair binds a window: {@linkcode QueuePair.bindMw} one of type 1, a send request with opcode `BIND_MW` one of type
+ * 2. The request has the new key, see {@linkcode incRkey}. The region needs `MW_BIND`. A bound window of type 2 is
+ * invalidated before it is bound again (`LOCAL_INV`).
+ *
  * A window is bound to a part of a region. While it is bound, the native region is kept: if the region is disposed, it is
  * deregistered when the window is closed or bound to another region.
  *
  * Close a bound window of type 2 before the queue pair that it is bound through. Otherwise soft-RoCE of Linux 6.1 waits 50 s
  * in `ibv_destroy_qp`, and complains in the kernel's log. Disposing the protection domain or the context closes both in the
  * right order. So does `using`, if the window is made after the queue pair.
+ *
+ * @example Lend memory to a peer, and take it back
+ * ```ts
+ * import { AccessFlags, CompletionQueue, Context, incRkey, MemoryRegion, MemoryWindow, MwType, ProtectionDomain, QpType, QueuePair, type SendRequest, WrOpcode } from "@rdma/ibverbs";
+ *
+ * using context = Context.open();
+ * using pd = new ProtectionDomain(context);
+ * using cq = new CompletionQueue(context, { cqe: 16 });
+ * using qp = new QueuePair(pd, { type: QpType.RC, sendCq: cq, recvCq: cq, cap: { maxSendWr: 4, maxRecvWr: 1 } });
+ * qp.init({ port: 1, gidIndex: context.recommendGid(1).gidIndex, qpAccessFlags: AccessFlags.REMOTE_WRITE });
+ * qp.activateRc(qp.address); // it stands for both ends
+ * using mr = new MemoryRegion(pd, 4096, AccessFlags.LOCAL_WRITE | AccessFlags.MW_BIND);
+ * using mw = new MemoryWindow(pd, MwType.TYPE_2);
+ *
+ * async function done(request: SendRequest): Promise<void> {
+ *   qp.postSend(request);
+ *   for await (const wc of cq.completions()) return void wc.check();
+ * }
+ *
+ * for (let i = 0; i < 2; i++) {
+ *   const bindInfo = { mr, length: 1024, mwAccessFlags: AccessFlags.REMOTE_WRITE };
+ *   await done({ opcode: WrOpcode.BIND_MW, mw, rkey: incRkey(mw.rkey), bindInfo });
+ *   // The peer needs mr.addr and mw.rkey to write.
+ *   const sge = mr.slice(2048, 8);
+ *   await done({ opcode: WrOpcode.RDMA_WRITE, sge, remoteAddr: mr.addr, rkey: mw.rkey });
+ *   // From here on it cannot write any more.
+ *   await done({ opcode: WrOpcode.LOCAL_INV, invalidateRkey: mw.rkey });
+ * }
+ * ```
  *
  * @category Memory
  */

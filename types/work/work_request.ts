@@ -127,7 +127,7 @@ export interface SendAttributes {
   readonly remoteQkey?: number;
   /** RDMA and atomics: the address in the peer's memory. For atomics it is a multiple of 8. */
   readonly remoteAddr?: number | bigint;
-  /** RDMA and atomics: the rkey of the peer's memory region. BIND_MW: the new rkey of the window. */
+  /** RDMA and atomics: the rkey of the peer's memory region. BIND_MW: the new rkey of the window, see {@linkcode incRkey}. */
   readonly rkey?: number;
   /** ATOMIC_CMP_AND_SWP: the value to compare with. ATOMIC_FETCH_AND_ADD: the value to add. */
   readonly compareAdd?: number | bigint;

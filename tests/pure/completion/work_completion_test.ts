@@ -48,6 +48,7 @@ Deno.test("WorkCompletion.check() throws for every status but SUCCESS, and names
 Deno.test("WorkCompletionError tells the usual cause of a status that has one", () => {
   const causes = ["LOC_LEN_ERR", "LOC_QP_OP_ERR", "LOC_PROT_ERR", "WR_FLUSH_ERR", "LOC_ACCESS_ERR"]
     .concat(
+      "MW_BIND_ERR",
       "REM_INV_REQ_ERR",
       "REM_ACCESS_ERR",
       "REM_OP_ERR",
