@@ -18,6 +18,8 @@ export const NOT_RUN: Readonly<Record<string, string>> = {
   ".ci/run": TESTS,
   "deno run --allow-ffi examples/devices.ts":
     "it needs a device on the host; the same is run in the guest",
+  "deno run --allow-ffi --allow-read=worker.ts main.ts":
+    "main.ts is the program of the reader; examples/workers.ts is run with such permissions",
   "deno run --allow-ffi jsr:@rdma/ibverbs/cli rping": PEER,
   "deno run --allow-ffi jsr:@rdma/ibverbs/cli rping -C 10 HOST": PEER,
   "deno run --allow-ffi jsr:@rdma/ibverbs/cli udaddy": PEER,

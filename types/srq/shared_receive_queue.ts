@@ -13,7 +13,14 @@ import { registerElement, unregisterElement } from "../device/async_events.ts";
 import type { Context } from "../device/context.ts";
 import { ProtectionDomain } from "../memory/protection_domain.ts";
 import { type Receives, RecvPoster } from "../work/posting.ts";
-import { type SrqAttr, srqAttrCodec, type SrqInitAttr, srqInitCodec, SrqType } from "./srq_attr.ts";
+import {
+  type SrqAttr,
+  srqAttrCodec,
+  type SrqAttrInit,
+  type SrqInitAttr,
+  srqInitCodec,
+  SrqType,
+} from "./srq_attr.ts";
 import { type OpsWr, writeOps, type WrittenOps } from "./tag_matching.ts";
 
 const FIELDS = structs.ibv_srq_init_attr_ex.fields;
@@ -107,8 +114,11 @@ export class SharedReceiveQueue extends NativeResource<IbvSrq> {
   }
 
   /**
-   * Sets the attributes that are given (`ibv_modify_srq`). Each time that `srqLimit` is set, the event
-   * `SRQ_LIMIT_REACHED` is sent once when fewer receives than that are posted.
+   * Sets the attributes that are given (`ibv_modify_srq`).
+   *
+   * `srqLimit` asks for one event `SRQ_LIMIT_REACHED`, when fewer receives than that are posted. The limit is 0 afterwards:
+   * set it again. Post receives first: soft-RoCE looks at the limit only when a message takes a receive, so that an empty
+   * queue sends no event.
    *
    * @throws {TypeError} Also if no attribute is given.
    * @throws {VerbsError} If the device refuses: EINVAL for a limit above the size of the queue.
@@ -120,6 +130,7 @@ export class SharedReceiveQueue extends NativeResource<IbvSrq> {
     }
     call("ibv_modify_srq", "modify shared receive queue", [this.unsafeHandle, view, mask], {
       detail: () => Object.entries(given).map(([name, value]) => `${name} ${value}`).join(", "),
+      hint: (code) => code === "EINVAL" ? hintModify(this, given) : undefined,
     });
   }
 
@@ -209,6 +220,13 @@ function hintCreate(
   if (maxWr <= maxSrqWr && maxSge <= maxSrqSge) return undefined;
   return `The device allows ${maxSrq} shared receive queues, each with ${maxSrqWr} receives of ` +
     `${maxSrqSge} scatter/gather elements`;
+}
+
+function hintModify(srq: SharedReceiveQueue, given: SrqAttrInit): string | undefined {
+  const { maxSrqWr } = srq.context.queryDevice();
+  const { maxWr = srq.query().maxWr, srqLimit = 0 } = given;
+  if (srqLimit <= maxWr && maxWr <= maxSrqWr) return undefined;
+  return `srqLimit is at most the size of the queue (${maxWr} receives). The device allows ${maxSrqWr}`;
 }
 
 function hintPost(code: string): string | undefined {

@@ -35,7 +35,7 @@ export interface SrqAttr {
   readonly maxWr: number;
   /** Number of scatter/gather elements of a receive. */
   readonly maxSge: number;
-  /** The event `SRQ_LIMIT_REACHED` is sent once when fewer receives than this are posted. 0 is no limit. */
+  /** The event `SRQ_LIMIT_REACHED` is sent once when fewer receives than this are left. 0 is no limit. */
   readonly srqLimit: number;
 }
 

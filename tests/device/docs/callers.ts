@@ -14,9 +14,11 @@ import {
   QpState,
   QpType,
   QueuePair,
+  type RecvRequest,
   RecvRequestList,
   ReplyPath,
   type RwqIndirectionTable,
+  SharedReceiveQueue,
   WcOpcode,
   type WorkCompletions,
 } from "../../../mod.ts";
@@ -28,6 +30,7 @@ import {
   PORT,
   QKEY,
   RXE,
+  rxe,
   selfAddress,
   udPair,
   until,
@@ -71,6 +74,39 @@ async function handleOf({ handleOf }: {
   const [wc] = await waitFor(right.cq);
   assertEquals([wc!.check().wrId, wc!.srcQp], [5n, left.qp.qpNum]);
   await waitFor(left.cq);
+}
+
+/** Sends more messages than there are receives: each that was read is posted again. */
+async function keepFilled({ keepFilled }: {
+  keepFilled(
+    context: Context,
+    srq: SharedReceiveQueue,
+    free: RecvRequest[],
+    signal: AbortSignal,
+  ): Promise<void>;
+}): Promise<void> {
+  const device = rxe();
+  using _ = device;
+  const { context, pd } = device;
+  const srq = new SharedReceiveQueue(pd, { maxWr: 4 });
+  const [left, right] = [
+    makeEnd(pd, QpType.RC),
+    makeEnd(pd, QpType.RC, { srq, cap: { maxSendWr: 1 } }),
+  ];
+  const { gidIndex } = gidOf(context, "ipv4");
+  for (const { qp } of [left, right]) qp.init({ port: PORT, gidIndex });
+  right.qp.activateRc(left.qp.address);
+  left.qp.activateRc(right.qp.address, { rnrRetry: 1 });
+  const free: RecvRequest[] = [0, 1, 2, 3].map((i) => ({ wrId: i, sge: right.mr.slice(i, 1) }));
+  const [receives, ending] = [[...free], new AbortController()];
+  const filled = keepFilled(context, srq, free, ending.signal);
+  for (let i = 0; i < 12; i++) {
+    left.qp.postSend({ sge: left.mr.slice(0, 1) });
+    free.push(receives[Number((await waitFor(right.cq))[0]!.check().wrId)]!);
+    await until("a receive or a limit", () => srq.query().srqLimit === 2 || free.length === 0);
+  }
+  ending.abort();
+  await filled.catch(() => {});
 }
 
 interface Server {
@@ -242,6 +278,7 @@ export const CALLERS: Readonly<Record<string, (snippet: never) => unknown>> = {
   efa_echo: efaEcho,
   fill,
   handle_of: handleOf,
+  keep_filled: keepFilled,
   make_serve: makeServe,
   open,
   ready,
