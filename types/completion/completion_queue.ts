@@ -163,7 +163,9 @@ function sharedChannel(context: Context): CompletionChannel {
 export interface CqInitAttr {
   /**
    * The number of entries, at least 1. The queue may get more. It needs one for each request that can be outstanding in
-   * all queues that use it: with more completions than entries it overruns, and cannot be used any more.
+   * all queues that use it: with more completions than entries it overruns. The event `CQ_ERR` of
+   * {@linkcode Context.events} tells it. Most devices stop the queue then. Soft-RoCE loses the completions that have no
+   * room, and polling gives no error.
    */
   readonly cqe: number;
   /** The channel for events. If it is left out, the queue shares one with others of its context. `null` is none. */
@@ -350,7 +352,7 @@ export class CompletionQueue<C extends WorkCompletion = WorkCompletion>
    *
    * @param numEntries The largest number of completions to take, at least 1. The default is 16.
    * @returns The oldest completions; none if the queue is empty.
-   * @throws {VerbsError} If the provider fails, or the queue has overrun.
+   * @throws {VerbsError} If the provider fails. Of a queue that has overrun only some do: see {@linkcode CqInitAttr.cqe}.
    */
   poll(numEntries: number = 16): C[] {
     const handle = this.unsafeHandle;
@@ -362,7 +364,7 @@ export class CompletionQueue<C extends WorkCompletion = WorkCompletion>
    * into the batch; if some were polled ahead, it takes only those.
    *
    * @returns How many it took. It is 0 if the queue is empty.
-   * @throws {VerbsError} If the provider fails, or the queue has overrun.
+   * @throws {VerbsError} If the provider fails. Of a queue that has overrun only some do: see {@linkcode CqInitAttr.cqe}.
    */
   pollInto(batch: WorkCompletions): number {
     return this.#core.pollInto(this.unsafeHandle, batchCore(batch));
@@ -422,12 +424,13 @@ export class CompletionQueue<C extends WorkCompletion = WorkCompletion>
    *
    * A completion, the time limit or the loss of the device ends the wait. An `AbortSignal` and `close()` cannot: they
    * would have to run on this thread. To be ended by another Worker, wait with a time limit in a loop, and look at a
-   * shared flag in between. A Worker that is terminated ends within 10 seconds; the end of the process ends all waits.
+   * shared flag in between. `terminate()` does not end a Worker that is in this wait or in a loop around it (Deno 2.9).
+   * `Deno.exit()` ends all waits.
    *
    * @returns Whether there are completions; `false` if the time is over.
    * @throws {TypeError} If the queue has no channel, or is disposed, or if an option is not an integer.
    * @throws {RangeError} If an option is out of range.
-   * @throws {VerbsError} If the provider fails, the queue has overrun, or the device is gone.
+   * @throws {VerbsError} If the provider fails, or the device is gone.
    *
    * @example Serve in a Worker until the program sets a flag
    * ```ts
@@ -503,7 +506,7 @@ export class CompletionQueue<C extends WorkCompletion = WorkCompletion>
    *
    * @throws {TypeError} If the queue has no channel, or is disposed meanwhile, or if an option is not valid.
    * @throws {RangeError} If `batch` or `spin` is out of range.
-   * @throws {VerbsError} If the provider fails, or the queue has overrun.
+   * @throws {VerbsError} If the provider fails. Of a queue that has overrun only some do: see {@linkcode CqInitAttr.cqe}.
    * @throws The reason of the signal, if it aborts.
    */
   completions(options: CompletionsOptions = {}): Completions<C> {
