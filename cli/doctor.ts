@@ -11,6 +11,7 @@ import {
   type Values,
 } from "./shell/command.ts";
 import { PORT_OPTIONS } from "./shell/ports.ts";
+import type { Terminal } from "./shell/terminal.ts";
 import { type HostFacts, works } from "./doctor/facts.ts";
 import { type Finding, findingsOf } from "./doctor/finding.ts";
 import { gather } from "./doctor/gather.ts";
@@ -66,7 +67,7 @@ other, and both tell in which direction they are lost.`,
     const isPair = values.listen || values.peer !== undefined;
     const { facts, pair } = isPair
       ? await examineBoth(values)
-      : { facts: await gather(values, () => waitFor(values.seconds ?? SECONDS)), pair: undefined };
+      : { facts: await gather(values, () => watch(values, terminal)), pair: undefined };
     const ofHost = findingsOf(CHECKS, facts);
     const findings = pair === undefined ? ofHost : pairFindings(pair, ofHost);
     const status = statusOf(findings);
@@ -75,6 +76,16 @@ other, and both tell in which direction they are lost.`,
     return STATUS[status];
   },
 });
+
+/** Waits while the counters are watched. A person who chose how long is told that the time has begun. */
+async function watch({ seconds }: DoctorValues, terminal: Terminal): Promise<number> {
+  if (seconds) {
+    terminal.printError(
+      `doctor: it watches the counters for ${seconds} s: start the program that fails`,
+    );
+  }
+  return await waitFor(seconds ?? SECONDS);
+}
 
 async function waitFor(seconds: number): Promise<number> {
   await new Promise((resolve) => setTimeout(resolve, seconds * 1000));

@@ -70,3 +70,7 @@ export const COUNTERS: Readonly<Record<string, Meaning>> = {
     remedy: LOSS,
   },
 };
+
+/** All of them. */
+export const ERROR_COUNTERS: readonly string[] = Object.values(COUNTERS)
+  .flatMap(({ counters }) => counters);

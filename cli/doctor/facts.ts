@@ -62,6 +62,8 @@ export interface PortFacts {
   readonly gid: GidFacts | null;
   /** How much each counter that rose has risen. */
   readonly rises: Readonly<Record<string, number>>;
+  /** The counters of errors above 0, which have counted since the device was made. */
+  readonly errors: Readonly<Record<string, number>>;
 }
 
 export interface GidFacts {

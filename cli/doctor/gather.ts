@@ -15,6 +15,7 @@ import { messageOf } from "../shell/command.ts";
 import { type PortChoice, portsOf } from "../shell/ports.ts";
 import { listSysfs, listSystem, readSysfs, readSystem } from "../shell/sysfs.ts";
 import { monitorOf } from "../watch/port_monitor.ts";
+import { ERROR_COUNTERS } from "./counters.ts";
 import type {
   DeviceFacts,
   DeviceFile,
@@ -141,15 +142,25 @@ function watchedPort(context: Context, port: number): () => PortFacts {
   sample();
   const before = violations();
   return () => {
-    const grown = sample().counters.map(({ name, delta }) => [name, Number(delta ?? 0n)] as const);
-    const violated = Object.entries(violations())
-      .map(([name, value]) => [name, value - before[name]!] as const);
-    const rises = [...grown, ...violated].filter(([, rise]) => rise > 0);
-    return { ...portFacts(context, port), rises: Object.fromEntries(rises) };
+    const counters = [
+      ...sample().counters.map(({ name, value, delta = 0n }) => ({ name, value, delta })),
+      ...Object.entries(violations())
+        .map(([name, value]) => ({ name, value, delta: value - before[name]! })),
+    ];
+    const rises = counters.filter(({ delta }) => delta > 0).map((
+      { name, delta },
+    ) => [name, Number(delta)]);
+    const errors = counters.filter(({ name, value }) => value > 0 && ERROR_COUNTERS.includes(name))
+      .map(({ name, value }) => [name, Number(value)]);
+    return {
+      ...portFacts(context, port),
+      rises: Object.fromEntries(rises),
+      errors: Object.fromEntries(errors),
+    };
   };
 }
 
-function portFacts(context: Context, port: number): Omit<PortFacts, "rises"> {
+function portFacts(context: Context, port: number): Omit<PortFacts, "rises" | "errors"> {
   const { state, linkLayer, lid, activeMtu } = context.queryPort(port);
   const isRoce = linkLayer === LinkLayer.ETHERNET &&
     context.device.transportType === TransportType.IB;

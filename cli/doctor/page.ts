@@ -105,13 +105,15 @@ function amount(limit: number | null): string {
   return limit === null ? "unlimited" : String(limit);
 }
 
-function portText({ state, isRoce, lid, mtu, netdevs, gid }: PortFacts): string {
+function portText({ state, isRoce, lid, mtu, netdevs, gid, errors }: PortFacts): string {
+  const counted = Object.entries(errors).map(([name, value]) => `${name} ${value}`);
   return [
     state,
     isRoce ? "RoCE" : `LID ${lid}`,
     `MTU ${mtu}`,
     ...netdevs.map(netdevText),
     ...gid === null ? [] : [`GID ${gid.index}: ${gid.gid}`],
+    ...counted.length === 0 ? [] : [`errors so far: ${counted.join(", ")}`],
   ].join(", ");
 }
 

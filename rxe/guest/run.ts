@@ -128,7 +128,9 @@ async function runGuests(commands: readonly Words[], options: GuestOptions): Pro
     parseAccelerator("IBVERBS_ACCEL", Deno.env.get("IBVERBS_ACCEL"));
   using progress = new Progress("looking for its parts");
   const parts = await ensureGuest(options);
-  const stub = options.stub ? await ensureStub(options.kernel) : undefined;
+  const stub = options.stub
+    ? await ensureStub(options.kernel, (stage) => progress.enter(stage))
+    : undefined;
   const candidates = chosen
     ? [chosen]
     : accelerators(Deno.readTextFileSync("/proc/cpuinfo"), kvmUsable());

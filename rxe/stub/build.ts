@@ -30,12 +30,19 @@ export const STUB_SOURCES: readonly string[] = [
 /** A file that modules are built from. */
 export type Source = readonly [name: string, contents: Uint8Array<ArrayBuffer>];
 
-/** The file of the stub HCA's module, built first when its sources or the kernel have changed. */
-export async function ensureStub(kernel?: KernelName): Promise<string> {
+/**
+ * The file of the stub HCA's module, built first when its sources or the kernel have changed.
+ *
+ * @param enter is told of a stage that takes long.
+ */
+export async function ensureStub(
+  kernel?: KernelName,
+  enter?: (stage: string) => void,
+): Promise<string> {
   const sources = await Promise.all(
     STUB_SOURCES.map(async (name): Promise<Source> => [name, await asset(`stub_hca/${name}`)]),
   );
-  return `${await ensureModules("stub_hca", sources, kernel)}/stub_hca.ko`;
+  return `${await ensureModules("stub_hca", sources, kernel, enter)}/stub_hca.ko`;
 }
 
 /**
@@ -46,6 +53,7 @@ export async function ensureModules(
   name: string,
   sources: readonly Source[],
   kernel?: KernelName,
+  enter: (stage: string) => void = () => {},
 ): Promise<string> {
   const { version } = await ensureKernel(kernel);
   return await cached(
@@ -54,7 +62,8 @@ export async function ensureModules(
       const headers = await kernelHeaders(version, kernel);
       // Programs among the headers need the C library of the kernel's own release.
       const userland = kernel && await ensureUserland(KERNELS[kernel].userland);
-      say(`set-up: building the kernel module ${name}`);
+      say(`set-up: building the kernel module ${name}, once: about a minute`);
+      enter(`building the kernel module ${name}`);
       await buildModules(sources, headers, partial, userland);
     },
   );

@@ -1,10 +1,12 @@
 // What doctor gathers from the files of a system, the library and the device.
 import { assertEquals } from "@std/assert";
+import { run } from "../../../cli/run.ts";
 import { gather } from "../../../cli/doctor/gather.ts";
 import type { HostFacts } from "../../../cli/doctor/facts.ts";
 import { library } from "../../../ffi/mod.ts";
 import { structs } from "../../../ffi/layout.ts";
 import { LinkLayer, PortState } from "../../../mod.ts";
+import { recorder as terminal } from "../../pure/cli/terminal.ts";
 import * as recorder from "../../provider/recorder.ts";
 
 const IB = "/sys/class/infiniband/recorder0";
@@ -101,6 +103,7 @@ Deno.test("doctor gathers facts of a host from its files", async () => {
     mtu: 1024,
     gid: { index: 1, gid: "::ffff:10.0.0.1", isRoceV2: true, isLinkLocal: false },
     rises: {},
+    errors: { port_rcv_errors: 1 },
   });
   const [eth7, eth8, ...more] = netdevs;
   assertEquals([eth7!.isUp, eth7!.hasCarrier, eth7!.mtu, eth7!.name], [false, false, 0, "eth7"]);
@@ -181,7 +184,24 @@ Deno.test("doctor gathers what rises, and why a device cannot be looked at", asy
   });
   const [port] = risen.devices[0]!.ports;
   assertEquals(port!.rises, { port_rcv_errors: 3, badPkeyCntr: 2 });
+  assertEquals(port!.errors, { badPkeyCntr: 2, port_rcv_errors: 4 });
   assertEquals(port!.state, "DOWN");
   const gone = await facts(FILES, () => recorder.fail("___ibv_query_port", "EIO", { times: 9 }));
   assertEquals([gone.devices[0]!.ports, gone.devices[0]!.error?.includes("EIO")], [[], true]);
+});
+
+Deno.test("doctor says when it watches, if it was told how long", async () => {
+  recorder.reset();
+  for (
+    const [args, expected] of [
+      [[], ""],
+      [["-n", "0"], ""],
+      [["-n", "1"], "doctor: it watches the counters for 1 s: start the program that fails\n"],
+    ] as const
+  ) {
+    using _ = system(FILES);
+    const kept = terminal();
+    await run(["doctor", "-d", "recorder0", ...args], kept.terminal);
+    assertEquals(kept.err, expected);
+  }
 });

@@ -20,6 +20,7 @@ const ROCE: PortFacts = {
   netdevs: [NETDEV],
   gid: GID,
   rises: { port_rcv_data: 7 },
+  errors: {},
 };
 const DEVICE: DeviceFacts = { name: "rxe0", error: null, ports: [ROCE] };
 const FILE = { name: "uverbs0", device: "rxe0", error: null };
@@ -256,6 +257,11 @@ Deno.test("doctor prints the fault and its remedy first, and then each part", ()
     "",
     ...PARTS,
     "  warning  rxe0 port 1  ACTIVE, RoCE, MTU 1024, eth0 (up, MTU 1500), GID 1: ::ffff:10.0.0.1",
+  ]);
+  const before = printed(withPort({ errors: { qkeyViolCntr: 1, send_rnr_err: 4 } }));
+  assertEquals([before[0], before.at(-1)!.split("10.0.0.1, ")[1]], [
+    "healthy",
+    "errors so far: qkeyViolCntr 1, send_rnr_err 4",
   ]);
   const down = printed(withPort({ state: "DOWN", ...netdev({ isUp: false }), gid: null }));
   assertEquals([down[1], down.at(-1)], [

@@ -37,7 +37,7 @@ const SCRIPT = `
     console.log(path);
     throw new Deno.errors.NotFound();
   };
-  const stub = await ensureStub();
+  const stub = await ensureStub(undefined, (stage) => console.log(stage));
   const { kernel, busybox } = await ensureGuest();
   for (const path of [stub, kernel.folder + "/boot/kernel", busybox]) console.log(Deno.readTextFileSync(path).trim());
   const show = async (folder) => {
