@@ -278,7 +278,7 @@ export class Link {
     await nextTurn();
     if (this.#flushed === undefined) return;
     this.#drain();
-    this.#fail(broken(new WorkCompletionError(this.#flushed)));
+    this.#fail(broken(new WorkCompletionError(this.#flushed), ELSEWHERE));
   }
 
   #drain(): number {
@@ -373,6 +373,10 @@ export class Link {
   }
 }
 
-function broken(cause: WorkCompletionError): Error {
-  return new Deno.errors.ConnectionReset(`The connection is broken. ${cause.message}`, { cause });
+const ELSEWHERE =
+  ". The error of the peer tells the cause: the device may have refused its request";
+
+function broken(cause: WorkCompletionError, where = ""): Error {
+  const message = `The connection is broken. ${cause.message}${where}`;
+  return new Deno.errors.ConnectionReset(message, { cause });
 }

@@ -48,7 +48,9 @@ export interface RcOptions {
   readonly retryCnt?: number;
   /**
    * If nothing was sent for so many milliseconds, the connection checks that the peer is there. The default is 1000; 0
-   * means never: an end that only receives does not notice then that the peer is gone.
+   * means never: an end that only receives does not notice then that the peer is gone. With `port` the kernel of the peer
+   * tells at once that its program has ended. Otherwise, or if the host has gone, `timeout` and `retryCnt` follow the check:
+   * with the defaults it takes about ten seconds on soft-RoCE.
    */
   readonly keepAlive?: number;
   /** The number of empty polls before a call waits for an event. The default is 0. */

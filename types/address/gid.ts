@@ -158,7 +158,7 @@ export interface GidEntry {
   readonly gidIndex: number;
   /** The port, counted from 1. */
   readonly portNum: number;
-  /** How packets are addressed. */
+  /** How packets are addressed. Some drivers give IB on an Ethernet port too: it means RoCE v1 there. */
   readonly gidType: GidType;
   /** The index of the slot's network interface, as `if_nametoindex(3)` gives it. It is 0 if there is none. */
   readonly ndevIfindex: number;

@@ -280,7 +280,8 @@ netTest(
     );
     assertEquals(error.code, "REM_ACCESS_ERR");
     await assertRejects(() => client.send(bytes("x")), ConnectionReset, "REM_ACCESS_ERR");
-    await assertRejects(() => server.receive(), ConnectionReset);
+    const words = "The error of the peer tells the cause: the device may have refused its request";
+    await assertRejects(() => server.receive(), ConnectionReset, words);
   },
 );
 
