@@ -26,10 +26,10 @@ const LIMITS: Readonly<Record<string, readonly [limit: number, goal: number]>> =
   "import * as": [0, 0],
   "struct writers beside the codec": [0, 0],
   "clones of six lines": [0, 0],
-  "lines of the library": [37_150, 27_000],
-  "lines of tests": [55_580, 43_000],
-  "lines of tools": [9_741, 8_450],
-  "lines of all files": [128_931, 103_000],
+  "lines of the library": [37_350, 27_000],
+  "lines of tests": [55_780, 43_000],
+  "lines of tools": [9_810, 8_450],
+  "lines of all files": [129_470, 103_000],
 };
 
 const LIBRARY = ["types", "ffi", "net", "cli", "internal"];
