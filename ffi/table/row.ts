@@ -112,8 +112,6 @@ interface Common<P, R> {
   readonly fails: Fails;
   /** It may block, so that it is offered on another thread as well. */
   readonly blocking?: true;
-  /** It is called so often that it is compiled, as those of the hot path are. */
-  readonly often?: true;
 }
 
 /** A native function: exported, or behind an op. */

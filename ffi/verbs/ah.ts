@@ -44,13 +44,7 @@ export interface AhVerbs {
 
 /** The table of verbs of address handles. */
 export const ahVerbs: Table<AhVerbs> = {
-  ibv_create_ah: {
-    parameters: [Pd, Buffer],
-    result: Ah,
-    fails: "errno",
-    blocking: true,
-    often: true,
-  },
+  ibv_create_ah: { parameters: [Pd, Buffer], result: Ah, fails: "errno", blocking: true },
   ibv_create_ah_from_wc: {
     parameters: [Pd, Buffer, Buffer, "u8"],
     result: Ah,
@@ -62,9 +56,8 @@ export const ahVerbs: Table<AhVerbs> = {
     result: "i32",
     fails: "errno",
     blocking: true,
-    often: true,
   },
-  ibv_destroy_ah: { parameters: [Ah], result: "i32", fails: "code", often: true },
+  ibv_destroy_ah: { parameters: [Ah], result: "i32", fails: "code" },
   ibv_resolve_eth_l2_from_gid: {
     parameters: [Context, Buffer, Buffer, Buffer],
     result: "i32",

@@ -44,13 +44,8 @@ export interface CqVerbs {
 export const cqVerbs: Table<CqVerbs> = {
   ibv_create_comp_channel: { parameters: [Context], result: CompChannel, fails: "errno" },
   ibv_destroy_comp_channel: { parameters: [CompChannel], result: "i32", fails: "code" },
-  ibv_get_cq_event: {
-    parameters: [CompChannel, Buffer, Buffer],
-    result: "i32",
-    fails: "errno",
-    often: true,
-  },
-  ibv_ack_cq_events: { parameters: [Cq, "u32"], result: "void", fails: "never", often: true },
+  ibv_get_cq_event: { parameters: [CompChannel, Buffer, Buffer], result: "i32", fails: "errno" },
+  ibv_ack_cq_events: { parameters: [Cq, "u32"], result: "void", fails: "never" },
   ibv_create_cq: {
     parameters: [Context, "i32", Address, CompChannel, "i32"],
     result: Cq,

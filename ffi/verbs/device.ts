@@ -66,12 +66,7 @@ export const deviceVerbs: Table<DeviceVerbs> = {
     header: queryDeviceEx,
   },
   ibv_query_rt_values_ex: vctx("ibv_context", "query_rt_values", [Context, Buffer], "i32", "code"),
-  ibv_get_async_event: {
-    parameters: [Context, Pointer],
-    result: "i32",
-    fails: "errno",
-    often: true,
-  },
+  ibv_get_async_event: { parameters: [Context, Pointer], result: "i32", fails: "errno" },
   ibv_ack_async_event: { parameters: [Pointer], result: "void", fails: "never" },
   ibv_event_type_str: { parameters: ["u32"], result: Pointer, fails: "never" },
   ibv_fork_init: { parameters: [], result: "i32", fails: "code" },
