@@ -61,6 +61,6 @@ function keepErrno(path: string, name: string, row: NativeRow): AnyFunction {
   const call = openRow(path, name, { ...row, parameters });
   const cell = errnoCell();
   // A rest parameter costs ten times the call. A reply reads events and may make an address handle: two parameters each.
-  if (parameters.length === 3) return (a, b) => call(a, b, cell);
+  if (row.parameters.length === 2) return (a, b) => call(a, b, cell);
   return (...args) => call(...args, cell);
 }

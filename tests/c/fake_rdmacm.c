@@ -364,7 +364,6 @@ int rdma_disconnect(struct rdma_cm_id *id)
 	return note("rdma_disconnect");
 }
 
-// Every host but nobody has an address of each family; only the first is given, as librdmacm does. Another thread calls it.
 /* The address of this host that a number stands for, or that of the peer, whatever its name is. */
 static void look_up(struct rdma_addrinfo *info, struct sockaddr_in6 *address, const char *number)
 {
@@ -385,6 +384,7 @@ static void look_up(struct rdma_addrinfo *info, struct sockaddr_in6 *address, co
 	info->ai_dst_len = is_ipv4 ? sizeof(struct sockaddr_in) : sizeof *address;
 }
 
+// Every host but nobody has an address of each family; only the first is given, as librdmacm does. Another thread calls it.
 int rdma_getaddrinfo(const char *node, const char *service, const struct rdma_addrinfo *hints,
 		     struct rdma_addrinfo **res)
 {

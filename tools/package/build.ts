@@ -164,7 +164,7 @@ async function writeEntry(source: string, folder: string): Promise<void> {
 /** Folds the sources. Returns the files that it changed. */
 async function foldSources(folder: string): Promise<string[]> {
   const changed: string[] = [];
-  for (const file of (await readdir(folder, { recursive: true }))) {
+  for (const file of await readdir(folder, { recursive: true })) {
     if (!/^(cli|ffi|types)\/.*\.ts$/.test(file)) continue;
     await edit(`${folder}/${file}`, (text) => {
       const folded = fold(text);
