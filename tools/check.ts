@@ -8,7 +8,6 @@ import { project } from "./host/paths.ts";
 import { say } from "../rxe/host/report.ts";
 import { capture, lastLines } from "../rxe/host/shell.ts";
 import { checkHouse, type Findings } from "./house/check.ts";
-import { figures, judge } from "./house/figures.ts";
 import { tool } from "./host/tool.ts";
 import { ensureForLibraryTests } from "./tests/of_library.ts";
 
@@ -22,10 +21,7 @@ documentation   deno doc --lint; deno test --doc, of examples that need no devic
 publishing      deno publish --dry-run
 order           imports run down from floor to floor, without a circle;
                 only ffi/ uses unsafe functions of Deno
-figures         what makes the house hard to read does not become more:
-                deno run -A tools/house/figures.ts tells what is counted
 verbs           every verb is bound, offered by a class and tested
-mutants         each row of tools/mutants/triage.txt fits a mutant
 `;
 
 // Prepared requests have an address, so that FFI is allowed. No example without a device calls a verb.
@@ -53,9 +49,7 @@ await tool(HELP, {}, async () => {
     "order: floors of the house, imports run down": Promise.try(() =>
       resultOf(checkHouse(project))
     ),
-    "figures: at most as many as before": figures().then((found) => resultOf(judge(found))),
     "verbs: bound, typed": program("coverage/main.ts", "--check"),
-    "mutants: each row of the triage fits one": program("mutants.ts", "--list", "--count=1"),
   };
   const failed: string[] = [];
   for (const [name, check] of Object.entries(checks)) {
