@@ -7,7 +7,7 @@ import { modulesWithoutDevice } from "./docs/fences.ts";
 import { project } from "./host/paths.ts";
 import { say } from "../rxe/host/report.ts";
 import { capture, lastLines } from "../rxe/host/shell.ts";
-import { checkHouse, type Findings } from "./house/check.ts";
+import { checkHouse } from "./house/check.ts";
 import { tool } from "./host/tool.ts";
 import { ensureForLibraryTests } from "./tests/of_library.ts";
 
@@ -46,9 +46,7 @@ await tool(HELP, {}, async () => {
     "deno doc --lint": deno("doc", "--lint", ...Object.values(denoJson.exports)),
     "deno test --doc": deno("test", ...DOC_TEST, ...std, ...modulesWithoutDevice()),
     "deno publish --dry-run": deno("publish", "--dry-run", "--allow-dirty"),
-    "order: floors of the house, imports run down": Promise.try(() =>
-      resultOf(checkHouse(project))
-    ),
+    "order: imports run down": Promise.try(() => resultOf(checkHouse(project))),
     "verbs: bound, typed": program("coverage/main.ts", "--check"),
   };
   const failed: string[] = [];
@@ -69,7 +67,6 @@ async function deno(...args: string[]): Promise<Result> {
   return { good: status === 0, text: status === 0 ? lastLines(text, 1) : text };
 }
 
-function resultOf({ lines, faults }: Findings): Result {
-  const text = [...lines, ...faults.map((fault) => `error: ${fault}`)].join("\n");
-  return { good: faults.length === 0, text };
+function resultOf(faults: readonly string[]): Result {
+  return { good: faults.length === 0, text: faults.map((fault) => `error: ${fault}`).join("\n") };
 }

@@ -10,7 +10,6 @@ const TASKS: Readonly<Record<string, Readonly<Record<string, Tool>>>> = {
   long: {
     aarch64: ["aarch64.ts", "pure and library tests on aarch64, emulated by qemu"],
     connections: ["connections.ts", "many connections by name: nothing of them stays"],
-    coverage: ["coverage/lines.ts", "which lines of the library the tests run"],
     efa: ["efa.ts", "rdma-core's own tests of EFA, on the adapters of the stub HCA"],
     fuzz: ["fuzz.ts", "generated input for the library, net and the examples"],
     hosts: ["hosts.ts", "two guests that share a network; tshark decodes their packets"],

@@ -35,9 +35,6 @@ const WORKSHOP: readonly Floor[] = ["tools", "tests", "bench"];
 // Where @std comes from when its registry cannot be reached.
 const ADAPTERS = "tools/std/";
 
-/** Most files of a folder in types/. */
-const FOLDER_FILES = 15;
-
 export function floorOf(file: string): Floor | undefined {
   for (let path = file; path !== ""; path = path.slice(0, Math.max(path.lastIndexOf("/"), 0))) {
     const floor = FLOORS.find((floor) => floor === path);
@@ -57,7 +54,7 @@ export function faultsOf(graph: Graph): string[] {
   }
   const circle = circleIn(new Map([...graph].filter(([file]) => !isWorkshop(file))));
   if (circle !== undefined) faults.push(`circle: ${circle.join(" -> ")}`);
-  return [...faults, ...crowdedFolders(graph)];
+  return faults;
 }
 
 function faultOf(file: string, target: string): string | undefined {
@@ -84,17 +81,6 @@ function isWorkshop(file: string): boolean {
 
 function isOffered(file: string): boolean {
   return /^(((ffi|net|cli|rxe)\/)?mod|rss|cm|efa)\.ts$|^internal\//.test(file);
-}
-
-function crowdedFolders(graph: Graph): string[] {
-  const counts = new Map<string, number>();
-  for (const file of graph.keys()) {
-    const folder = file.slice(0, Math.max(file.lastIndexOf("/"), 0));
-    counts.set(folder, (counts.get(folder) ?? 0) + 1);
-  }
-  return [...counts]
-    .filter(([folder, count]) => folder.startsWith("types/") && count > FOLDER_FILES)
-    .map(([folder, count]) => `${folder} has ${count} files, at most ${FOLDER_FILES} are readable`);
 }
 
 /** For each file what it imports: files as paths from the project's folder, all else as it is written. */

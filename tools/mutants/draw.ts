@@ -1,4 +1,4 @@
-/** Draws mutants by a seed, and says what their number of survivors proves. */
+/** Draws mutants by a seed. */
 
 import { createHash } from "node:crypto";
 import type { Mutant } from "./generate.ts";
@@ -44,20 +44,4 @@ export function quotas(sizes: ReadonlyMap<string, number>, count: number): Map<s
     left -= share;
   }
   return shares;
-}
-
-/**
- * The number of survivors of so many drawn mutants that a suite exceeds in less than one of 1000
- * draws, when the tests let no more than this share of all mutants survive. A binomial tail.
- */
-export function mostSurvivors(drawn: number, share: number): number {
-  let chance = (1 - share) ** drawn;
-  let below = chance;
-  let survivors = 0;
-  while (1 - below >= 0.001 && survivors < drawn) {
-    chance *= (drawn - survivors) / (survivors + 1) * share / (1 - share);
-    below += chance;
-    survivors++;
-  }
-  return survivors;
 }

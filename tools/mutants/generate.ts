@@ -124,3 +124,13 @@ function textAt(content: string, { start, end }: Range): string {
   lines.push(lines.pop()!.slice(0, end.column));
   return lines.join("\n").slice(start.column);
 }
+
+/** Where a mutant is and what it changes, on one line. */
+export function nameOf({ file, place, original, replacement }: Mutant): string {
+  return `${file}:${place.start.line + 1}: ${brief(original)} => ${brief(replacement)}`;
+}
+
+function brief(text: string): string {
+  const line = text.replace(/\s+/g, " ");
+  return line.length > 70 ? `${line.slice(0, 50)} ... ${line.slice(-15)}` : line;
+}

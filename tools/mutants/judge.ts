@@ -2,10 +2,9 @@
 
 import { say } from "../../rxe/host/report.ts";
 import { testFiles } from "../tests/files.ts";
-import type { Mutant } from "./generate.ts";
+import { type Mutant, nameOf } from "./generate.ts";
 import { runJob } from "./process.ts";
 import { type Job, type Reach, reaches, type Survey } from "./runner.ts";
-import { changeOf } from "./triage.ts";
 import type { Tree } from "./tree.ts";
 
 export type Verdict = "killed" | "timed out" | "survived" | "not executed";
@@ -23,8 +22,6 @@ export interface Patience {
   readonly quick: number;
   /** Seconds of slow tests for one mutant. */
   readonly budget: number;
-  /** When no other test begins, in milliseconds since 1970. */
-  readonly until: number;
 }
 
 /** Host tests that judge no mutant. */
@@ -56,7 +53,7 @@ const GENERAL: readonly string[] = [
 const LEAST_FILES = 4;
 
 /** What suits tests on this host. */
-const PATIENCE: Patience = { loading: 60, quick: 0.3, budget: 20, until: Infinity };
+const PATIENCE: Patience = { loading: 60, quick: 0.3, budget: 20 };
 
 /**
  * Judges mutants in copies of the project that have all of them.
@@ -91,11 +88,6 @@ async function share<T>(
 /** Tests that judge mutants: their places in a file, by mutant. */
 type Chosen = Record<string, number[]>;
 
-/** Where a mutant is and what it changes, on one line. */
-export function nameOf(mutant: Mutant): string {
-  return changeOf(mutant).replace(/^.*?:/, `$&${mutant.place.start.line + 1}:`);
-}
-
 /** The words of a path, which tell what a file is about. */
 function wordsOf(path: string): Set<string> {
   const words = path.replace(/(_test)?\.ts$/, "").split(/[/_]/);
@@ -103,7 +95,7 @@ function wordsOf(path: string): Set<string> {
 }
 
 /** The words of two paths that are the same, as a share: how likely a test is about a file. */
-export function likeness(a: string, b: string): number {
+function likeness(a: string, b: string): number {
   const [words, others] = [wordsOf(a), wordsOf(b)];
   return words.intersection(others).size / words.union(others).size;
 }
@@ -156,12 +148,18 @@ class Round {
   async judge(tree: Tree, file: string, tests?: Chosen): Promise<void> {
     let todo = this.open().filter((id) => tests === undefined || id in tests);
     let suspect: string | undefined;
-    while (Date.now() < this.patience.until) {
+    while (true) {
       const survey = this.#surveys.get(file);
       if (survey !== undefined && todo.length === 0) return;
       const known = { ...survey && { survey }, ...tests && { tests } };
       const isSuspect = suspect !== undefined;
-      const job: Job = { file, mutants: todo, ...this.#pace, suspect: isSuspect, ...known };
+      const job: Job = {
+        file,
+        mutants: todo,
+        quick: this.patience.quick,
+        suspect: isSuspect,
+        ...known,
+      };
       const ended = await runJob(tree, job, this.patience.loading);
       let active: string | null = null;
       for (const one of ended.told) {
@@ -211,7 +209,6 @@ class Round {
       spent += seconds;
       const isLong = spent > this.patience.budget && i >= LEAST_FILES;
       if (isLong && !GENERAL.includes(file)) continue;
-      if (Date.now() > this.patience.until) return;
       const verdict = await this.#judgeWholeBy(tree, id, file, survey, 10 + 5 * seconds);
       if (verdict !== undefined) return this.#kill(id, verdict, file);
     }
@@ -225,7 +222,7 @@ class Round {
     survey: Survey,
     limit: number,
   ): Promise<Verdict | undefined> {
-    const job: Job = { file, survey, ...this.#pace };
+    const job: Job = { file, survey, quick: this.patience.quick };
     const ended = await runJob(tree, job, limit, id);
     if (!ended.hung) {
       return ended.told.some((one) => "passed" in one && one.passed) ? undefined : "killed";
@@ -240,11 +237,6 @@ class Round {
     const imports = this.#texts.get(file)!.includes(`/${source}"`) ? 100 : 1;
     const kills = this.#kills.get(keyOf(file, source)) ?? 0;
     return imports * 100 ** likeness(file, source) * (1 + 10 * kills);
-  }
-
-  get #pace(): Pick<Job, "quick" | "until"> {
-    const { quick, until } = this.patience;
-    return { quick, until: until === Infinity ? null : until };
   }
 
   #addWhole(id: string, file: string): void {

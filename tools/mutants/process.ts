@@ -35,14 +35,14 @@ export async function runJob(
   const started = performance.now();
   const args = ["run", "--quiet", "--allow-all", "--no-check", "--v8-flags=--expose-gc"];
   args.push(...await stdArguments(), `${tree.path}/tools/mutants/runner.ts`, path);
-  const onHost = Deno.env.get("IBVERBS_GUEST") === undefined;
   // A group of processes of its own, so that what the tests start ends with it.
   const process = new Deno.Command("setsid", {
     args: [Deno.execPath(), ...args],
     cwd: tree.path,
     env: {
       NO_COLOR: "1",
-      ...onHost && { IBVERBS_CACHE: tree.cache, PATH: await pathWithEmulator() },
+      IBVERBS_CACHE: tree.cache,
+      PATH: await pathWithEmulator(),
       ...active !== undefined && { [ACTIVE]: active },
     },
     stdin: "null",

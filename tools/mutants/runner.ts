@@ -33,8 +33,6 @@ export interface Job {
   readonly tests?: { readonly [id: string]: readonly number[] };
   /** Seconds of a quick test. */
   readonly quick: number;
-  /** When no other mutant is tried, in milliseconds since 1970; null for no end. */
-  readonly until: number | null;
   /** Whether nobody trusts a failure of the first mutant: it ended another process. */
   readonly suspect?: boolean;
 }
@@ -183,7 +181,6 @@ if (import.meta.main) {
   if (job.mutants === undefined) tell({ passed: await runAll(found) });
   let { suspect = false } = job;
   for (const id of job.mutants ?? []) {
-    if (Date.now() > (job.until ?? Infinity)) break;
     const chosen = job.tests?.[id];
     const judges = found.tests
       .filter((reach) =>

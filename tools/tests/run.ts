@@ -34,14 +34,9 @@ const DEVICE_SECONDS = 1200;
 // Deno writes a report in pieces of a few bytes. Each is a message to the host when the file is in a
 // folder of the host: two busy guests take 4 minutes for 70 kB.
 const GUEST_REPORT = "/run/junit.xml";
-const GUEST_COVERAGE = "/run/coverage";
 const BRING_REPORT = `"$@"; status=$?
 [ ! -e ${GUEST_REPORT} ] || cp ${GUEST_REPORT} "$0"
-[ ! -e ${GUEST_COVERAGE} ] || tar -cf "\${0%/*}/coverage/\${0##*/}.tar" -C ${GUEST_COVERAGE} .
 exit $status`;
-
-/** Where each process of Deno notes which lines it runs, if that is measured. */
-const COVERAGE = "DENO_COVERAGE_DIR";
 
 /** Runs the passes, some at once; their output comes one after the other. */
 export async function runPasses(
@@ -52,7 +47,7 @@ export async function runPasses(
   const jobs = (await Promise.all(passes.map((pass) => jobsOf(pass, setting)))).flat();
   const isGuestNeeded = jobs.some(({ inGuest }) => inGuest);
   if (isGuestNeeded) await translate(passes);
-  const bundles = isGuestNeeded && !Deno.env.has(COVERAGE) ? await mapToBundles() : undefined;
+  const bundles = isGuestNeeded ? await mapToBundles() : undefined;
   const runs = jobs.map((job) => ({
     job,
     output: { stdout: new Held(), stderr: new Held() },
@@ -100,7 +95,7 @@ export function faultsOf({ counts, status, problems }: Ending, filtered: boolean
 interface Guests {
   /** How many run at once. */
   readonly guests: number;
-  /** An import map; none where lines are counted, as bundles have others. */
+  /** An import map; none if no job runs in a guest. */
   readonly bundles: string | undefined;
   readonly system: System | undefined;
 }
@@ -165,9 +160,7 @@ async function runInOneGuest(
       processors: processorsOfEach(guests),
       env: {
         ...job.env,
-        ...(bundles === undefined
-          ? { [COVERAGE]: GUEST_COVERAGE }
-          : { IBVERBS_IMPORT_MAP: bundles }),
+        ...bundles !== undefined && { IBVERBS_IMPORT_MAP: bundles },
       },
       timeout: DEVICE_SECONDS,
       onKernelLog: (log) =>

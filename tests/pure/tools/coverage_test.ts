@@ -1,7 +1,6 @@
-// The judgement of the verbs that a run of all tests called, and of the lines that tests ran.
-import { assertEquals, assertStringIncludes } from "@std/assert";
+// The judgement of the verbs that a run of all tests called.
+import { assertEquals } from "@std/assert";
 import { faultsOfCalls } from "../../../tools/coverage/called.ts";
-import { belowFloor, linesOfFolders, tableOf } from "../../../tools/coverage/lcov.ts";
 
 const VERBS = ["ibv_alloc_pd", "ibv_alloc_dm"];
 const testedOn = (verb: string): string =>
@@ -30,21 +29,3 @@ for (const [title, library, device, faults] of CASES) {
     assertEquals(faultsOfCalls(["ibv_wr_flush"], newer, testedOn), []);
   });
 }
-
-const LCOV = ["SF:/p/ffi/a.ts", "DA:1,3", "DA:2,0", "end_of_record"]
-  .concat(["SF:/p/ffi/b.ts", "DA:7,1", "end_of_record", "SF:/p/types/c.ts", "DA:1,0"])
-  .concat(["end_of_record", "SF:/elsewhere/ffi/d.ts", "DA:1,0", "end_of_record"]).join("\n");
-
-Deno.test("linesOfFolders() counts the lines of the project's folders", () => {
-  const folders = linesOfFolders(LCOV, "/p");
-  assertEquals(folders, { ffi: { run: 2, all: 3 }, types: { run: 0, all: 1 } });
-  assertStringIncludes(tableOf(folders, { ffi: 66 }), "| `ffi/` | 3 | 66.6 % | 66 % |");
-});
-
-Deno.test("belowFloor() finds folders of which too few lines ran, or none at all", () => {
-  assertEquals(belowFloor(linesOfFolders(LCOV, "/p"), { ffi: 66.6 }), []);
-  assertEquals(belowFloor(linesOfFolders(LCOV, "/p"), { ffi: 66.7, net: 1 }), [
-    "ffi/: 66.6 % of the lines ran, 66.7 % must",
-    "net/: 0 % of the lines ran, 1 % must",
-  ]);
-});

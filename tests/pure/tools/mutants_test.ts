@@ -1,9 +1,8 @@
-// Mutants: how they are drawn, what their number proves, and how each one is judged.
+// Mutants: how they are drawn, and how each one is judged.
 import { assertEquals, assertNotEquals } from "@std/assert";
-import { mostSurvivors, quotas, shuffle } from "../../../tools/mutants/draw.ts";
+import { quotas, shuffle } from "../../../tools/mutants/draw.ts";
 import type { Mutant } from "../../../tools/mutants/generate.ts";
 import { judgeAll } from "../../../tools/mutants/judge.ts";
-import { changeOf, reasonsIn, stale } from "../../../tools/mutants/triage.ts";
 import { inProject } from "../../../tools/host/paths.ts";
 import { Tree } from "../../../tools/mutants/tree.ts";
 
@@ -33,25 +32,6 @@ Deno.test("quotas() draws in proportion, no folder less than 60, and no more tha
     const shares = quotas(new Map(Object.entries(sizes)), count);
     assertEquals(Object.fromEntries(shares), expected);
   }
-});
-
-Deno.test("mostSurvivors() is exceeded in less than one of 1000 draws of a suite with that share", () => {
-  // The upper quantiles of binomial distributions.
-  assertEquals([40, 100, 600].map((drawn) => mostSurvivors(drawn, 0.08)), [9, 17, 70]);
-  assertEquals(mostSurvivors(3, 0.5), 3);
-});
-
-Deno.test("reasonsIn() and stale() tell which rows of the table fit", () => {
-  const rows = [
-    "types/a.ts: a b => b",
-    "  It is the same.",
-    "types/b.ts: a => b",
-    "  There is none.",
-  ];
-  const reasons = reasonsIn(rows.join("\n"));
-  const mutants = [mutantOf("a\n b", "b"), mutantOf("a", "c")];
-  assertEquals(mutants.map((one) => reasons.get(changeOf(one))), ["It is the same.", undefined]);
-  assertEquals(stale(reasons, mutants), [rows[2]!]);
 });
 
 /** A source whose mutants have the names of what becomes of them. */
@@ -112,7 +92,7 @@ Deno.test("judgeAll() tells killed mutants from those that survive or hang", asy
   const ids = [...SOURCE.matchAll(/mutant\("(.*?)"\)/g)].map(([, id]) => id!);
   const verdicts = async (quick: number, ...names: string[]): Promise<[string, string][]> => {
     const mutants = new Map(names.map((name) => [name, mutantOf(name, "")]));
-    const patience = { loading: 60, quick, budget: 100, until: Infinity };
+    const patience = { loading: 60, quick, budget: 100 };
     const judged = await judgeAll([tree], mutants, ["a_test.ts"], patience);
     return judged.map(({ mutant, verdict }) => [mutant.original, verdict]);
   };
@@ -133,7 +113,7 @@ Deno.test("judgeAll() tries what a test file imports by that file first, however
   const tests = Object.fromEntries([..."1234"].map((name) => [`${name}_test.ts`, other]));
   using tree = treeOf(head!, { ...tests, "5_test.ts": slow });
   const mutants = new Map([["killed when loaded", mutantOf("", "")]]);
-  const patience = { loading: 60, quick: 0.3, budget: 0, until: Infinity };
+  const patience = { loading: 60, quick: 0.3, budget: 0 };
   const files = [...Object.keys(tests), "5_test.ts"];
   const judged = await judgeAll([tree], mutants, files, patience);
   assertEquals(judged.map(({ verdict }) => verdict), ["killed"]);
