@@ -1,4 +1,12 @@
-/** What connection managers tell each other when one refuses. */
+/** Why connections fail: what connection managers tell each other when one refuses, and what their silence means. */
+
+/** Likely causes if the peer does not answer, as a part of a sentence. */
+export const SILENT_HOST =
+  "the host does not answer: it may drop RoCE packets (UDP port 4791), or have no kernel module rdma_cm";
+
+/** What kernels from 6.0 tell by the same event, UNREACHABLE, when a connection exists. */
+export const MOVED_NEIGHBOUR =
+  "the neighbour's hardware address has changed, and packets still go to the old one: disconnect, and connect again";
 
 /** Reasons of a rejection (REJ). The numbers are those of the InfiniBand specification. */
 export const REJECT_REASONS: Readonly<Record<number, string>> = {

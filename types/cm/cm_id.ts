@@ -187,6 +187,10 @@ const OF_PEERS: readonly CmEventType[] = [
 ];
 const OF_GROUPS: readonly CmEventType[] = [TYPE.MULTICAST_JOIN, TYPE.MULTICAST_ERROR];
 const REFUSALS: readonly CmEventType[] = [TYPE.CONNECT_ERROR, TYPE.UNREACHABLE, TYPE.REJECTED];
+/** States of a connection that exists, whatever becomes of the neighbour that leads to the peer. */
+const EXISTING: readonly CmState[] = [
+  ...["RESPONDED", "ESTABLISHED", "DISCONNECTING", "DISCONNECTED"] as const,
+];
 /** States in which the queue pair belongs to a connection. */
 const CONNECTED: readonly CmState[] = [
   ...["CONNECTING", "RESPONDED", "ACCEPTING", "ESTABLISHED", "DISCONNECTING"] as const,
@@ -566,14 +570,18 @@ export class CmId extends CmIdentity {
    * the event is read: during this wait, or during any other of the channel.
    *
    * @throws {TypeError} If there is no connection.
-   * @throws {CmError} If the device goes away.
+   * @throws {CmError} If the device goes away, or the neighbour that leads to the peer gets another hardware address (Linux 6.0
+   * or newer). Then the connection still exists, and its packets get lost: {@linkcode CmId.disconnect} ends it.
    * @throws The reason of the signal, if it aborts.
    */
   async disconnected(options: AbortOptions = {}): Promise<void> {
     const signal = signalOf(options);
     this.#assertState("wait for the end", [...CONNECTED, "DISCONNECTED"]);
-    if (this.#core.state === "DISCONNECTED") return;
-    await this.#step("wait for the end", [TYPE.DISCONNECTED], REFUSALS, signal);
+    const { state } = this.#core;
+    if (state === "DISCONNECTED") return;
+    // After disconnecting only its end comes, with an answer of the peer or without one.
+    const failures = state === "DISCONNECTING" ? [] : REFUSALS;
+    await this.#step("wait for the end", [TYPE.DISCONNECTED], failures, signal);
   }
 
   /**
@@ -712,9 +720,10 @@ export class CmId extends CmIdentity {
     const isEnd = (event: CmEvent): boolean =>
       event.type === TYPE.DEVICE_REMOVAL || ends.includes(event.type) && wants(event);
     const event = await this.#core.events.step(this, isEnd, signal);
-    const { type, status, conn, ud } = event;
+    const { type, conn, ud } = event;
     if (type !== TYPE.DEVICE_REMOVAL && !failures.includes(type)) return event;
-    throw eventError(action, type, status, (conn ?? ud)?.privateData);
+    const exists = EXISTING.includes(this.#core.state);
+    throw eventError(action, event, exists, (conn ?? ud)?.privateData);
   }
 
   /** Reads an event of this id, or a request to it. */
@@ -750,7 +759,7 @@ export class CmId extends CmIdentity {
   #follow(type: CmEventType): void {
     const { state } = this.#core;
     const next = AFTER[type];
-    if (next === undefined) return;
+    if (next === undefined || type === TYPE.UNREACHABLE && EXISTING.includes(state)) return;
     this.#core.state = next;
     if (!["FAILED", "DISCONNECTED", "REMOVED"].includes(next)) return;
     this.#stopQp();

@@ -21,7 +21,7 @@ export const CmEventType: {
   readonly CONNECT_RESPONSE: CEnum.rdma_cm_event_type.RDMA_CM_EVENT_CONNECT_RESPONSE;
   /** The connection has failed. */
   readonly CONNECT_ERROR: CEnum.rdma_cm_event_type.RDMA_CM_EVENT_CONNECT_ERROR;
-  /** The peer does not answer. */
+  /** The peer does not answer. Of an id that is connected: the neighbour that leads to the peer has another hardware address. */
   readonly UNREACHABLE: CEnum.rdma_cm_event_type.RDMA_CM_EVENT_UNREACHABLE;
   /** The peer does not want the connection. */
   readonly REJECTED: CEnum.rdma_cm_event_type.RDMA_CM_EVENT_REJECTED;

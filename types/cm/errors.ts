@@ -3,7 +3,12 @@ import type { AnyFunction } from "../../ffi/function_pointer.ts";
 import { rdmacm } from "../../ffi/rdmacm.ts";
 import { type Rdmacm, rdmacmRows } from "../../ffi/rdmacm/functions.ts";
 import type { NativeRow } from "../../ffi/table/row.ts";
-import { REJECT_REASONS, SIDR_STATUSES } from "../../internal/cm_reasons.ts";
+import {
+  MOVED_NEIGHBOUR,
+  REJECT_REASONS,
+  SIDR_STATUSES,
+  SILENT_HOST,
+} from "../../internal/cm_reasons.ts";
 import { nameOf } from "../core/enums.ts";
 import { type CheckOptions, failure } from "../core/errors.ts";
 import { CmEventType } from "./enums.ts";
@@ -71,10 +76,7 @@ const CAUSES: Readonly<Record<number, Readonly<Record<string, string>>>> = {
     ETIMEDOUT: "the subnet manager does not answer",
     ENODEV: "no RDMA device leads there: see `rdma link`",
   },
-  [TYPE.UNREACHABLE]: {
-    ETIMEDOUT: "the host does not answer: it may drop RoCE packets (UDP port 4791), or have no " +
-      "kernel module rdma_cm",
-  },
+  [TYPE.UNREACHABLE]: { ETIMEDOUT: SILENT_HOST },
   [TYPE.REJECTED]: {
     // Of iWARP, which uses TCP.
     ECONNREFUSED: "nobody listens on this port of the peer, or its program does not want it",
@@ -82,17 +84,16 @@ const CAUSES: Readonly<Record<number, Readonly<Record<string, string>>>> = {
   },
 };
 
-/** The error of an event that tells of a failure. */
+/** The error of an event that tells of a failure: of a connection that `exists`, or of one that is being made. */
 export function eventError(
   action: string,
-  event: CmEventType,
-  status: number,
+  { type, status }: { readonly type: CmEventType; readonly status: number },
+  exists: boolean,
   privateData?: Uint8Array<ArrayBuffer>,
 ): CmError {
-  const message = `Cannot ${action}: the event is ${nameOf(CmEventType, event)} (${
-    causeOf(event, status)
-  })`;
-  return new CmError(message, event, status, privateData);
+  const cause = exists && type === TYPE.UNREACHABLE ? MOVED_NEIGHBOUR : causeOf(type, status);
+  const message = `Cannot ${action}: the event is ${nameOf(CmEventType, type)} (${cause})`;
+  return new CmError(message, type, status, privateData);
 }
 
 function causeOf(event: CmEventType, status: number): string {

@@ -460,3 +460,17 @@ test("getDevices() names the devices, and frees the list", async (bed) => {
   assertEquals(eventStr(CmEventType.REJECTED), "rejected");
   await Promise.resolve();
 });
+
+test("A neighbour with another hardware address fails the wait, and disconnect() still ends the connection", async (bed) => {
+  const id = await bed.net.idIn("ESTABLISHED");
+  const ended = id.disconnected();
+  bed.net.push(id, CmEventType.UNREACHABLE, -110);
+  const { message } = await assertRejects(() => ended, CmError);
+  assertStringIncludes(message, "the neighbour's hardware address has changed");
+  assertEquals([id.state, id.qp!.state], ["ESTABLISHED", QpState.RTS]);
+  const disconnected = id.disconnect();
+  // It may come once more, before the peer answers.
+  bed.net.push(id, CmEventType.UNREACHABLE, -110);
+  bed.net.push(id, CmEventType.DISCONNECTED);
+  assertEquals([await disconnected, id.state], [true, "DISCONNECTED"]);
+});

@@ -14,7 +14,11 @@ import { eventError } from "../../../types/cm/errors.ts";
 const TYPE = CmEventType;
 
 // It opens a library, which stays open.
-eventError("connect", TYPE.REJECTED, -1);
+errorOf(TYPE.REJECTED, -1);
+
+function errorOf(type: CmEventType, status: number, exists = false): CmError {
+  return eventError("connect", { type, status }, exists);
+}
 
 Deno.test("an error of an event names the event and a likely cause", () => {
   const cases = [
@@ -32,7 +36,7 @@ Deno.test("an error of an event names the event and a likely cause", () => {
     [TYPE.DEVICE_REMOVAL, 0, "(status 0)", ""],
   ] as const;
   for (const [type, status, start, cause] of cases) {
-    const { message, event } = eventError("connect", type, status);
+    const { message, event } = errorOf(type, status);
     assertStringIncludes(message, start);
     assertStringIncludes(message, cause);
     assertEquals(event, type);
@@ -42,7 +46,7 @@ Deno.test("an error of an event names the event and a likely cause", () => {
 Deno.test("each reason of a rejection has words of its own", () => {
   // Those that Linux has, of which 34 is not used.
   const reasons = Array.from({ length: 35 }, (_, i) => i + 1).filter((reason) => reason !== 34);
-  const words = reasons.map((reason) => eventError("connect", TYPE.REJECTED, reason).message);
+  const words = reasons.map((reason) => errorOf(TYPE.REJECTED, reason).message);
   assert(words.every((text) => !text.includes("status")));
   const own = new Set(words.map((text) => text.split(": ").at(-1)));
   assertEquals(own.size, reasons.length);
