@@ -3,11 +3,10 @@
 import { compileC } from "../tests/c/compile.ts";
 import { runInGuest } from "../tools/guest/run.ts";
 import { oneOf, positive, text } from "../internal/command_line.ts";
-import { ensurePackages, type Need } from "../rxe/host/packages.ts";
+import { ensurePackages, type Need, SetupError } from "../tools/host/setup.ts";
 import { tool } from "../tools/host/tool.ts";
 import { inProject, out } from "../tools/host/paths.ts";
 import { buildPackage } from "../tools/package/build.ts";
-import { SetupError } from "../rxe/host/report.ts";
 import { bundleOf, keepCompiled, writeImportMap } from "./cold.ts";
 import { record, recorded, report } from "./record.ts";
 import { ROWS } from "./rows/all.ts";

@@ -1,7 +1,6 @@
 /** Runs the tests that need no device by a real Deno for aarch64, which qemu emulates. */
 
-import { say, SetupError } from "../rxe/host/report.ts";
-import { exists } from "../rxe/host/shell.ts";
+import { exists, say, SetupError } from "./host/setup.ts";
 import { NOT_EMULATED, partsOf } from "./aarch64/parts.ts";
 import { ensurePrograms, ensureSystem } from "./aarch64/system.ts";
 import { pathWithEmulator } from "./tests/emulator.ts";

@@ -2,9 +2,8 @@
 
 import { runInGuest } from "./guest/run.ts";
 import { stdArguments } from "./host/jsr.ts";
-import { ensurePackages } from "../rxe/host/packages.ts";
+import { ensurePackages, say } from "./host/setup.ts";
 import { project } from "./host/paths.ts";
-import { say } from "../rxe/host/report.ts";
 import { hostDevice } from "./tests/device.ts";
 import { forUser, tool } from "./host/tool.ts";
 

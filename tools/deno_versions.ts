@@ -2,8 +2,7 @@
 
 import denoJson from "../deno.json" with { type: "json" };
 import { isBelow, LOWEST_DENO } from "../ffi/platform.ts";
-import { say } from "../rxe/host/report.ts";
-import { capture, lastLines } from "../rxe/host/shell.ts";
+import { capture, lastLines, say } from "./host/setup.ts";
 import { fetchDeno, runTests, versionOf } from "./host/other_deno.ts";
 import { inProject } from "./host/paths.ts";
 import stdMap from "./std/import_map.json" with { type: "json" };

@@ -1,6 +1,6 @@
 /** Runs rdma-core's own tests of EFA, in a guest whose adapters the stub stands in for. */
 
-import { ensurePackages } from "../rxe/host/packages.ts";
+import { ensurePackages } from "./host/setup.ts";
 import { runInGuest } from "./guest/run.ts";
 import { inProject } from "./host/paths.ts";
 import { tool } from "./host/tool.ts";

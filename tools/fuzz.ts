@@ -1,7 +1,7 @@
 /** Tries the library, net and the examples with generated input. */
 
 import { positive } from "../internal/command_line.ts";
-import { say, SetupError } from "../rxe/host/report.ts";
+import { say, SetupError } from "./host/setup.ts";
 import { FLOWS } from "./fuzz/flows.ts";
 import { OBJECTS } from "./fuzz/objects.ts";
 import { PACKETS } from "./fuzz/packets.ts";

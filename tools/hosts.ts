@@ -5,10 +5,8 @@
 import { ensureGuest } from "../rxe/guest/parts.ts";
 import { runOnTwoHosts } from "../rxe/guest/run.ts";
 import { positive, text } from "../internal/command_line.ts";
-import { ensurePackages } from "../rxe/host/packages.ts";
-import { say, SetupError } from "../rxe/host/report.ts";
-import { capture, exists } from "../rxe/host/shell.ts";
-import { FRAMES, pcap } from "../tests/pure/cli/captures.ts";
+import { capture, ensurePackages, exists, say, SetupError } from "./host/setup.ts";
+import { FRAMES, pcap } from "../cli/tests/pure/captures.ts";
 import type { Outcome } from "../tests/hosts/expected.ts";
 import { inProjectOptions } from "./guest/run.ts";
 import { stdArguments } from "./host/jsr.ts";

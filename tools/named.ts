@@ -1,7 +1,6 @@
 /** Starts one of the tools that are not for every day: `deno task long NAME` and `deno task generate NAME`. */
 
-import { denoCommand } from "../rxe/host/deno_command.ts";
-import { main, SetupError } from "../rxe/host/report.ts";
+import { denoCommand, main, SetupError } from "./host/setup.ts";
 
 /** A tool: its file in this folder, and what it does. */
 type Tool = readonly [file: string, what: string];

@@ -1,8 +1,7 @@
 /** Builds the package as it is published: the project's sources, and beside them bundles and their declarations. */
 
 import { inProject } from "./host/paths.ts";
-import { say, SetupError } from "../rxe/host/report.ts";
-import { lastLines } from "../rxe/host/shell.ts";
+import { lastLines, say, SetupError } from "./host/setup.ts";
 import { buildPackage, dryRun } from "./package/build.ts";
 import { tool } from "./host/tool.ts";
 

@@ -1,6 +1,6 @@
 /** Runs the tests of connections over iWARP, in a guest that has a soft-iWARP device. */
 
-import { ensurePackages } from "../rxe/host/packages.ts";
+import { ensurePackages } from "./host/setup.ts";
 import { runInGuest } from "./guest/run.ts";
 import { stdArguments } from "./host/jsr.ts";
 import { inProject } from "./host/paths.ts";

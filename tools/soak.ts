@@ -1,8 +1,7 @@
 /** Does everything at once for a long time, in the guest, and shows that nothing leaks and nothing is lost. */
 
 import { many, oneOf, positive } from "../internal/command_line.ts";
-import { say, SetupError } from "../rxe/host/report.ts";
-import { exists } from "../rxe/host/shell.ts";
+import { exists, say, SetupError } from "./host/setup.ts";
 import { stdArguments } from "./host/jsr.ts";
 import { inProject, out } from "./host/paths.ts";
 import { runInGuest } from "./guest/run.ts";

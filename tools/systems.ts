@@ -2,10 +2,18 @@
 
 import { dirname } from "node:path";
 import { ensureKernel } from "../rxe/guest/kernel.ts";
-import { say, SetupError } from "../rxe/host/report.ts";
-import { demand } from "../rxe/host/shell.ts";
-import { type KernelName, KERNELS, type UserlandName, USERLANDS } from "../rxe/host/systems.ts";
-import { DENO_WITHIN, ensureUserland, within } from "../rxe/host/userland.ts";
+import {
+  demand,
+  DENO_WITHIN,
+  ensureUserland,
+  type KernelName,
+  KERNELS,
+  say,
+  SetupError,
+  type UserlandName,
+  USERLANDS,
+  within,
+} from "./host/setup.ts";
 import { stdArguments } from "./host/jsr.ts";
 import { runTests } from "./host/other_deno.ts";
 import { inProject, out } from "./host/paths.ts";
@@ -16,7 +24,7 @@ import { pathWithEmulator } from "./tests/emulator.ts";
 import { testFiles } from "./tests/files.ts";
 import type { Counts } from "./tests/junit.ts";
 import { ensureForLibraryTests, libraryTests } from "./tests/of_library.ts";
-import { plan } from "./tests/plan.ts";
+import { foldersOf, plan } from "./tests/plan.ts";
 import { runPasses } from "./tests/run.ts";
 
 const USERLAND_NAMES = Object.keys(USERLANDS) as UserlandName[];
@@ -30,7 +38,7 @@ const WITH: Readonly<Record<KernelName, UserlandName>> = {
 };
 
 /** A guest is given too little time for all of them. */
-const FOLDERS = [...new Set(testFiles(["tests/device"]).map((file) => dirname(file)))];
+const FOLDERS = [...new Set(testFiles(foldersOf("device")).map((file) => dirname(file)))];
 
 const PAGE = "docs/systems.md";
 
@@ -44,7 +52,7 @@ NAMES are releases of Debian (${USERLAND_NAMES.join(", ")}) and kernels (${
 Without any, it runs all. What is missing is downloaded into the cache, about 1 GB. The results are
 written to ${PAGE}.
 
-The device tests run folder by folder. FOLDERS are those of tests/device that run, all by default;
+The device tests run folder by folder. FOLDERS are those of device tests that run, all by default;
 of the others the results of the last run count, which are kept in out/.
 `;
 
@@ -81,7 +89,7 @@ async function onUserland(name: UserlandName): Promise<Row> {
     name: `debian-${name}`,
     options: await stdArguments(),
     path: await pathWithEmulator(true),
-  }, libraryTests().filter((file) => file.startsWith("tests/library/")));
+  }, libraryTests().filter((file) => /tests\/library\//.test(file)));
   return told({ system: `Debian ${name}`, tests: "library", ...await versionsOf(root), counts });
 }
 

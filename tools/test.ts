@@ -5,17 +5,16 @@ import { ensureGuest } from "../rxe/guest/parts.ts";
 import { forgetCalled, judgeCalled } from "./coverage/called.ts";
 import { stdArguments } from "./host/jsr.ts";
 import { text } from "../internal/command_line.ts";
-import { ensurePackages, type Need } from "../rxe/host/packages.ts";
+import { capture, ensurePackages, type Need, say, SetupError } from "./host/setup.ts";
 import { project } from "./host/paths.ts";
-import { say, SetupError } from "../rxe/host/report.ts";
-import { capture } from "../rxe/host/shell.ts";
 import { hostDevice } from "./tests/device.ts";
 import { NEEDS } from "./tests/of_library.ts";
 import { plan } from "./tests/plan.ts";
 import { runPasses } from "./tests/run.ts";
 import { tool } from "./host/tool.ts";
 
-const HELP = `Runs the tests of tests/pure, tests/library, tests/device and tests/project.
+const HELP =
+  `Runs the tests: those of tests/, cli/tests/ and rxe/tests/, in folders pure, library, device and project.
 
   deno task test [OPTIONS] [FILES OR FOLDERS...] [-- OPTIONS OF deno test]
 

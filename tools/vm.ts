@@ -1,8 +1,7 @@
 /** Runs a command in a guest that has a soft-RoCE device. */
 
 import { runCommandLine } from "../rxe/command_line.ts";
-import { denoCommand } from "../rxe/host/deno_command.ts";
-import { main } from "../rxe/host/report.ts";
+import { denoCommand, main } from "./host/setup.ts";
 import { inProjectOptions } from "./guest/run.ts";
 import { out } from "./host/paths.ts";
 

@@ -1,6 +1,6 @@
 /** Rows of work on soft-RoCE, in the guest. */
 
-import type { Need } from "../../rxe/host/packages.ts";
+import type { Need } from "../../tools/host/setup.ts";
 import {
   cmtime,
   connection,

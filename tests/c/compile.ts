@@ -1,7 +1,7 @@
 // C helpers are built where the tests run, so that no binary lives in the repository.
 
 import { fileURLToPath } from "node:url";
-import { exists } from "../../rxe/host/shell.ts";
+import { exists } from "../../tools/host/setup.ts";
 
 /** Where results are kept. */
 export const CACHE = new URL("../../.cache/c/", import.meta.url);

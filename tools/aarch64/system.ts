@@ -1,8 +1,6 @@
 /** What the tests of aarch64 run with: libraries and Deno for it, and programs by which they run on another processor. */
 
-import { fillFromArchive } from "../../rxe/host/archive.ts";
-import { cached, digest } from "../../rxe/host/cached.ts";
-import { unpack } from "../../rxe/host/packages.ts";
+import { cached, digest, fillFromArchive, unpack } from "../host/setup.ts";
 import { fetchDeno } from "../host/other_deno.ts";
 
 /** The newest version of which npm has Deno for aarch64. */

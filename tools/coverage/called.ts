@@ -1,7 +1,6 @@
 /** Which verbs the tests of a run call: the tests note them, and a run of all tests is judged by them. */
 
-import { say } from "../../rxe/host/report.ts";
-import { exists } from "../../rxe/host/shell.ts";
+import { exists, say } from "../host/setup.ts";
 import { inProject, out } from "../host/paths.ts";
 import { DEVICE, KNOWN, publicVerbs, RECORDER } from "./coverage.ts";
 

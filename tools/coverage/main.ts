@@ -3,10 +3,8 @@
  * not offered. Whether tests call it is judged when all tests run: see `called.ts`.
  */
 
-import { ensurePackages, type Need } from "../../rxe/host/packages.ts";
+import { demand, ensurePackages, type Need, say } from "../host/setup.ts";
 import { project } from "../host/paths.ts";
-import { say } from "../../rxe/host/report.ts";
-import { demand } from "../../rxe/host/shell.ts";
 import { type Coverage, DEVICE, KNOWN, readCoverage } from "./coverage.ts";
 import { tool } from "../host/tool.ts";
 

@@ -10,7 +10,7 @@ const NPX = "npx downloads Deno: .ci/run, the start of CI, does this; the same w
 
 const PEER = "it needs a peer on another host; tests/device/cm runs it with that of C";
 const PAIR =
-  "it needs two hosts; tests/device/cli/doctor_pair_test.ts runs it at both ends of a cable";
+  "it needs two hosts; cli/tests/device/doctor_pair_test.ts runs it at both ends of a cable";
 const CLONE = "it starts guests of its own; deno task vm runs the same code with these options";
 
 /** Commands that no test runs, and why. */

@@ -1,6 +1,6 @@
 /** The project's documents: their blocks of code, and their links. */
 
-import { exists } from "../../rxe/host/shell.ts";
+import { exists } from "../host/setup.ts";
 import { inProject, project } from "../host/paths.ts";
 
 const FOLDERS = [".", "docs", "examples"];

@@ -7,7 +7,7 @@
  * - `<!-- varies: A, B -->`: these words of the output differ from run to run.
  */
 
-import { sourcesIn } from "../host/paths.ts";
+import { codeIn } from "../host/paths.ts";
 import { blocksOf, documents, readDocument } from "./documents.ts";
 
 /**
@@ -126,7 +126,7 @@ export function exampleFences(): Fence[] {
     "rss.ts",
     "cm.ts",
     "efa.ts",
-    ...folders.flatMap((name) => sourcesIn(name)),
+    ...folders.flatMap((name) => codeIn(name)),
   ];
   return files.flatMap((file) => {
     const lines = readDocument(file).split("\n");

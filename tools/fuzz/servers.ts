@@ -3,7 +3,7 @@
 import { run as runCli } from "../../cli/run.ts";
 import { encodeAddress } from "../../cli/peer/address.ts";
 import { connectRc, listenRc } from "../../net/mod.ts";
-import { recorder as printed } from "../../tests/pure/cli/terminal.ts";
+import { recorder as printed } from "../../cli/tests/pure/terminal.ts";
 import { endpoint, jsonLine, rcAddress, spoiled, wrong } from "./inputs.ts";
 import { call, freePort, type Peer, peerLike, serve } from "./peers.ts";
 import {

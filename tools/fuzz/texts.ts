@@ -7,7 +7,7 @@ import { explainParts, readPart } from "../../cli/explain.ts";
 import { readHex } from "../../cli/explain/hex_input.ts";
 import { sectionLines, sectionValues } from "../../cli/explain/section.ts";
 import { formatAddress, Gid, Grh, parseAddress } from "../../mod.ts";
-import { recorder } from "../../tests/pure/cli/terminal.ts";
+import { recorder } from "../../cli/tests/pure/terminal.ts";
 import { hasIpv4Checksum } from "../../types/address/grh.ts";
 import { addressText, bytes, hostileText, mutated } from "./inputs.ts";
 import { expected, fc, isHarmless, NONE, same, type Target, target } from "./target.ts";

@@ -1,7 +1,7 @@
 /** Where @std comes from: the registry, or on machines that cannot reach it the adapters in tools/std. */
 
 import denoJson from "../../deno.json" with { type: "json" };
-import { capture } from "../../rxe/host/shell.ts";
+import { capture } from "./setup.ts";
 import { inProject } from "./paths.ts";
 
 // A machine whose network swallows requests should not hold up a test run for longer.

@@ -1,8 +1,6 @@
 /** Other Denos than the one that runs the tools: from npm, which checks their hashes. They run tests. */
 
-import { say } from "../../rxe/host/report.ts";
-import { cached } from "../../rxe/host/cached.ts";
-import { demand, exists } from "../../rxe/host/shell.ts";
+import { cached, demand, exists, say } from "./setup.ts";
 import { add, countCases, type Counts, failedCases, NONE } from "../tests/junit.ts";
 import { inProject, out, project } from "./paths.ts";
 

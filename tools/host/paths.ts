@@ -1,7 +1,7 @@
 /** Where the tools find and keep things, all of it below the project's folder. */
 
 import { fileURLToPath } from "node:url";
-import { demand, exists } from "../../rxe/host/shell.ts";
+import { demand, exists } from "./setup.ts";
 
 /** The path of something in the project. */
 export function inProject(path: string): string {
@@ -24,6 +24,11 @@ export function sourcesIn(folder: string, root: string = project): string[] {
     if (isDirectory) return sourcesIn(path, root);
     return name.endsWith(".ts") ? [path] : [];
   }).sort();
+}
+
+/** The same, without the tests of a package. */
+export function codeIn(folder: string): string[] {
+  return sourcesIn(folder).filter((file) => !/^\w+\/tests\//.test(file));
 }
 
 /** The project's files that git knows, or would if they were added. */

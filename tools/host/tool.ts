@@ -1,13 +1,12 @@
 /** What all tools have in common: they read their command line, show their help, and end with a status. */
 
-import { denoCommand } from "../../rxe/host/deno_command.ts";
+import { denoCommand, main } from "./setup.ts";
 import {
   type CommandLine,
   OptionError,
   type Options,
   readOptions,
 } from "../../internal/command_line.ts";
-import { main } from "../../rxe/host/report.ts";
 
 /** A text whose commands are those of this user's shell. */
 export function forUser(text: string): string {

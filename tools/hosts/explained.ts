@@ -1,7 +1,7 @@
 /** What explain shows of a capture beside what tshark shows of it. */
 
 import { run } from "../../cli/run.ts";
-import { recorder } from "../../tests/pure/cli/terminal.ts";
+import { recorder } from "../../cli/tests/pure/terminal.ts";
 import { rowsOf } from "./packets.ts";
 
 /** The field of tshark, and the header and the field of explain. */

@@ -1,9 +1,8 @@
 /** The RDMA packets of a capture, decoded by tshark. */
 
-import { SetupError } from "../../rxe/host/report.ts";
+import { type Need, SetupError } from "../host/setup.ts";
 import { lanAddress } from "../../rxe/guest/qemu.ts";
 import { lines } from "../../rxe/guest/streams.ts";
-import type { Need } from "../../rxe/host/packages.ts";
 
 /** What decodes the packets. */
 export const TSHARK: Need = {

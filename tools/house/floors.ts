@@ -21,7 +21,7 @@ export const FLOORS = [
   ...["rxe/host", "rxe/files.ts", "rxe/asset.ts", "rxe/guest/kernel.ts", "rxe/guest/parts.ts"],
   ...["rxe/stub", "rxe/guest", "rxe"],
   "examples",
-  ...["tools", "tests", "bench"],
+  ...["tools", "tests", "cli/tests", "rxe/tests", "bench"],
 ] as const;
 
 export type Floor = typeof FLOORS[number];
@@ -30,7 +30,7 @@ export type Floor = typeof FLOORS[number];
 const USERS: readonly string[] = ["net", "cli", "rxe", "examples"];
 
 // The order does not matter among these; nothing else imports them.
-const WORKSHOP: readonly Floor[] = ["tools", "tests", "bench"];
+const WORKSHOP: readonly Floor[] = ["tools", "tests", "cli/tests", "rxe/tests", "bench"];
 
 // Where @std comes from when its registry cannot be reached.
 const ADAPTERS = "tools/std/";

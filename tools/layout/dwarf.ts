@@ -1,7 +1,6 @@
 /** Reads the debugging information of a program as `readelf` prints it. */
 
-import { SetupError } from "../../rxe/host/report.ts";
-import { demand, lastLines } from "../../rxe/host/shell.ts";
+import { demand, lastLines, SetupError } from "../host/setup.ts";
 import { type Architecture, gcc, prefixOf } from "./toolchain.ts";
 
 /** One debugging information entry: a type, a member, an enumerator. */

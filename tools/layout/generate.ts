@@ -1,8 +1,7 @@
 /** Writes ffi/layout.ts from the newest header, or checks it against any header with `--check`. */
 
 import { text as anyText } from "../../internal/command_line.ts";
-import { say } from "../../rxe/host/report.ts";
-import { demand } from "../../rxe/host/shell.ts";
+import { demand, say } from "../host/setup.ts";
 import { inProject } from "../host/paths.ts";
 import { tool } from "../host/tool.ts";
 import { ensureForLibraryTests } from "../tests/of_library.ts";

@@ -1,7 +1,6 @@
 /** Reads the whole table from the installed header. */
 
-import { SetupError } from "../../rxe/host/report.ts";
-import { lastLines } from "../../rxe/host/shell.ts";
+import { lastLines, SetupError } from "../host/setup.ts";
 import { readEntries } from "./dwarf.ts";
 import type { Integer, Integers, Layout, Struct } from "./model.ts";
 import { type Architecture, gcc, HEADER } from "./toolchain.ts";

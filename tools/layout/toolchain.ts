@@ -1,7 +1,6 @@
 /** The C compilers that know the installed header, one for each architecture. */
 
-import { SetupError } from "../../rxe/host/report.ts";
-import { capture, type Finished } from "../../rxe/host/shell.ts";
+import { capture, type Finished, SetupError } from "../host/setup.ts";
 
 /** The architectures that libibverbs and Deno have in common. */
 export type Architecture = typeof Deno.build.arch;

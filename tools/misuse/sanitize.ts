@@ -3,8 +3,7 @@
  * programs of the tests.
  */
 
-import { say, SetupError } from "../../rxe/host/report.ts";
-import { capture, demand } from "../../rxe/host/shell.ts";
+import { capture, demand, say, SetupError } from "../host/setup.ts";
 import { inProject } from "../host/paths.ts";
 
 /** What AddressSanitizer needs in the environment of Deno: its library comes first, and V8's own memory is never freed. */

@@ -7,7 +7,7 @@
  */
 
 import { createInstrumenter, type Instrumenter } from "npm:@stryker-mutator/instrumenter@10.1.1";
-import { inProject, sourcesIn } from "../host/paths.ts";
+import { codeIn, inProject } from "../host/paths.ts";
 
 /** The folders with code of the package. */
 export const FOLDERS = ["types", "ffi", "internal", "net", "cli", "rxe"] as const;
@@ -52,7 +52,7 @@ const ERROR_TEXTS = {
 type Node = { readonly type: string; readonly callee?: { readonly name?: string } };
 
 export function sourceFiles(): string[] {
-  const files = FOLDERS.flatMap((folder) => sourcesIn(folder));
+  const files = FOLDERS.flatMap((folder) => codeIn(folder));
   return files.filter((file) => !LEFT_OUT.includes(file)).sort();
 }
 

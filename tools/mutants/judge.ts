@@ -1,7 +1,8 @@
 /** Judges mutants: each test file runs in a process, which makes one mutant after the other active. */
 
-import { say } from "../../rxe/host/report.ts";
+import { say } from "../host/setup.ts";
 import { testFiles } from "../tests/files.ts";
+import { foldersOf } from "../tests/plan.ts";
 import { type Mutant, nameOf } from "./generate.ts";
 import { runJob } from "./process.ts";
 import { type Job, type Reach, reaches, type Survey } from "./runner.ts";
@@ -38,7 +39,7 @@ const LEFT_OUT: readonly string[] = [
 
 /** The test files that judge mutants on this host, those that need no library first. */
 export function hostTests(): string[] {
-  return ["tests/pure", "tests/library"].flatMap((folder) => testFiles([folder]))
+  return (["pure", "library"] as const).flatMap((tier) => testFiles(foldersOf(tier)))
     .filter((test) => !LEFT_OUT.includes(test));
 }
 
@@ -46,7 +47,7 @@ export function hostTests(): string[] {
 const GENERAL: readonly string[] = [
   "tests/library/refusals_test.ts",
   "tests/library/faults/verbs_test.ts",
-  "tests/library/cli/printed_test.ts",
+  "cli/tests/library/printed_test.ts",
 ];
 
 /** So many test files try a mutant that they reach when they load, however slow they are. */

@@ -1,7 +1,7 @@
 /** A copy of the project, whose source has mutants. */
 
 import { project } from "../host/paths.ts";
-import { cacheFolder } from "../../rxe/host/paths.ts";
+import { cacheFolder } from "../host/setup.ts";
 
 /** What tests do not need of the project, apart from names that start with a dot. */
 const LEFT_OUT: readonly string[] = ["out"];

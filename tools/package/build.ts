@@ -4,10 +4,9 @@ import { readdir } from "node:fs/promises";
 import { basename, dirname, join, relative } from "node:path/posix";
 import denoJson from "../../deno.json" with { type: "json" };
 import { copyFiles, inProject, LOCK, projectFiles } from "../host/paths.ts";
-import { SetupError } from "../../rxe/host/report.ts";
+import { capture, exists, type Finished, lastLines, SetupError } from "../host/setup.ts";
 import { fold } from "./fold.ts";
 import { shrinkMap } from "./source_map.ts";
-import { capture, exists, type Finished, lastLines } from "../../rxe/host/shell.ts";
 
 /**
  * Measured from the start of the process, in CPU time over a Deno that imports nothing: the modules of mod.ts take 33 ms,

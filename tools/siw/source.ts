@@ -1,8 +1,7 @@
 /** The source of soft-iWARP, which no kernel of Debian has as a module. */
 
 import { asset } from "../../rxe/asset.ts";
-import { cachedPackages, dependencyOf, fetchPackage } from "../../rxe/host/packages.ts";
-import { demand } from "../../rxe/host/shell.ts";
+import { cachedPackages, demand, dependencyOf, fetchPackage } from "../host/setup.ts";
 import { ensureModules, type Source } from "../../rxe/stub/build.ts";
 
 /** What is built: soft-iWARP, and the checksums that it needs. */

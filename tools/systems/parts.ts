@@ -1,6 +1,6 @@
 /** Results of tests that run folder by folder. */
 
-import { SetupError } from "../../rxe/host/report.ts";
+import { SetupError } from "../host/setup.ts";
 import { add, type Counts, NONE } from "../tests/junit.ts";
 
 /** What a folder gave, and on which day. */

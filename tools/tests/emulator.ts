@@ -1,9 +1,6 @@
 /** Runs machine code for aarch64 on this host: one program of a package that would fill 380 MB if installed. */
 
-import { withFreshLists } from "../../rxe/host/apt.ts";
-import { cached } from "../../rxe/host/cached.ts";
-import { downloadPackage, unpack } from "../../rxe/host/packages.ts";
-import { exists } from "../../rxe/host/shell.ts";
+import { cached, downloadPackage, exists, unpack, withFreshLists } from "../host/setup.ts";
 
 const PROGRAM = "usr/bin/qemu-aarch64-static";
 

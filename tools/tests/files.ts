@@ -33,7 +33,7 @@ export function guestCount(
 /** Seconds that files take in an emulated guest on a host with two processors; the others take a few. */
 const LONG_SECONDS: Readonly<Record<string, number>> = {
   "tests/device/address_handle/ah_differential_test.ts": 20,
-  "tests/device/cli/perf_test.ts": 50,
+  "cli/tests/device/perf_test.ts": 50,
   "tests/device/docs/examples_test.ts": 56,
   "tests/device/docs/snippets_test.ts": 70,
   "tests/device/efa/net_test.ts": 30,

@@ -1,13 +1,14 @@
 /** The tests that need no device and test the library, not the tools. */
 
-import { ensurePackages, type Need } from "../../rxe/host/packages.ts";
+import { ensurePackages, type Need } from "../host/setup.ts";
 import { testFiles } from "./files.ts";
+import { foldersOf } from "./plan.ts";
 
 /** Files and folders that test programs of the project's own machine, which always runs the newest Deno. */
 const OF_TOOLS = [
+  "rxe/tests",
   "tests/pure/bench",
   "tests/pure/docs",
-  "tests/pure/rxe",
   "tests/pure/tools",
   "tests/library/docs",
   "tests/library/misuse",
@@ -26,7 +27,7 @@ export const NEEDS: readonly Need[] = [
 ];
 
 export function libraryTests(): string[] {
-  return testFiles(["tests/pure", "tests/library"])
+  return testFiles([...foldersOf("pure"), ...foldersOf("library")])
     .filter((file) => !OF_TOOLS.some((folder) => file.startsWith(`${folder}/`)));
 }
 

@@ -1,11 +1,13 @@
 /** Which tests run, where and how often. */
 
 import { inProject, project } from "../host/paths.ts";
-import { SetupError } from "../../rxe/host/report.ts";
-import { exists } from "../../rxe/host/shell.ts";
+import { exists, SetupError } from "../host/setup.ts";
 import { testFiles } from "./files.ts";
 
-/** The folders of tests, in the order in which they run. */
+/** The folders of tests: those of the library, and those of each package. */
+export const TESTS = ["tests", "cli/tests", "rxe/tests"] as const;
+
+/** The folders in each of them, in the order in which they run. */
 export const TIERS = ["pure", "library", "device", "project"] as const;
 
 export type Tier = typeof TIERS[number];
@@ -22,10 +24,10 @@ export interface Pass {
 const LONG = [
   "tests/pure/docs/symbols_test.ts",
   "tests/pure/examples/example_command_lines_test.ts",
-  "tests/pure/rxe/run_test.ts",
+  "rxe/tests/pure/run_test.ts",
   "tests/pure/tools/command_lines_test.ts",
   "tests/pure/tools/mutants_test.ts",
-  "tests/library/cli/",
+  "cli/tests/library/",
   "tests/library/docs/",
   "tests/library/faults/",
   "tests/library/layout_test.ts",
@@ -47,14 +49,14 @@ const ONCE = [
   "tests/library/import_test.ts",
   "tests/library/layout_test.ts",
   "tests/library/tools/",
-  "tests/device/cli/",
+  "cli/tests/device/",
   "tests/device/docs/",
   "tests/device/examples/",
   "tests/device/net/",
 ];
 
 export interface Choice {
-  /** Files or folders, `tests` or below it; all tests when empty. */
+  /** Files or folders that hold tests or are within such a folder; all tests when empty. */
   paths: string[];
   /** Runs what reaches native code twice, through thunks and without. Of all tests it leaves out those of ONCE. */
   both: boolean;
@@ -64,10 +66,10 @@ export interface Choice {
 
 export function plan({ paths, both, quick = false }: Choice): Pass[] {
   const all = paths.length === 0;
-  const chosen = all ? ["tests"] : paths.map(fromProject);
+  const chosen = all ? [...TESTS] : paths.map(fromProject);
   for (const path of chosen) check(path);
   return TIERS.slice(0, quick ? 2 : undefined).flatMap((tier): Pass[] => {
-    const within = chosen.flatMap((path) => part(path, `tests/${tier}`));
+    const within = chosen.flatMap((path) => partsIn(path, tier));
     if (quick) return passOf(tier, without(LONG, within));
     if (!both || tier === "pure" || tier === "project") return passOf(tier, within);
     return [
@@ -92,12 +94,23 @@ function fromProject(path: string): string {
 }
 
 function check(path: string): void {
-  if (!TIERS.some((tier) => part(path, `tests/${tier}`).length > 0)) {
-    throw new SetupError(`Cannot test "${path}": it is in none of tests/${TIERS.join(", tests/")}`);
+  if (!TIERS.some((tier) => partsIn(path, tier).length > 0)) {
+    const folders = TESTS.map((folder) => `${folder}/{${TIERS}}`).join(", ");
+    throw new SetupError(`Cannot test "${path}": it is in none of ${folders}`);
   }
   if (!exists(inProject(path))) {
     throw new SetupError(`Cannot test "${path}": there is no such file or folder`);
   }
+}
+
+/** The folders of a tier, of those that exist. */
+export function foldersOf(tier: Tier): string[] {
+  return TESTS.map((folder) => `${folder}/${tier}`).filter((path) => exists(inProject(path)));
+}
+
+/** What of a path belongs to a tier. */
+function partsIn(path: string, tier: Tier): string[] {
+  return foldersOf(tier).flatMap((folder) => part(path, folder));
 }
 
 /** What of a path belongs to a folder: the path, the folder when it is within the path, or nothing. */

@@ -1,6 +1,6 @@
 // The ping-pongs of the examples with the C tools, in both roles.
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { cli } from "../cli/cli.ts";
+import { cli } from "../../../cli/tests/device/cli.ts";
 import {
   type Ending,
   freshPort,

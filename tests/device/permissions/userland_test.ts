@@ -1,8 +1,7 @@
 // A command among the programs of another userland. That of the guest stands for it: a container has no right to mount.
 
 import { assertEquals } from "@std/assert";
-import { capture } from "../../../rxe/host/shell.ts";
-import { DENO_WITHIN, within } from "../../../rxe/host/userland.ts";
+import { capture, DENO_WITHIN, within } from "../../../tools/host/setup.ts";
 
 const SCRIPT = `pwd
 ls /run

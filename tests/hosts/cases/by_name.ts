@@ -30,7 +30,7 @@ import {
 } from "../../device/cm/peers.ts";
 import { start } from "../../device/programs.ts";
 import { waitFor } from "../../device/setup.ts";
-import { recorder as keep } from "../../pure/cli/terminal.ts";
+import { recorder as keep } from "../../../cli/tests/pure/terminal.ts";
 import type { HostCase, Run } from "../host_case.ts";
 
 type Family = keyof typeof HOSTS;

@@ -1,7 +1,7 @@
 // The small decisions of the tools: which tests run where, and what counts as a failure.
 
 import { assertEquals, assertGreater, assertThrows } from "@std/assert";
-import { SetupError } from "../../../rxe/host/report.ts";
+import { SetupError } from "../../../tools/host/setup.ts";
 import { countCases, failedCases } from "../../../tools/tests/junit.ts";
 import { complaints } from "../../../tools/tests/kernel_log.ts";
 import { plan } from "../../../tools/tests/plan.ts";
@@ -60,12 +60,14 @@ Deno.test("plan() runs tests of what is written on the public API once, unless t
 });
 
 Deno.test("plan() runs only the tiers that given files belong to", () => {
-  const paths = ["./tests/device/setup.ts", "tests/pure/tools/"];
+  const paths = ["./tests/device/setup.ts", "tests/pure/tools/", "cli/tests/device"];
   assertEquals(plan({ paths, both: false }), [
     { tier: "pure", paths: ["tests/pure/tools"], env: {} },
-    { tier: "device", paths: ["tests/device/setup.ts"], env: {} },
+    { tier: "device", paths: ["tests/device/setup.ts", "cli/tests/device"], env: {} },
   ]);
-  assertEquals(plan({ paths: ["tests"], both: false }), plan({ paths: [], both: false }));
+  const all = plan({ paths: [], both: false });
+  assertEquals(plan({ paths: ["tests", "cli", "rxe/tests"], both: false }), all);
+  assertEquals(all[0]!.paths, ["tests/pure", "cli/tests/pure", "rxe/tests/pure"]);
 });
 
 Deno.test("plan() leaves out devices and long tests for a quick run", () => {

@@ -1,7 +1,7 @@
 // The page of results of other systems, and what tests ask of the kernel they run on.
 
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { SetupError } from "../../../rxe/host/report.ts";
+import { SetupError } from "../../../tools/host/setup.ts";
 import { pageOf, type Row } from "../../../tools/systems/page.ts";
 import { sumOf } from "../../../tools/systems/parts.ts";
 import { differs } from "../../device/kernels.ts";

@@ -1,0 +1,87 @@
+// perf measures between two processes, and both ends show it. The server is in the process of the test.
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { type Ending, freshPort, untilListening } from "../../../tests/device/programs.ts";
+import { deviceTest, RXE } from "../../../tests/device/setup.ts";
+import { cli, startCli } from "./cli.ts";
+
+const RIGHTS = ["--allow-ffi", "--allow-net", "--allow-write"];
+
+/** Runs a server, and a client in a process of its own. */
+async function measure(
+  server: readonly string[],
+  client: readonly string[],
+): Promise<[Ending, Ending]> {
+  const port = `${freshPort()}`;
+  const serving = cli("perf", "-d", RXE, "-p", port, ...server);
+  await untilListening(Number(port));
+  await using calling = startCli(["perf", "-d", RXE, "-p", port, ...client, "127.0.0.1"], RIGHTS);
+  return await Promise.all([serving, calling.ending]);
+}
+
+const measured = [
+  ["rc", "send", 3000, 2],
+  ["uc", "send", 100, 1],
+  ["ud", "send", 100, 3],
+  ["rc", "write", 3000, 2],
+  ["rc", "read", 3000, 2],
+] as const;
+
+for (const [kind, verb, size, queuePairs] of measured) {
+  deviceTest(
+    `perf measures ${verb} of ${kind}, and both ends count the same messages`,
+    async () => {
+      const what = ["-c", kind, "--verb", verb, "-s", `${size}`, "-q", `${queuePairs}`];
+      const args = [...what, "-n", "60", "--messages", "100", "--json"];
+      const endings = await measure(["--json"], args);
+      for (const [i, role] of ["server", "client"].entries()) {
+        const { code, stderr, stdout } = endings[i]!;
+        assertEquals([code, stderr], [0, ""]);
+        const { latency, bandwidth, ...rest } = JSON.parse(stdout);
+        assertEquals(rest, { role, kind, verb, size, queuePairs });
+        assertEquals(bandwidth.sent, 100);
+        // Only a reliable connection promises that all arrive.
+        if (kind === "rc") assertEquals(bandwidth.received, 100);
+        assert(bandwidth.received > 0 && bandwidth.mbitPerSecond > 0);
+        // Who is read from knows no latency.
+        assertEquals(latency === undefined, verb === "read" && role === "server");
+        if (latency === undefined) continue;
+        assertEquals(latency.count, role === "client" ? 60 : 59);
+        const counts = latency.bars.map(({ count }: { count: number }) => count);
+        assertEquals(counts.reduce((sum: number, count: number) => sum + count), latency.count);
+        assert(latency.min > 0 && latency.percentiles.p50 <= latency.max);
+      }
+      const [server, client] = endings.map(({ stdout }) => JSON.parse(stdout).bandwidth);
+      assertEquals(server, client);
+    },
+  );
+}
+
+deviceTest("perf measures for some time, and shows a histogram as text and draws it", async () => {
+  const file = await Deno.makeTempFile({ suffix: ".svg" });
+  const [server, client] = await measure([], ["-D", "1", "--svg", file]);
+  for (const { code, stdout } of [server, client]) {
+    assertEquals(code, 0);
+    assertMatch(stdout, /^RC send, messages of 64 bytes, (server|client)$/m);
+    assertMatch(stdout, /^ *min +p50 +p90 +p99 +p99\.9 +max +mean$/m);
+    assertMatch(stdout, /^ *[\d.]+ +- +[\d.]+ +\d+ +#+$/m);
+    assertMatch(stdout, /^[\d.]+ Mbit\/s, \d+ messages\/s$/m);
+  }
+  const svg = await Deno.readTextFile(file);
+  await Deno.remove(file);
+  assertMatch(svg, /^<svg [^]*<\/svg>\n$/);
+  assertStringIncludes(svg, "RC send, messages of 64 bytes, seen by the client");
+});
+
+deviceTest(
+  "perf measures all sizes of datagrams, and shows a table",
+  async () => {
+    const args = ["-a", "-c", "ud", "-n", "10", "--messages", "10"];
+    for (const { code, stdout, stderr } of await measure([], args)) {
+      assertEquals([code, stderr], [0, ""]);
+      const rows = stdout.split("\n").slice(2, -1).map((line) => line.trim().split(/ +/)[0]);
+      const sizes = Array.from({ length: rows.length - 1 }, (_, i) => `${2 << i}`);
+      assertEquals(rows, ["bytes", ...sizes]);
+      assert(sizes.length > 6);
+    }
+  },
+);

@@ -1,0 +1,91 @@
+// The command udaddy with udaddy of rdmacm-utils, in both roles, over IPv4 and IPv6.
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { PortSpace } from "../../../cm.ts";
+import { AddressHandle, QpType } from "../../../mod.ts";
+import { cli, tool } from "./cli.ts";
+import { type Ending, start } from "../../../tests/device/programs.ts";
+import { deviceTest } from "../../../tests/device/setup.ts";
+import { CmBed, HOSTS } from "../../../tests/device/cm/bed.ts";
+
+const COUNT = "7";
+const SIZE = "96";
+const TALK = ["-C", COUNT, "-S", SIZE];
+const SUMMARY = `${COUNT} datagrams of ${SIZE} bytes there, and as many back\n`;
+
+/** Each test has its own, because a port is in use for a while afterwards; the C tool has only one. */
+let port = 18_600;
+
+/** Runs a client as soon as a server listens. */
+async function clientOf(client: () => Promise<Ending>): Promise<Ending> {
+  while (true) {
+    const ending = await client();
+    const { stdout, stderr } = ending;
+    const isEarly = /nobody listens on this port|RDMA_CM_EVENT_UNREACHABLE/.test(stderr + stdout);
+    if (!isEarly) return ending;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+for (const [family, host] of Object.entries(HOSTS)) {
+  deviceTest(`udaddy serves the udaddy of rdmacm-utils over ${family}`, async () => {
+    const serving = cli("udaddy", ...TALK);
+    const client = await clientOf(() => tool("udaddy", ["-s", host, ...TALK]));
+    assertStringIncludes(client.stdout, "data transfers complete\ntest complete\nreturn status 0");
+    assertEquals(await serving, { code: 0, signal: null, stdout: SUMMARY, stderr: "" });
+  });
+
+  deviceTest(`udaddy is a client of the udaddy of rdmacm-utils over ${family}`, async () => {
+    await using peer = start("udaddy", "-b", host, ...TALK);
+    const client = await clientOf(() => cli("udaddy", ...TALK, host));
+    assertEquals(client, { code: 0, signal: null, stdout: SUMMARY, stderr: "" });
+    const { stdout } = await peer.ending;
+    assertStringIncludes(stdout, "data transfers complete\ntest complete\nreturn status 0");
+  });
+}
+
+deviceTest("udaddy is its own peer, with as many and as large datagrams as can be", async () => {
+  const p = `${++port}`;
+  const most = ["-p", p, "-C", "1000", "-S", "1024", "--json"];
+  const serving = cli("udaddy", ...most);
+  const client = await clientOf(() => cli("udaddy", ...most, HOSTS.IPv4));
+  const ends = [await serving, client].map(({ stdout }) => JSON.parse(stdout));
+  const talk = { count: 1000, size: 1024 };
+  assertEquals(ends, [{ role: "server", ...talk }, { role: "client", ...talk }]);
+});
+
+deviceTest("udaddy says why it cannot go on", async () => {
+  const p = `${++port}`;
+  for (
+    const [args, words] of [
+      [[], "nobody listens on this port"],
+      [["-S", "1025"], "a datagram has at most 1024 bytes here, not 1025"],
+    ] as const
+  ) {
+    const { code, stderr } = await cli("udaddy", "-p", p, ...args, HOSTS.IPv4);
+    assertEquals(code, 1);
+    assertStringIncludes(stderr, words);
+  }
+});
+
+for (
+  const [count, words] of [[0, "The peer sent nothing within 1 s"], [
+    1,
+    "sent 8 bytes, not 100",
+  ]] as const
+) {
+  deviceTest(`udaddy ends with an error if a client sends too little: ${words}`, async () => {
+    using bed = new CmBed();
+    const p = ++port;
+    const serving = cli("udaddy", "-p", `${p}`, "--timeout", "1");
+    const id = await bed.routed({ hostname: HOSTS.IPv4, port: p }, PortSpace.UDP);
+    const [qp, mr] = [bed.newQp(QpType.UD), bed.newMr()];
+    const { ud } = await id.connect(qp);
+    using ah = new AddressHandle(bed.pd, ud!.ahAttr);
+    for (let i = 0; i < count; i++) {
+      qp.postSend({ sge: mr.slice(0, 8), ah, remoteQpn: ud!.qpNum, remoteQkey: ud!.qkey });
+    }
+    const { code, stderr } = await serving;
+    assertEquals(code, 1);
+    assertStringIncludes(stderr, words);
+  });
+}

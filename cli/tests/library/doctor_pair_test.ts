@@ -1,0 +1,101 @@
+// Two doctors in one process: the recorder moves the messages that they send each other.
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import * as recorder from "../../../tests/provider/recorder.ts";
+import { Context, GidType, LinkLayer, PortState } from "../../../mod.ts";
+import { pairPort } from "../../doctor/pair.ts";
+import { run } from "../../run.ts";
+import { recorder as keep } from "../pure/terminal.ts";
+
+const PORT = "18620";
+
+// deno-lint-ignore no-explicit-any -- what JSON has
+type Told = any;
+
+async function says(...args: string[]): Promise<{ status: number; told: Told }> {
+  const kept = keep();
+  const status = await run(["doctor", "--json", "-d", "recorder0", ...args], kept.terminal);
+  return { status, told: JSON.parse(kept.out) };
+}
+
+function setUp(): void {
+  recorder.reset();
+  recorder.answer("ibv_query_port", { link_layer: LinkLayer.ETHERNET });
+  recorder.connect();
+}
+
+Deno.test("two doctors count messages of both services and sizes in both directions", async () => {
+  setUp();
+  const [listens, connects] = await Promise.all([
+    says("--listen", "-p", PORT),
+    says("--peer", "127.0.0.1", "-p", PORT),
+  ]);
+  for (const { told: { pair, doctor } } of [listens, connects]) {
+    const all = { sent: 8, received: 8, status: "SUCCESS" };
+    const probes = [
+      ...[{ service: "UD", size: 64, ...all }, { service: "UD", size: pair.mtu, ...all }],
+      ...[{ service: "RC", size: 64, ...all }, { service: "RC", size: 16384, ...all }],
+    ];
+    assertEquals([doctor, pair.host], [1, "127.0.0.1"]);
+    assertEquals([pair.out, pair.in], [probes, probes]);
+    assertEquals(pair.here.port.device, "recorder0");
+    assertEquals(pair.gids, { here: "::ffff:10.0.0.1", there: "::ffff:10.0.0.1" });
+  }
+  assertEquals(listens.told.pair.there, connects.told.pair.here);
+});
+
+Deno.test("doctor sends from GIDs of RoCE v2 only, where there are other ones too", () => {
+  setUp();
+  recorder.answer("_ibv_query_gid_table", { gid_type: GidType.ROCE_V1 });
+  using context = Context.open();
+  assertEquals(pairPort(context, 1).gids.map(({ index, family }) => [index, family]), [[
+    1,
+    "IPv4",
+  ]]);
+});
+
+Deno.test("doctor tells of the device, its library and the limits", async () => {
+  setUp();
+  const { told } = await says("-n", "0");
+  const { devices: [device], library, limits, seconds } = told.facts;
+  assertEquals([device.name, device.error, seconds], ["recorder0", null, 0]);
+  const [port] = device.ports;
+  assertEquals([port.state, port.isRoce, port.rises], ["ACTIVE", true, {}]);
+  assertEquals(library.error, null);
+  assertStringIncludes(library.path, "/");
+  assertEquals(typeof limits.openFiles, "number");
+  const [, rights] = /^CapEff:\s+(\w+)$/m.exec(Deno.readTextFileSync("/proc/self/status"))!;
+  const mayLockAll = (BigInt(`0x${rights}`) >> 14n & 1n) === 1n;
+  assertEquals(typeof limits.lockedMemory, mayLockAll ? "object" : "number");
+});
+
+Deno.test("doctor tells of a wrong qkey that comes while it looks", async () => {
+  setUp();
+  const looking = says("-n", "1");
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  recorder.answer("ibv_query_port", { link_layer: LinkLayer.ETHERNET, qkey_viol_cntr: 5 });
+  const { told } = await looking;
+  assertEquals(told.facts.devices[0].ports[0].rises, { qkeyViolCntr: 5 });
+  assertEquals(told.findings.some(({ id }: { id: string }) => id === "wrong-qkey"), true);
+});
+
+Deno.test("two doctors of hosts without a link tell each other what is broken", async () => {
+  setUp();
+  recorder.answer("ibv_query_port", { link_layer: LinkLayer.ETHERNET, state: PortState.DOWN });
+  const port = "18621";
+  const kept = keep();
+  const asked = ["doctor", "-d", "recorder0", "--peer", "127.0.0.1", "-p", port];
+  const [listens, status] = await Promise.all([
+    says("--listen", "-p", port),
+    run(asked, kept.terminal),
+  ]);
+  assertEquals([listens.status, status], [2, 2]);
+  const { pair, findings } = listens.told;
+  assertEquals([pair.here.port, pair.there.port, pair.out], [null, null, []]);
+  const ids = findings.map(({ id, subject }: { id: string; subject: string }) =>
+    `${id} ${subject}`
+  );
+  // What else is wrong depends on the host that runs the tests.
+  const expected = ["peer-broken 127.0.0.1 recorder0 port 1", "link-down recorder0 port 1"];
+  assertEquals(expected.filter((id) => !ids.includes(id)), []);
+  assertStringIncludes(kept.out, "broken: 127.0.0.1 recorder0 port 1: there is no link");
+});

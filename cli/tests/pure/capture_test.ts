@@ -1,0 +1,397 @@
+import {
+  assert,
+  assertEquals,
+  assertInstanceOf,
+  assertMatch,
+  assertRejects,
+  assertThrows,
+} from "@std/assert";
+import { stub } from "@std/testing/mock";
+import { type Frame, readCapture } from "../../explain/capture.ts";
+import { readInput } from "../../explain/hex_input.ts";
+import { readFrame } from "../../explain/packet.ts";
+import { syndromeText } from "../../explain/syndrome.ts";
+import { run } from "../../run.ts";
+import { CommandError, UsageError } from "../../shell/command.ts";
+import { REJECT_REASONS, SIDR_STATUSES } from "../../../internal/cm_reasons.ts";
+import { cmFrame, FRAMES, pcap, pcapng, SYNDROMES } from "./captures.ts";
+import { runDeno } from "../../../tests/subprocess.ts";
+import { recorder } from "./terminal.ts";
+
+const NANOSECONDS = 0xa1b2_3c4d;
+
+const framesOf = (bytes: Uint8Array<ArrayBuffer>): Frame[] => [...readCapture(bytes)];
+
+Deno.test("readCapture() reads pcap and pcapng in both orders of bytes", () => {
+  for (const little of [true, false]) {
+    for (const bytes of [pcap(FRAMES, { little }), pcapng(FRAMES, little)]) {
+      const frames = framesOf(bytes);
+      assertEquals(frames.map(({ bytes }) => bytes.toHex()), FRAMES);
+      assertEquals(frames.map(({ number }) => number), FRAMES.map((_, i) => i + 1));
+      assertEquals([frames[1]!.time, frames[1]!.linkType], [1001.0005, 1]);
+    }
+  }
+  assertEquals(framesOf(pcap(FRAMES, { magic: NANOSECONDS }))[0]!.time, 1000.0000005);
+  assertEquals(framesOf(pcap([])), []);
+});
+
+Deno.test("readCapture() gives the frames before the damage, wherever a file is cut", () => {
+  for (const whole of [pcap(FRAMES.slice(0, 3)), pcapng(FRAMES.slice(0, 3))]) {
+    const read: number[] = [];
+    for (let length = 0; length < whole.length; length++) {
+      let count = 0;
+      try {
+        for (const _ of readCapture(whole.slice(0, length))) count++;
+      } catch (error) {
+        assertInstanceOf(error, CommandError);
+      }
+      read.push(count);
+    }
+    assertEquals(new Set(read), new Set([0, 1, 2]));
+    assertEquals(read, read.toSorted((a, b) => a - b));
+  }
+});
+
+Deno.test("readCapture() refuses a simple block without a length", () => {
+  const whole = pcapng(FRAMES.slice(0, 1));
+  const simple = Uint8Array.fromHex("03000000" + "0c000000" + "0c000000");
+  const others = whole.subarray(0, whole.toHex().lastIndexOf("03000000") / 2);
+  assertThrows(() => framesOf(Uint8Array.of(...others, ...simple)), CommandError, "damaged");
+});
+
+Deno.test("a capture with any byte changed gives frames or an error", () => {
+  const frames = [...FRAMES.slice(0, 3), FRAMES.at(-3)!, FRAMES.at(-1)!];
+  for (const whole of [pcap(frames), pcapng(frames), pcapng(frames, false)]) {
+    for (let at = 0; at < whole.length; at++) {
+      for (const value of [0, 0xff, whole[at]! ^ 1]) {
+        const bytes = whole.slice();
+        bytes[at] = value;
+        let count = 0;
+        try {
+          for (const frame of readCapture(bytes)) {
+            count++;
+            readFrame(frame.bytes, frame.linkType);
+          }
+        } catch (error) {
+          assertInstanceOf(error, CommandError);
+        }
+        // A header of a frame has at least 16 bytes.
+        assert(count <= whole.length / 16);
+      }
+    }
+  }
+});
+
+Deno.test("readFrame() reads each link type, and refuses others", () => {
+  const ip = FRAMES[0]!.slice(28);
+  const [cooked, cooked2] = ["00".repeat(14) + "0800", "0800" + "00".repeat(18)];
+  for (
+    const [linkType, text] of [
+      ...[[1, FRAMES[0]!], [101, ip], [228, ip]] as const,
+      ...[[113, cooked + ip], [276, cooked2 + ip]] as const,
+    ]
+  ) {
+    assertEquals(readFrame(Uint8Array.fromHex(text), linkType).packet?.opcode, "UD SEND Only");
+  }
+  assertThrows(() => readFrame(new Uint8Array(99), 147), CommandError, "link type 147");
+});
+
+Deno.test("readFrame() takes no fragment and no short length for a packet", () => {
+  const withBytes = (at: number, digits: string): Uint8Array<ArrayBuffer> =>
+    Uint8Array.fromHex(FRAMES[0]!.slice(0, 2 * at) + digits + FRAMES[0]!.slice(2 * at + 4));
+  assertEquals(readFrame(withBytes(20, "0001"), 1).packet, undefined);
+  assertThrows(() => readFrame(withBytes(38, "0003"), 1), CommandError, "ends within its BTH");
+});
+
+Deno.test("syndromeText() names each kind of syndrome", () => {
+  const codes = Object.keys(SYNDROMES).map(Number);
+  assertEquals(codes.map(syndromeText), codes.map((code) => SYNDROMES[code]!));
+});
+
+async function explained(
+  bytes: Uint8Array,
+  ...options: string[]
+): Promise<[number, string, string]> {
+  const file = await Deno.makeTempFile({ suffix: ".pcap" });
+  try {
+    await Deno.writeFile(file, bytes);
+    const kept = recorder();
+    return [await run(["explain", file, ...options], kept.terminal), kept.out, kept.err];
+  } finally {
+    await Deno.remove(file);
+  }
+}
+
+Deno.test("explain shows each frame of a capture", async () => {
+  const rnr = FRAMES.find((frame) => frame.includes("2c000009"))!;
+  const cm = FRAMES.find((frame) => frame.includes("01070203"))!;
+  const [status, out, err] = await explained(pcap([rnr, cm, FRAMES.at(-1)!, "00"]));
+  assertEquals([status, err], [0, ""]);
+  for (
+    const text of [
+      "Frame 1, 1970-01-01T00:16:40.000Z, 62 bytes: RC Acknowledge\nEthernet header\n",
+      "  syndrome  0x2c (RNR NAK: no receive is posted, again after 0.64 ms)\n",
+      "  attributeId        0x0010 (ConnectRequest (REQ))\n",
+      "Frame 3, 1970-01-01T00:16:42.000Z, 42 bytes: no RoCE packet\nEthernet header\n",
+      "Frame 4, 1970-01-01T00:16:43.000Z, 1 bytes: no RoCE packet\n",
+    ]
+  ) assert(out.includes(text), `${text} is not in\n${out}`);
+});
+
+Deno.test("explain knows a capture of any name, and says why it reads no other file", async () => {
+  const folder = await Deno.makeTempDir();
+  const explain = async (name: string, bytes?: Uint8Array): Promise<[number, string]> => {
+    const file = `${folder}/${name}`;
+    if (bytes !== undefined) await Deno.writeFile(file, bytes);
+    const kept = recorder();
+    return [await run(["explain", "--brief", file], kept.terminal), kept.out + kept.err];
+  };
+  try {
+    for (const bytes of [pcap(FRAMES.slice(0, 1)), pcapng(FRAMES.slice(0, 1))]) {
+      const [status, out] = await explain("trace", bytes);
+      assertEquals([status, out.split(" ", 2).join(" ")], [0, "Frame 1,"]);
+    }
+    const [status, text] = await explain("dump.txt", new TextEncoder().encode("45 00"));
+    assertEquals([status, /no capture: .* read from standard input$/m.test(text)], [1, true], text);
+    const [missing, reason] = await explain("none");
+    assertEquals(missing, 1);
+    assert(reason.includes('none" is not hexadecimal, and there is no such file'), reason);
+    using _ = stub(Deno.permissions, "querySync", () => ({ state: "denied" }) as never);
+    const [refused, hint] = await explain("trace");
+    assertEquals([refused, hint.includes("capture, --allow-read is needed")], [1, true], hint);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+const LOCAL = { localCommId: 0x11, remoteCommId: 0x22 };
+const COMM_IDS = { 0: "00000011", 4: "00000022" };
+const SERVICE = { serviceId: "0x000000000106bde2", port: 0xbde2 };
+const PATH = "ffff" + "fffe" + "0".repeat(20) + "ffff0a000001" + "fe80" + "0".repeat(27) + "2";
+
+/** Messages of connection managers: the attribute, bytes, and what explain shows of them. */
+const MESSAGES: readonly [number, Record<number, string>, string, Record<string, unknown>][] = [
+  [
+    0x10,
+    {
+      0: "00000011",
+      ...{ 8: "000000000106bde2", 16: "0102030405060708", 28: "11111111", 32: "00002b10" },
+      ...{ 36: "0000030f", 40: "0000049b", 44: "cee23ea7", 48: "fffe3ff9" },
+      ...{ 52: PATH, 88: "504340100840289b", 140: "0040a76e", 156: "0a000001", 172: "0a000002" },
+      176: "616263",
+    },
+    "req",
+    {
+      ...{ localCommId: 0x11, ...SERVICE, localCaGuid: "0x0102030405060708" },
+      ...{ localQkey: 0x1111_1111, localQpn: 0x2b, responderResources: 16, localEecn: 3 },
+      ...{ initiatorDepth: 15, remoteEecn: 4, remoteCmResponseTimeout: 19 },
+      ...{ transportServiceType: 1, flowControl: true, startingPsn: 0xcee23e },
+      ...{ localCmResponseTimeout: 20, retryCount: 7, pkey: 0xfffe, pathMtu: 3, rdcExists: true },
+      ...{ rnrRetryCount: 7, maxCmRetries: 15, srq: true, extendedTransport: 1 },
+      ...{ primaryLocalLid: 0xffff, primaryRemoteLid: 0xfffe },
+      ...{ primaryLocalGid: "::ffff:10.0.0.1", primaryRemoteGid: "fe80::2" },
+      ...{ primaryFlowLabel: 0x50434, primaryPacketRate: 16, primaryTrafficClass: 8 },
+      ...{ primaryHopLimit: 64, primarySl: 2, primarySubnetLocal: true },
+      ...{ primaryLocalAckTimeout: 19, srcPort: 0xa76e, srcAddr: "10.0.0.1" },
+      ...{ dstAddr: "10.0.0.2", privateData: "616263".padEnd(112, "0") },
+    },
+  ],
+  [0x11, { ...COMM_IDS, 8: "40a0" }, "mra", {
+    ...{ ...LOCAL, message: 1, serviceTimeout: 20, privateData: "0".repeat(444) },
+  }],
+  [0x12, { ...COMM_IDS, 8: "4008001c", 84: "6e6f" }, "rej", {
+    ...{ ...LOCAL, message: 1, infoLength: 4, reason: 28, privateData: "6e6f".padEnd(296, "0") },
+  }],
+  [
+    0x13,
+    {
+      ...{ ...COMM_IDS, 8: "11111111", 12: "00002b00", 16: "00000300", 20: "cee23e00" },
+      ...{ 24: "100fa5f0", 28: "0102030405060708", 36: "79" },
+    },
+    "rep",
+    {
+      ...{ ...LOCAL, localQkey: 0x1111_1111, localQpn: 0x2b, localEecn: 3 },
+      ...{ startingPsn: 0xcee23e, responderResources: 16, initiatorDepth: 15 },
+      ...{ targetAckDelay: 20, failoverAccepted: 2, flowControl: true, rnrRetryCount: 7 },
+      ...{ srq: true, localCaGuid: "0x0102030405060708", privateData: "79".padEnd(392, "0") },
+    },
+  ],
+  [0x14, COMM_IDS, "rtu", { ...LOCAL, privateData: "0".repeat(448) }],
+  [0x15, { ...COMM_IDS, 8: "00002b00" }, "dreq", {
+    ...{ ...LOCAL, remoteQpn: 0x2b, privateData: "0".repeat(440) },
+  }],
+  [0x16, COMM_IDS, "drep", { ...LOCAL, privateData: "0".repeat(448) }],
+  [
+    0x17,
+    { 0: "00000033", 4: "ffff", 8: "000000000111bde2", 16: "0060a76e", 35: "01", 51: "02" },
+    "sidrReq",
+    {
+      ...{ requestId: 0x33, pkey: 0xffff, serviceId: "0x000000000111bde2", port: 0xbde2 },
+      ...{ srcPort: 0xa76e, srcAddr: "::1", dstAddr: "::2", privateData: "0".repeat(360) },
+    },
+  ],
+  [
+    0x18,
+    { 0: "00000033", 4: "0103", 8: "00002b00", 12: "0000000000000007", 20: "01234567" },
+    "sidrRep",
+    {
+      ...{ requestId: 0x33, status: 1, infoLength: 3, qpn: 0x2b },
+      ...{ serviceId: "0x0000000000000007", qkey: 0x0123_4567, privateData: "0".repeat(272) },
+    },
+  ],
+  [0x19, COMM_IDS, "lap", { ...LOCAL, privateData: "0".repeat(128) }],
+  [0x1a, COMM_IDS, "apr", { ...LOCAL, privateData: "0".repeat(296) }],
+];
+
+Deno.test("explain shows all fields of the messages of connection managers", async () => {
+  const frames = MESSAGES.map(([attribute, bytes]) => cmFrame(attribute, bytes));
+  const [, out] = await explained(pcap(frames), "--json");
+  const shown = out.trim().split("\n").map((line) => JSON.parse(line));
+  assertEquals(
+    shown.map((frame, i) => frame[MESSAGES[i]![2]]),
+    MESSAGES.map(([, , , fields]) => fields),
+  );
+  const [, text] = await explained(pcap(frames));
+  for (
+    const part of [
+      "\nConnectReject (REJ)\n",
+      "\nDisconnectRequest (DREQ)\n",
+      "  reason        28 (the peer's program does not want it)\n",
+      "  message       1 (REP)\n",
+      "  privateData   6e6f\n",
+      "  status       1 (nobody listens on this port of the peer)\n",
+    ]
+  ) assert(text.includes(part), `${part} is not in\n${text}`);
+});
+
+Deno.test("explain reads no message of connection managers in a datagram of another class", async () => {
+  const [cm, other] = [cmFrame(0x10, {}), cmFrame(0x10, {}).replace("01070203", "01040103")];
+  const [, out] = await explained(pcap([cm, other]), "--json");
+  const frames = out.trim().split("\n").map((line) => JSON.parse(line));
+  assertEquals(frames.map(({ req }) => req !== undefined), [true, false]);
+  assertEquals(frames.map(({ mad }) => [mad.mgmtClass, mad.classVersion]), [[7, 2], [4, 1]]);
+});
+
+Deno.test("explain names the messages of ICMP, as long as they have a header", async () => {
+  const of = async (start: string, types: readonly number[], size = 8): Promise<unknown[]> => {
+    const frames = FRAMES.filter((frame) => frame.includes(start));
+    assertEquals(frames.length, 1);
+    const at = frames[0]!.indexOf(start);
+    const headers = frames[0]!.slice(0, at);
+    const texts = types.map((type) =>
+      headers + type.toString(16).padStart(2, "0") + start.slice(2) +
+      "00".repeat(size - start.length / 2)
+    );
+    const [, out] = await explained(pcap(texts));
+    return [...out.matchAll(/^ {2}(type) +(.*)$/gm)].map(([, name, text]) => `${name} ${text}`);
+  };
+  assertEquals(await of("0301fcfe00000000", [0, 3, 5, 8, 11, 99]), [
+    ...["type 0 (echo reply)", "type 3 (destination unreachable)", "type 5 (redirect)"],
+    ...["type 8 (echo request)", "type 11 (time exceeded)", "type 99"],
+  ]);
+  assertEquals(await of("8700000000000000fe80", [1, 2, 3, 128, 129, 135], 24), [
+    ...["type 1 (destination unreachable)", "type 2 (packet too big)", "type 3 (time exceeded)"],
+    ...["type 128 (echo request)", "type 129 (echo reply)", "type 135 (neighbour solicitation)"],
+  ]);
+});
+
+Deno.test("explain takes no UDP datagram to another port for a packet", async () => {
+  const other = FRAMES[0]!.replace("c00012b7", "c00012b8");
+  const [, out] = await explained(pcap([other, FRAMES[0]!]), "--json");
+  const packets = out.trim().split("\n").map((line) => JSON.parse(line).packet);
+  assertEquals(packets, [null, "UD SEND Only"]);
+});
+
+Deno.test("explain has words for each reason of a rejection", () => {
+  const texts = [REJECT_REASONS, SIDR_STATUSES].map((reasons) => Object.values(reasons));
+  for (const list of texts) {
+    assertEquals([new Set(list).size, list.filter((text) => !/^\w.{15,}\w$/.test(text))], [
+      list.length,
+      [],
+    ]);
+  }
+});
+
+Deno.test("explain shows the alternate path of a request if there is one", async () => {
+  const [, out] = await explained(pcap([cmFrame(0x10, { 96: PATH })]), "--json");
+  assertEquals(JSON.parse(out).req.alternateRemoteGid, "fe80::2");
+});
+
+Deno.test("explain --json prints a line for each frame, and goes on behind a damaged one", async () => {
+  const [status, out] = await explained(pcap([FRAMES[0]!.slice(0, 100), FRAMES[0]!]), "--json");
+  assertEquals(status, 0);
+  const [damaged, whole] = out.trim().split("\n").map((line) => JSON.parse(line));
+  assertEquals([damaged.frame, damaged.packet, Object.keys(damaged.damaged)], [1, null, [
+    "reason",
+  ]]);
+  assertEquals([whole.packet, whole.time, whole.deth.srcQp], ["UD SEND Only", 1001.0005, 0x22]);
+});
+
+Deno.test("explain --brief prints a line for each frame, and --roce only those of RoCE packets", async () => {
+  const frames = pcap([FRAMES[0]!, FRAMES.at(-1)!, FRAMES[1]!]);
+  const lines = async (...options: string[]): Promise<string[]> =>
+    (await explained(frames, ...options))[1].trim().split("\n");
+  const all = [
+    "Frame 1, 1970-01-01T00:16:40.000Z, 74 bytes: UD SEND Only from 0x000022 to 0x000011, PSN 291, qkey 0x11111111",
+    "Frame 2, 1970-01-01T00:16:41.000Z, 42 bytes: no RoCE packet",
+    "Frame 3, 1970-01-01T00:16:42.000Z, 98 bytes: UD SEND Only with Immediate from 0x000022 to 0x000011, PSN 291, qkey 0x11111111",
+  ];
+  assertEquals(await lines("--brief"), all);
+  assertEquals(await lines("--brief", "--roce"), [all[0]!, all[2]!]);
+  assertEquals((await lines("--json", "--roce")).map((line) => JSON.parse(line).frame), [1, 3]);
+});
+
+Deno.test("explain tells in words how a request ended, also in lines and in JSON", async () => {
+  const refused = FRAMES.find((frame) =>
+    frame.slice(84, 86) === "11" && frame.slice(108, 110) === "62"
+  )!;
+  const words = "NAK, remote access error: wrong rkey, address or rights";
+  const [, line] = await explained(pcap([refused]), "--brief");
+  assertMatch(line, / bytes: RC Acknowledge to 0x000011, PSN 291: NAK, remote access error: wr/);
+  const [, json] = await explained(pcap([refused]), "--json");
+  assertEquals(JSON.parse(json).aeth, { syndrome: 0x62, meaning: words, msn: 9 });
+});
+
+Deno.test("explain shows frames whose time no calendar has", async () => {
+  const bytes = pcapng(FRAMES.slice(0, 2));
+  const text = bytes.toHex();
+  bytes[text.indexOf("0900010009") / 2 + 4] = 0;
+  // The upper half of the time is behind the type, the length and the interface of a block.
+  bytes.fill(0xff, text.indexOf("06000000") / 2 + 12, text.indexOf("06000000") / 2 + 16);
+  const [status, out] = await explained(bytes);
+  assertEquals([status, /^Frame 1, \d+ s, /.test(out)], [0, true], out);
+});
+
+Deno.test("explain says what is wrong with a capture", async () => {
+  const [status, out, err] = await explained(pcap(FRAMES.slice(0, 2)).subarray(0, -1), "--json");
+  assertEquals([status, out.trim().split("\n").length], [1, 1]);
+  assert(err.startsWith("explain: the capture is damaged, or ends too early: at byte "), err);
+  const other = await explained(new Uint8Array(99));
+  assertEquals(other.slice(0, 2), [1, ""]);
+  assert(/: the file is no capture: it begins neither as pcap nor as pcapng\./.test(other[2]));
+});
+
+Deno.test("readInput() gives the bytes of a capture however they come, and anything else as text", async () => {
+  const capture = pcap(FRAMES);
+  const pieces = (bytes: Uint8Array<ArrayBuffer>): ReadableStream<Uint8Array<ArrayBuffer>> =>
+    ReadableStream.from([bytes.slice(0, 1), bytes.slice(1, 30), bytes.slice(30)]);
+  assertEquals(await readInput(pieces(capture)), capture);
+  const swapped = new Uint8Array(capture);
+  swapped.subarray(0, 4).reverse();
+  assertEquals(await readInput(pieces(swapped)), swapped);
+  const text = new TextEncoder().encode("60 00 00 00".repeat(9));
+  assertEquals(await readInput(pieces(text)), "60 00 00 00".repeat(9));
+  const long = new Uint8Array(800_000);
+  await assertRejects(() => readInput(pieces(long)), UsageError, "more than 65536 bytes");
+  long.set(capture);
+  assertEquals(await readInput(pieces(long)), long);
+});
+
+Deno.test("explain shows a capture that comes by standard input", async () => {
+  const { code, stdout, stderr } = await runDeno(
+    ["run", "--no-check", "cli/mod.ts", "explain", "--brief"],
+    { input: pcap(FRAMES) },
+  );
+  assertEquals([code, stderr], [0, ""]);
+  assertMatch(stdout, /^Frame 1, .*: .*\nFrame 2, /);
+});

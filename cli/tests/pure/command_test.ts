@@ -1,0 +1,118 @@
+import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { choice, command, CommandError, flag, number, text } from "../../shell/command.ts";
+import { run } from "../../run.ts";
+import denoJson from "../../../deno.json" with { type: "json" };
+import { recorder } from "./terminal.ts";
+
+const seen: unknown[] = [];
+const example = command({
+  name: "example",
+  summary: "Does nothing.",
+  operands: "[FILE]",
+  options: {
+    "ib-dev": text("DEVICE", "the device", "d"),
+    count: number("NUMBER", "how many", [1, 9], "n"),
+    kind: choice(["a", "b"], "which"),
+    verbose: flag("say more", "v"),
+  },
+  usageStatus: 255,
+  run(values, _terminal, operands): number {
+    seen.push({ ...values, operands });
+    return 7;
+  },
+});
+
+async function valuesOf(...args: string[]): Promise<unknown> {
+  assertEquals(await example.run(args, recorder().terminal), 7);
+  return seen.pop();
+}
+
+async function faultOf(...args: string[]): Promise<[string, number]> {
+  const run = async () => await example.run(args, recorder().terminal);
+  const { message, status } = await assertRejects(run, CommandError);
+  return [message, status];
+}
+
+Deno.test("command() reads options and operands", async () => {
+  const none = { verbose: false, json: false, help: false, operands: [] };
+  assertEquals(await valuesOf(), none);
+  assertEquals(await valuesOf("-d", "rxe0", "--count=0x09", "-v", "--json", "x", "-"), {
+    "ib-dev": "rxe0",
+    count: 9,
+    verbose: true,
+    json: true,
+    help: false,
+    operands: ["x", "-"],
+  });
+  assertEquals(await valuesOf("--kind", "b"), { ...none, kind: "b" });
+});
+
+Deno.test("command() refuses what it does not know, with the status of the C tool", async () => {
+  assertEquals(await faultOf("--what"), ['"--what" is not an option', 255]);
+  assertEquals(await faultOf("-d"), ["--ib-dev takes a text, not nothing", 255]);
+  assertEquals(await faultOf("--ib-dev="), ['--ib-dev takes a text, not ""', 255]);
+  assertEquals(await faultOf("--json=yes"), ["--json takes no value", 255]);
+  const range = "--count takes a whole number from 1 to 9, not ";
+  for (const value of ["0", "10", "x", "1.5", "-1", "1e0", "0x1.", " 1"]) {
+    const [message, status] = await faultOf(`--count=${value}`);
+    assertEquals([message, status], [`${range}"${value}"`, 1]);
+  }
+  assertEquals(await faultOf("--kind=c"), ['--kind takes one of a, b, not "c"', 1]);
+});
+
+Deno.test("command() shows its help, whatever else is given", async () => {
+  const recorded = recorder();
+  assertEquals(await example.run(["--what", "-h", "--count=x"], recorded.terminal), 0);
+  assertEquals(
+    recorded.out,
+    `Does nothing.
+
+  example [OPTIONS] [FILE]
+
+  -d, --ib-dev=DEVICE  the device
+  -n, --count=NUMBER   how many
+      --kind=a|b       which
+  -v, --verbose        say more
+      --json           print JSON; 64-bit numbers are strings
+  -h, --help           show this text
+`,
+  );
+});
+
+Deno.test("run() refuses wrong command lines before it opens the library", async () => {
+  for (
+    const [args, status, message] of [
+      [["nothing"], 1, '"nothing" is not a command; see --help\n'],
+      [["--nothing"], 1, '"--nothing" is not an option; see --help\n'],
+      [["nothing", "--version"], 1, '"nothing" is not a command; see --help\n'],
+      [["devices", "x"], 1, 'devices: "x" is one argument too many; see devices --help\n'],
+      [["devinfo", "-z"], 255, 'devinfo: "-z" is not an option; see devinfo --help\n'],
+      [["devinfo", "-i", "0"], 1, "--ib-port takes a whole number from 1 to 255"],
+      [["\x1b[2J"], 1, '"\\u001b[2J" is not a command'],
+    ] as const
+  ) {
+    const recorded = recorder();
+    assertEquals([await run(args, recorded.terminal), recorded.out], [status, ""]);
+    assertStringIncludes(recorded.err, message);
+  }
+});
+
+Deno.test("run() prints the version of the package, also for a command", async () => {
+  for (const args of [["--version"], ["perf", "--version"]]) {
+    const kept = recorder();
+    assertEquals(await run(args, kept.terminal), 0);
+    assertEquals(kept.out, `@rdma/ibverbs ${denoJson.version}\n`);
+  }
+});
+
+Deno.test("run() ends with SIGPIPE's status when nobody reads what it prints", async () => {
+  const ended = (error: Error): Promise<unknown> => {
+    const write = (): never => {
+      throw error;
+    };
+    return run(["--help"], recorder({ write }).terminal).catch((error) => error);
+  };
+  assertEquals(await ended(new Deno.errors.BrokenPipe()), 141);
+  const other = new TypeError("a bug");
+  assertEquals(await ended(other), other);
+});

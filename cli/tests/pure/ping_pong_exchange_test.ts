@@ -1,0 +1,166 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { stub } from "@std/testing/mock";
+import { Gid } from "../../../mod.ts";
+import { type Address, encodeAddress } from "../../peer/address.ts";
+import { exchangeAsClient, exchangeAsServer } from "../../pingpong/exchange.ts";
+import { deadlineOf, readBytes, writeBytes } from "../../peer/tcp.ts";
+
+const server: Address = { lid: 1, qpn: 2, psn: 3, gid: Gid.parse("10.0.0.1") };
+const client: Address = { lid: 4, qpn: 5, psn: 6, gid: Gid.parse("fd00::2") };
+const ADDRESS = new TextDecoder().decode(encodeAddress(client));
+const hostname = "127.0.0.1";
+
+function freePort(): number {
+  using listener = Deno.listen({ hostname, port: 0 });
+  return listener.addr.port;
+}
+
+/** Connects as soon as somebody listens. */
+async function connect(port: number): Promise<Deno.TcpConn> {
+  for (let tries = 0; tries < 500; tries++) {
+    try {
+      return await Deno.connect({ hostname, port });
+    } catch (error) {
+      if (!(error instanceof Deno.errors.ConnectionRefused)) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  }
+  throw new Error(`Cannot connect: nobody listens on port ${port}`);
+}
+
+for (const count of [1, 3]) {
+  Deno.test(`exchangeAsServer() and exchangeAsClient() exchange ${count} addresses`, async () => {
+    const port = freePort();
+    const numbered = (address: Address): Address[] =>
+      Array.from({ length: count }, (_, i) => ({ ...address, qpn: i }));
+    const [here, there] = [numbered(server), numbered(client)];
+    const prepared: (readonly Address[])[] = [];
+    const prepare = (there: readonly Address[]): unknown => prepared.push(there);
+    const serving = exchangeAsServer({ port, timeout: 10, here }, prepare);
+    const calling = exchangeAsClient(hostname, { port, timeout: 10, here: there });
+    const [atServer, atClient] = await Promise.all([serving, calling]);
+    assertEquals(atServer.map(encodeAddress), there.map(encodeAddress));
+    assertEquals(atClient.map(encodeAddress), here.map(encodeAddress));
+    assertEquals(prepared, [atServer]);
+  });
+}
+
+Deno.test("exchangeAsServer() and exchangeAsClient() fill frames without an address", async () => {
+  const port = freePort();
+  const serving = exchangeAsServer({ port, timeout: 10, here: [server], frames: 3 }, () => {});
+  using connection = await connect(port);
+  const empty = encodeAddress({ lid: 0, qpn: 0, psn: 0, gid: Gid.parse("::") });
+  const { signal } = new AbortController();
+  for (const frame of [encodeAddress(client), empty, empty]) {
+    await writeBytes(connection, frame, signal);
+  }
+  for (const frame of [encodeAddress(server), empty, empty]) {
+    assertEquals(await readBytes(connection, frame.length, signal), frame);
+  }
+  await writeBytes(connection, new TextEncoder().encode("done\0"), signal);
+  assertEquals((await serving).map(encodeAddress), [encodeAddress(client)]);
+
+  const next = freePort();
+  const both = await Promise.all([
+    exchangeAsServer({ port: next, timeout: 10, here: [server], frames: 256 }, () => {}),
+    exchangeAsClient(hostname, { port: next, timeout: 10, here: [client], frames: 256 }),
+  ]);
+  assertEquals(both.map((there) => there.map(({ qpn }) => qpn)), [[client.qpn], [server.qpn]]);
+});
+
+/** What a client that is none of ours sends, and what the error says. */
+const STRANGERS: [sent: string, message: string][] = [
+  ["", "Cannot read address"],
+  [ADDRESS.slice(0, 51), "0000000"],
+  ["x".repeat(52), "xxx"],
+  [`${ADDRESS}DONE\0`, String.raw`it sent "DONE\u0000"`],
+  [ADDRESS, 'it sent ""'],
+  // A terminal would obey these.
+  ["\x1b[2J\x7f\u009b31m\u202e\u2028", String.raw`"\u001b[2J\u{7f}\u{9b}31m\u{202e}\u{2028}"`],
+];
+
+for (const [sent, message] of STRANGERS) {
+  Deno.test(`exchangeAsServer() rejects when a client sends ${JSON.stringify(sent)}`, async () => {
+    const port = freePort();
+    const serving = exchangeAsServer({ port, timeout: 10, here: [server] }, () => {});
+    using connection = await connect(port);
+    await connection.write(new TextEncoder().encode(sent));
+    await connection.closeWrite();
+    await assertRejects(() => serving, SyntaxError, message);
+  });
+}
+
+for (
+  const [what, sent, message] of [
+    ["connects and stays silent", "", "did not send its address within 0.05 s"],
+    ["never confirms", ADDRESS, "The client did not confirm the address within 0.05 s"],
+  ] as const
+) {
+  Deno.test(`exchangeAsServer() says what is missing when the client ${what}`, async () => {
+    const port = freePort();
+    const serving = exchangeAsServer({ port, timeout: 0.05, here: [server] }, () => {});
+    using connection = await connect(port);
+    await connection.write(new TextEncoder().encode(sent));
+    await assertRejects(() => serving, Error, message);
+  });
+}
+
+/** A connection that does so whatever is asked of it. */
+function connectionOf(act: () => Promise<never>): Deno.TcpConn {
+  const remoteAddr = { hostname, port: 7 };
+  return { read: act, write: act, remoteAddr } as unknown as Deno.TcpConn;
+}
+
+Deno.test("readBytes() and writeBytes() end when the signal aborts, whatever the connection does", async () => {
+  // Deno 2.8.3 leaves what is pending on a closed connection.
+  const connection = connectionOf(() => new Promise(() => {}));
+  const controller = new AbortController();
+  const { signal } = controller;
+  const waits = [
+    readBytes(connection, 1, signal),
+    writeBytes(connection, new Uint8Array(1), signal),
+  ];
+  const reason = new Error("enough");
+  controller.abort(reason);
+  for (const wait of waits) assertEquals(await assertRejects(() => wait, Error), reason);
+});
+
+Deno.test("readBytes() and writeBytes() name action and peer when the connection is reset", async () => {
+  const reason = "Connection reset by peer (os error 104)";
+  const connection = connectionOf(() => Promise.reject(new Deno.errors.ConnectionReset(reason)));
+  const { signal } = new AbortController();
+  const peer = `127.0.0.1, TCP port 7: ${reason}`;
+  const read = () => readBytes(connection, 1, signal);
+  await assertRejects(read, Error, `Cannot read from ${peer}`);
+  const write = () => writeBytes(connection, new Uint8Array(1), signal);
+  await assertRejects(write, Error, `Cannot write to ${peer}`);
+});
+
+Deno.test("exchangeAsClient() rejects when the server stays silent, or is not there", async () => {
+  using listener = Deno.listen({ hostname, port: 0 });
+  const { port } = listener.addr;
+  const calling = exchangeAsClient(hostname, { port, timeout: 0.05, here: [client] });
+  const accepting = listener.accept();
+  await assertRejects(() => calling, Error, "did not send its address within 0.05 s");
+  (await accepting).close();
+  const nobody = { port: freePort(), timeout: 10, here: [client] };
+  await assertRejects(() => exchangeAsClient(hostname, nobody), Error, "Cannot connect to");
+});
+
+Deno.test("deadlineOf() counts seconds, and tells what did not happen", () => {
+  let now = 0;
+  const ends: [() => void, number][] = [];
+  const start = (end: () => void, ms: number): number => ends.push([end, ms]);
+  using _clock = stub(performance, "now", () => now);
+  using _timers = stub(globalThis, "setTimeout", start as never);
+  using first = deadlineOf(10, () => "Nobody answered");
+  using second = deadlineOf(10, () => "After 2 messages nobody answered");
+  now = 10_000;
+  for (const [end] of ends) end();
+  assertEquals(ends.map(([, ms]) => ms), [10_000, 10_000]);
+  const messages = [first, second].map(({ signal }) => signal.reason.message);
+  assertEquals(messages, [
+    "Nobody answered within 10 s",
+    "After 2 messages nobody answered within 10 s",
+  ]);
+});

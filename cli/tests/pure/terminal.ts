@@ -1,0 +1,24 @@
+// A terminal that keeps what is printed.
+
+import { Terminal, type TerminalInit } from "../../shell/terminal.ts";
+
+/** A terminal and what was printed to it. */
+export interface Recorder {
+  readonly terminal: Terminal;
+  out: string;
+  err: string;
+}
+
+/** A terminal without a person, unless something else is said. */
+export function recorder(init: Partial<TerminalInit> = {}): Recorder {
+  const recorded = { out: "", err: "" };
+  const terminal = new Terminal({
+    interactive: false,
+    color: false,
+    size: () => ({ columns: 80, rows: 24 }),
+    write: (text) => recorded.out += text,
+    writeError: (text) => recorded.err += text,
+    ...init,
+  });
+  return Object.assign(recorded, { terminal });
+}
