@@ -32,7 +32,6 @@ export function guestCount(
 
 /** Seconds that files take in an emulated guest on a host with two processors; the others take a few. */
 const LONG_SECONDS: Readonly<Record<string, number>> = {
-  "tests/device/address_handle/ah_differential_test.ts": 20,
   "cli/tests/device/perf_test.ts": 50,
   "tests/device/docs/examples_test.ts": 56,
   "tests/device/docs/snippets_test.ts": 70,
@@ -43,7 +42,6 @@ const LONG_SECONDS: Readonly<Record<string, number>> = {
   "tests/device/examples/rss_example_test.ts": 20,
   "tests/device/faults/limits_test.ts": 38,
   "tests/device/faults/loss_test.ts": 56,
-  "tests/device/faults/stub_verbs_test.ts": 21,
   "tests/device/lifetime/lifetime_test.ts": 100,
   "tests/device/net/links_test.ts": 17,
   "tests/device/net/rc_floods_test.ts": 14,
@@ -51,7 +49,6 @@ const LONG_SECONDS: Readonly<Record<string, number>> = {
   "tests/device/net/ud_outage_test.ts": 55,
   "tests/device/net/ud_peers_test.ts": 75,
   "tests/device/permissions/environment_test.ts": 12,
-  "tests/device/queue_pair/peer_killed_test.ts": 40,
   "tests/device/reply/reply_path_differential_test.ts": 18,
 };
 const SECONDS = 3;

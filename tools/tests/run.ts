@@ -131,7 +131,6 @@ async function runHere(job: Job, output: Output): Promise<number> {
 /** What device tests have the C compiler make. */
 const C_PARTS: readonly (readonly [string, readonly string[]])[] = [
   ["ah_from_wc.c", ["-libverbs"]],
-  ["efa_responder.c", ["-lefa", "-libverbs"]],
   ["../device/permissions/driver.c", ["-shared", "-fPIC"]],
 ];
 

@@ -23,9 +23,6 @@ export const QKEY = 0x1234;
 export const HEADROOM = 40;
 /** The `slid` of a sender to whom the receiver has no address handle. */
 export const STRANGER = 0xffff;
-/** The bytes of a message to a responder, and of its answer: see tests/c/efa_responder.c. */
-export const MESSAGE = 32;
-export const ANSWER = 56;
 
 /** An adapter, open. */
 export class Adapter extends Fixture {

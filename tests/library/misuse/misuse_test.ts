@@ -20,21 +20,3 @@ Deno.test("Misuse of the public API is refused with a useful error or does no ha
   assert(generated >= floor);
   assert(isClean(outcome));
 });
-
-Deno.test("A sample has each misuse, each call and what always runs", () => {
-  const places = Array.from({ length: 100 }, (_, i) => i);
-  const misuses = Array.from({ length: 40 }, (_, i) => `misuse ${i}`);
-  const all = [
-    { id: "always" },
-    { id: "rare", what: "rare" },
-    ...places.flatMap((place) => misuses.map((what) => ({ id: `${place} ${what}`, what }))),
-  ];
-  for (const seed of [0, 1, 15, 0xffff_ffff]) {
-    const drawn = sample(all, seed);
-    assertEquals(new Set(drawn.map(({ what }) => what)), new Set(all.map(({ what }) => what)));
-    assertEquals(new Set(drawn.map(({ id }) => id.split(" ")[0])).size, places.length + 2);
-    assert(drawn.length * 32 >= all.length, "a share");
-    assertEquals(drawn, sample(all, seed));
-  }
-  assert(JSON.stringify(sample(all, 1)) !== JSON.stringify(sample(all, 2)));
-});

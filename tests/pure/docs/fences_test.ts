@@ -1,14 +1,12 @@
 // Each fence of the documents and of the examples is run by a test, or stands in a table with the reason.
 
-import { assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
+import { assertEquals, assertMatch } from "@std/assert";
 import { NOT_RUN as NOT_RUN_COMMANDS } from "../../../tools/docs/commands.ts";
 import {
   allFences,
   commandsOf,
-  differenceFrom,
   exampleFences,
   type Fence,
-  fencesOf,
   NOT_RUN,
 } from "../../../tools/docs/fences.ts";
 import { inProject } from "../../../tools/host/paths.ts";
@@ -16,56 +14,6 @@ import { inProject } from "../../../tools/host/paths.ts";
 const documents = allFences();
 const examples = exampleFences();
 const all = [...documents, ...examples];
-
-const TEXT = `## Title
-<!-- peer: others -->
-
-\`\`\`ts
-import { Context } from "@rdma/ibverbs";
-using context = Context.open();
-\`\`\`
-It prints:
-
-<!-- varies: 10.0.0.1, 18 -->
-
-\`\`\`text
-from 10.0.0.1 and 18
-\`\`\`
-\`\`\`ts
-const SIZE = 5;
-function open(): void {
-  Context.open();
-}
-\`\`\`
-\`\`\`ts
-console.log(1);
-\`\`\`
-\`\`\`sh
-# a comment
-ls -l # another one
-\`\`\``;
-
-Deno.test("fencesOf() tells how each fence is run", () => {
-  const fences = fencesOf("a.md", TEXT);
-  const kinds = fences.map(({ kind }) => kind);
-  assertEquals(kinds, ["device", "output", "functions", "host", "commands"]);
-  const [program, output] = fences;
-  assertEquals([program!.section, program!.line, program!.marks], ["Title", 5, { peer: "others" }]);
-  assertEquals(program!.output, output);
-  assertEquals(commandsOf(fences.at(-1)!), ["ls -l"]);
-});
-
-Deno.test("fencesOf() refuses a language that no test runs", () => {
-  const message = 'nothing runs a fence of "rust"';
-  assertThrows(() => fencesOf("a.md", "```rust\n```\n"), Error, message);
-});
-
-Deno.test("differenceFrom() lets only the named words vary", () => {
-  const output = fencesOf("a.md", TEXT)[1]!;
-  assertEquals(differenceFrom(output, "from fe80::1 and 7\n"), undefined);
-  assertStringIncludes(differenceFrom(output, "by 10.0.0.1 and 18\n")!, "it printed:\nby");
-  assertStringIncludes(differenceFrom({ ...output, marks: {} }, "from 10.0.0.1 and 7\n")!, "and 7");
-});
 
 Deno.test("outputs in the documents follow what prints them", () => {
   const shown = all.flatMap(({ output }) => output ?? []);
