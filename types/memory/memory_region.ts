@@ -20,8 +20,8 @@ import { Region } from "./region.ts";
  * @category Memory
  */
 export interface Sge {
-  /** Address of the first byte. */
-  readonly addr: bigint;
+  /** Address of the first byte, 64 bits. {@linkcode MemorySlice} has it as a bigint. */
+  readonly addr: number | bigint;
   /** Length in bytes. */
   readonly length: number;
   /** Key of the memory region that the bytes lie in. */

@@ -12,7 +12,7 @@ import type { AddressHandle } from "../address_handle/address_handle.ts";
 import { nameOf } from "../core/enums.ts";
 import type { Sge } from "../memory/memory_region.ts";
 import type { MemoryWindow } from "../memory/memory_window.ts";
-import { has, readBinding } from "../work/attributes.ts";
+import { has, readBinding, readSge } from "../work/attributes.ts";
 import { checkWrId, type SendRequestList } from "../work/requests.ts";
 import { type MwBindInfo, SendFlags, WrOpcode } from "../work/work_request.ts";
 import { QpType, type SelectivityLevel } from "./qp_enums.ts";
@@ -282,9 +282,7 @@ export class WrBuilder implements Disposable {
    * @throws {RangeError} If a number is out of range.
    */
   setSge(sge: Sge): this {
-    const index = this.#withoutData("setSge");
-    this.#poster.list.setSge(index, sge);
-    return this.#endData(index);
+    return this.#setMemory("setSge", sge);
   }
 
   /**
@@ -294,10 +292,16 @@ export class WrBuilder implements Disposable {
    * @throws {RangeError} If there are more elements than `cap.maxSendSge`, or a number is out of range.
    */
   setSgeList(sges: readonly Sge[]): this {
-    const index = this.#withoutData("setSgeList");
-    const list = listOf(sges, "sges");
-    this.#poster.list.setSge(index, list);
-    return this.#endData(index);
+    return this.#setMemory("setSgeList", listOf(sges, "sges"));
+  }
+
+  #setMemory(method: string, sge: Sge | readonly Sge[]): this {
+    const memory = readSge(sge, this.#poster.list.maxSge);
+    // No code of the caller runs from here on.
+    const index = this.#withoutData(method);
+    this.#poster.setMemory(index, memory);
+    this.#hasData = true;
+    return this;
   }
 
   /**
@@ -337,7 +341,8 @@ export class WrBuilder implements Disposable {
       );
     }
     poster.setExtra(index, { inline: copies.map((copy) => poster.copy(copy)) }, length);
-    return this.#endData(index);
+    this.#hasData = true;
+    return this;
   }
 
   /** The request that was begun last, if its data is not set. */
@@ -350,16 +355,6 @@ export class WrBuilder implements Disposable {
         hasData(this.#opcode) ? "the data of the request is set already" : `${name} has no data`
       }`,
     );
-  }
-
-  /** Code of the caller has run: the request may not be the last one any more. */
-  #endData(index: number): this {
-    this.#assertUsable();
-    if (index !== this.#count - 1) {
-      throw new TypeError("Cannot set data of work request: another request was begun meanwhile");
-    }
-    this.#hasData = true;
-    return this;
   }
 
   #current(method: string): number {

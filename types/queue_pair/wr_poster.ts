@@ -12,6 +12,7 @@ import { assertOpen } from "../core/resource.ts";
 import {
   DATAGRAM,
   DATAGRAMS,
+  type Element,
   FIELDS,
   has,
   INLINE,
@@ -141,6 +142,11 @@ export class WrPoster {
     const receiver = { remoteQpn, remoteQkey: uint32(remoteQkey, "remoteQkey") };
     this.#native.noteAh(index, openCore(ah), DATAGRAM);
     this.#receivers[index] = receiver;
+  }
+
+  /** Sets the memory of a request, which was read and checked. */
+  setMemory(index: number, memory: Element | readonly Element[]): void {
+    this.#native.setSge(index, memory);
   }
 
   /** Sets what a request has beyond its fields, and the length of its data. */

@@ -158,6 +158,7 @@ export function checkRemoteAddr(opcode: number, value: number | bigint): number 
 
 /** A scatter/gather element that was read and checked: nothing of the caller's is read again. */
 export interface Element extends Sge {
+  readonly addr: bigint;
   readonly region: Region | undefined;
   readonly offset: number;
 }
@@ -208,16 +209,19 @@ function readElement(sge: Sge): Element {
 }
 
 function elementOf(
-  addr: bigint,
+  addr: number | bigint,
   length: number,
   lkey: number,
   region: Region | undefined,
   offset: number,
 ): Element {
-  if (region === undefined || typeof addr !== "bigint") uint64(addr, "addr");
-  uint32(length, "length");
-  uint32(lkey, "lkey");
-  return { addr, length, lkey, region, offset };
+  return {
+    addr: region !== undefined && typeof addr === "bigint" ? addr : uint64(addr, "addr"),
+    length: uint32(length, "length"),
+    lkey: uint32(lkey, "lkey"),
+    region,
+    offset,
+  };
 }
 
 export function readBinding(info: MwBindInfo): Required<MwBindInfo> {

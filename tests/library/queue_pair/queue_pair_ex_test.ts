@@ -395,29 +395,38 @@ onExUd.test("WrBuilder.complete() tells the error of the provider, and keeps the
   assertEquals(recorder.live("ah"), 1);
 });
 
-onExRc.test("Code that runs while a builder reads an element changes no other request", (parts) => {
-  const { ex } = parts;
+onExRc.test("A builder that reads an element sets that of the request that was begun last then", ({ ex }) => {
   const wr = ex.wrStart();
-  wr.send();
-  const hostile = {
-    addr: 1n,
+  wr.sendInv(1);
+  wr.setSge({
+    addr: 5n,
     lkey: 1,
     get length(): number {
-      wr.send();
+      wr.sendInv(2);
       return 8;
     },
-  };
-  assertThrows(() => wr.setSge(hostile), TypeError, "another request was begun meanwhile");
+  });
+  wr.complete();
+  const none = ["set_sge_list", 0, ""];
+  const last = [["send_inv", 2], ["set_sge", 1, 5, 8]];
+  assertEquals(steps(), [["start"], ["send_inv", 1], none, ...last, ["complete"]]);
+});
+
+onExRc.test("A builder that is replaced while it reads an element changes no request of the other", ({ ex }) => {
+  const wr = ex.wrStart();
+  wr.send();
+  let other: WrBuilder | undefined;
   const replacing = {
     addr: 1n,
     lkey: 1,
     get length(): number {
-      ex.wrStart();
+      other = ex.wrStart().send();
       return 8;
     },
   };
   assertThrows(() => wr.setSge(replacing), TypeError, "another builder was started");
-  assertEquals(steps(), []);
+  other!.complete();
+  assertEquals(steps(), [["start"], ["send"], ["set_sge_list", 0, ""], ["complete"]]);
 });
 
 onExRc.test("Code that runs while WrBuilder.bindMw() reads its attributes changes no other request", (parts) => {

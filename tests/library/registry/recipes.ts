@@ -498,10 +498,21 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
   "new XrcDomain (private)": ({ context }) => [context],
   "new RecvRequestList": () => [{ capacity: 2, maxSge: 2 }],
   "RecvRequestList#set": ({ mr }) => [0, { wrId: 1, sge: [mr.slice(0, 64)] }],
+  "RecvRequestList#set (addresses)": () => [0, { sge: [{ addr: 64n, length: 8, lkey: 1 }] }],
   "RequestList#setWrId": () => [0, 5],
   "RequestList#setSge": ({ mr }) => [0, mr.slice(0, 32)],
+  "RequestList#setSge (addresses)": () => [0, [{ addr: 64n, length: 8, lkey: 1 }]],
   "RequestList#setLength": () => [0, 5],
   "new SendRequestList": () => [{ capacity: 2, maxSge: 2 }],
+  "SendRequestList#set (addresses)": () => [
+    0,
+    {
+      opcode: WrOpcode.RDMA_WRITE,
+      sge: [{ addr: 64n, length: 8, lkey: 1 }, { addr: 128, length: 8, lkey: 1 }],
+      remoteAddr: 64n,
+      rkey: 5,
+    },
+  ],
   "SendRequestList#setSendFlags": () => [0, 2],
   "SendRequestList#setImmData": ({ sends }) => {
     sends.set(0, { opcode: WrOpcode.SEND_WITH_IMM });
