@@ -18,10 +18,26 @@ struct channel {
 	int write_end;
 };
 
+struct group {
+	struct sockaddr_storage addr;
+	struct group *next;
+};
+
 struct end {
 	struct rdma_cm_id id;
 	struct end *peer;
 	uint32_t qp_num;
+	// Events that were read. librdmacm waits for their acknowledgement, on a condition variable.
+	int unacknowledged;
+	// The newest first.
+	struct group *groups;
+	struct end *next;
+};
+
+struct event {
+	struct rdma_cm_event e;
+	// What private_data points to; that of a group is what the caller gave instead.
+	char *data;
 };
 
 static _Thread_local struct ibv_context *verbs;
@@ -30,6 +46,9 @@ static _Thread_local char failing[64];
 static _Thread_local int failing_errno;
 static _Thread_local int unacknowledged;
 static _Thread_local int ids;
+static _Thread_local int groups;
+static _Thread_local int answer = RDMA_CM_EVENT_MULTICAST_JOIN;
+static _Thread_local struct end *ends;
 static _Thread_local uint8_t last_data[256];
 static _Thread_local unsigned int last_length;
 // The family whose addresses answer.
@@ -92,6 +111,18 @@ int fake_ids(void)
 	return ids;
 }
 
+// Groups that were joined and not left: librdmacm keeps memory for each, also when the id is destroyed.
+int fake_groups(void)
+{
+	return groups;
+}
+
+// The event that answers who joins a group; -1 is none.
+void fake_answer(int event)
+{
+	answer = event;
+}
+
 unsigned int fake_data(uint8_t *bytes)
 {
 	memcpy(bytes, last_data, last_length);
@@ -111,6 +142,36 @@ struct rdma_event_channel *rdma_create_event_channel(void)
 	return &channel->c;
 }
 
+static struct rdma_cm_id *new_id(struct rdma_event_channel *channel, enum rdma_port_space ps)
+{
+	struct end *end = calloc(1, sizeof *end);
+
+	end->id.channel = channel;
+	end->id.ps = ps;
+	end->next = ends;
+	ends = end;
+	ids++;
+	return &end->id;
+}
+
+static struct end **place_of(const struct end *end)
+{
+	struct end **place = &ends;
+
+	while (*place && *place != end)
+		place = &(*place)->next;
+	return place;
+}
+
+static void free_id(struct rdma_cm_id *id)
+{
+	struct end **place = place_of((struct end *)id);
+
+	*place = (*place)->next;
+	ids--;
+	free(id);
+}
+
 // Events that nobody has read go with the channel, and so do the ids of requests among them.
 void rdma_destroy_event_channel(struct rdma_event_channel *c)
 {
@@ -120,25 +181,13 @@ void rdma_destroy_event_channel(struct rdma_event_channel *c)
 	note("rdma_destroy_event_channel");
 	fcntl(c->fd, F_SETFL, O_NONBLOCK);
 	while (!rdma_get_cm_event(c, &event)) {
-		if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST) {
-			ids--;
-			free(event->id);
-		}
+		if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST)
+			free_id(event->id);
 		rdma_ack_cm_event(event);
 	}
 	close(c->fd);
 	close(channel->write_end);
 	free(channel);
-}
-
-static struct rdma_cm_id *new_id(struct rdma_event_channel *channel, enum rdma_port_space ps)
-{
-	struct end *end = calloc(1, sizeof *end);
-
-	end->id.channel = channel;
-	end->id.ps = ps;
-	ids++;
-	return &end->id;
 }
 
 int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **id, void *context,
@@ -150,18 +199,26 @@ int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **id, v
 	return 0;
 }
 
+// Where librdmacm would wait for ever, because this thread is the one that acknowledges.
+static int would_wait(const struct rdma_cm_id *id)
+{
+	if (((const struct end *)id)->unacknowledged == 0)
+		return 0;
+	errno = EDEADLK;
+	return -1;
+}
+
 int rdma_destroy_id(struct rdma_cm_id *id)
 {
 	struct end *peer = ((struct end *)id)->peer;
 
-	if (note("rdma_destroy_id"))
+	if (note("rdma_destroy_id") || would_wait(id))
 		return -1;
 	if (peer)
 		peer->peer = NULL;
 	if (listening == id)
 		listening = NULL;
-	ids--;
-	free(id);
+	free_id(id);
 	return 0;
 }
 
@@ -176,7 +233,7 @@ static void send_event(struct rdma_cm_event *event)
 
 static struct rdma_cm_event *new_event(struct rdma_cm_id *id, int type, int status, const char *text)
 {
-	struct rdma_cm_event *event = calloc(1, sizeof *event);
+	struct rdma_cm_event *event = calloc(1, sizeof(struct event));
 
 	event->event = type;
 	event->status = status;
@@ -187,7 +244,7 @@ static struct rdma_cm_event *new_event(struct rdma_cm_id *id, int type, int stat
 		event->id->verbs = verbs;
 	}
 	// Both kinds of parameters begin alike.
-	event->param.conn.private_data = strdup(text);
+	event->param.conn.private_data = ((struct event *)event)->data = strdup(text);
 	event->param.conn.private_data_len = strlen(text);
 	return event;
 }
@@ -202,17 +259,29 @@ struct rdma_cm_id *fake_event(struct rdma_cm_id *id, int type, int status, const
 	return about;
 }
 
+static size_t size_of(const struct sockaddr *addr)
+{
+	return addr->sa_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
+}
+
 // In the place of private data, the event has what the caller gave.
 static int join(const char *name, struct rdma_cm_id *id, const struct sockaddr *addr, void *context)
 {
 	uint8_t *gid;
-
 	struct rdma_cm_event *event;
+	struct group *group;
 
 	if (note(name))
 		return -1;
-	event = calloc(1, sizeof *event);
-	event->event = RDMA_CM_EVENT_MULTICAST_JOIN;
+	group = calloc(1, sizeof *group);
+	memcpy(&group->addr, addr, size_of(addr));
+	group->next = ((struct end *)id)->groups;
+	((struct end *)id)->groups = group;
+	groups++;
+	if (answer < 0)
+		return 0;
+	event = calloc(1, sizeof(struct event));
+	event->event = answer;
 	event->id = id;
 	event->param.ud.private_data = context;
 	gid = event->param.ud.ah_attr.grh.dgid.raw;
@@ -234,6 +303,26 @@ int rdma_join_multicast_ex(struct rdma_cm_id *id, struct rdma_cm_join_mc_attr_ex
 	return join("rdma_join_multicast_ex", id, attr->addr, context);
 }
 
+int rdma_leave_multicast(struct rdma_cm_id *id, struct sockaddr *addr)
+{
+	struct group **place = &((struct end *)id)->groups;
+	struct group *group;
+
+	if (note("rdma_leave_multicast") || would_wait(id))
+		return -1;
+	while (*place && memcmp(&(*place)->addr, addr, size_of(addr)) != 0)
+		place = &(*place)->next;
+	group = *place;
+	if (!group) {
+		errno = EADDRNOTAVAIL;
+		return -1;
+	}
+	*place = group->next;
+	groups--;
+	free(group);
+	return 0;
+}
+
 // Without a network the test sends it.
 static struct end *tell(struct rdma_cm_id *id, int type, int status, struct rdma_conn_param *param)
 {
@@ -253,18 +342,32 @@ static struct rdma_cm_id *peer_of(struct rdma_cm_id *id)
 	return peer ? &peer->id : NULL;
 }
 
+// An event outlives its id here.
+static void count_on(const struct rdma_cm_event *event, int by)
+{
+	const struct rdma_cm_id *id = event->listen_id ? event->listen_id : event->id;
+	struct end *end = *place_of((const struct end *)id);
+
+	if (end)
+		end->unacknowledged += by;
+}
+
 int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event **event)
 {
-	return read(channel->fd, event, sizeof *event) == sizeof *event ? 0 : -1;
+	if (read(channel->fd, event, sizeof *event) != sizeof *event)
+		return -1;
+	count_on(*event, 1);
+	return 0;
 }
 
 int rdma_ack_cm_event(struct rdma_cm_event *event)
 {
 	unacknowledged--;
-	if (event->event != RDMA_CM_EVENT_MULTICAST_JOIN) {
-		memset((void *)event->param.conn.private_data, 'x', event->param.conn.private_data_len);
-		free((void *)event->param.conn.private_data);
-	}
+	count_on(event, -1);
+	if (((struct event *)event)->data)
+		memset(((struct event *)event)->data, 'x', event->param.conn.private_data_len);
+	free(((struct event *)event)->data);
+	memset(event, 'x', sizeof *event);
 	free(event);
 	return 0;
 }
@@ -426,6 +529,8 @@ int rdma_reject_ece(struct rdma_cm_id *id, const void *data, uint8_t length)
 
 int rdma_migrate_id(struct rdma_cm_id *id, struct rdma_event_channel *channel)
 {
+	if (would_wait(id))
+		return -1;
 	id->channel = channel;
 	return note("rdma_migrate_id");
 }
@@ -502,4 +607,3 @@ const char *rdma_event_str(enum rdma_cm_event_type event)
 
 int rdma_notify(struct rdma_cm_id *id, enum ibv_event_type e) { return note("rdma_notify"); }
 int rdma_set_local_ece(struct rdma_cm_id *id, struct ibv_ece *ece) { return note("rdma_set_local_ece"); }
-int rdma_leave_multicast(struct rdma_cm_id *id, struct sockaddr *addr) { return note("rdma_leave_multicast"); }

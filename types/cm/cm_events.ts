@@ -4,20 +4,30 @@ import { handleAt, nativeView } from "../../ffi/pointers.ts";
 import { rdmacm } from "../../ffi/rdmacm.ts";
 import { readField, readNative } from "../../ffi/struct.ts";
 import type { NativeResource } from "../core/native_resource.ts";
-import type { Resource } from "../core/resource.ts";
 import { EventSource, makeNonblocking } from "../device/event_source.ts";
-import type { CmEventType } from "./enums.ts";
+import { isOpen, type Resource } from "../core/resource.ts";
+import { privateDataOf } from "./conn_param.ts";
+import { CmEventType } from "./enums.ts";
 
 const { fields, size } = structs.rdma_cm_event;
+const TYPE = CmEventType;
 
-/** An event as C gives it. What it points to is valid only while its receiver reads it. */
+/** Events that tell of a peer. */
+export const OF_PEERS: readonly CmEventType[] = [
+  ...[TYPE.CONNECT_REQUEST, TYPE.CONNECT_RESPONSE, TYPE.CONNECT_ERROR, TYPE.UNREACHABLE],
+  ...[TYPE.REJECTED, TYPE.ESTABLISHED, TYPE.DISCONNECTED],
+];
+
+/** A copy of an event, which is acknowledged already. */
 export interface NativeEvent {
   readonly type: CmEventType;
   readonly status: number;
   /** The address of the id that the event is about. */
   readonly id: bigint;
-  /** The struct. */
+  /** The struct. What it points to is gone. */
   readonly view: DataView<ArrayBuffer>;
+  /** The data of the peer's program; empty where the event has none. */
+  readonly privateData: Uint8Array<ArrayBuffer>;
 }
 
 /** What those who wait for an event need to know of it. */
@@ -29,16 +39,21 @@ export interface Delivered {
   readonly type: CmEventType;
 }
 
-/** Takes the events of an id. It reads the event, and returns what others get. Its errors go to those who wait. */
-export type Receiver<E> = (event: NativeEvent) => E | undefined;
+/** Takes the events of an id, and returns what others get. Its errors go to those who wait. */
+export type Receiver<E> = (event: NativeEvent) => E;
 
 /** One who waits. A step of an id goes before those who take any event. */
 interface Key<E> {
   readonly step: Resource | undefined;
+  /** The number of the group that the step joins. */
+  readonly group: bigint | undefined;
   readonly wants: (event: E) => boolean;
 }
 
-/** Reads the events of a channel for those who wait, and acknowledges each at once: then nothing waits for that. */
+/**
+ * Reads the events of a channel for those who wait. Each is copied and acknowledged before anybody gets it: the end of an id
+ * waits until all its events are acknowledged.
+ */
 export class CmEvents<E extends Delivered> {
   readonly #channel: NativeResource<RdmaEventChannel>;
   readonly #source: EventSource<Key<E>, E>;
@@ -68,18 +83,20 @@ export class CmEvents<E extends Delivered> {
   /** Waits for an event that nobody else has taken. */
   async next(signal: AbortSignal | undefined): Promise<E> {
     const event = this.#unclaimed.shift();
-    return event ?? await this.#source.wait({ step: undefined, wants: () => true }, signal);
+    return event ??
+      await this.#source.wait({ step: undefined, group: undefined, wants: () => true }, signal);
   }
 
-  /** Waits for an event of one id. */
+  /** Waits for an event of one id, or of one of its groups. {@linkcode CmEvents.endSteps} ends the wait early. */
   async step(
     id: Resource,
     wants: (event: E) => boolean,
     signal: AbortSignal | undefined,
+    group?: bigint,
   ): Promise<E> {
     this.#steps.set(id, (this.#steps.get(id) ?? 0) + 1);
     try {
-      return await this.#source.wait({ step: id, wants }, signal);
+      return await this.#source.wait({ step: id, group, wants }, signal);
     } finally {
       const left = this.#steps.get(id)! - 1;
       if (left === 0) this.#steps.delete(id);
@@ -116,10 +133,11 @@ export class CmEvents<E extends Delivered> {
     else this.#unclaimed.push(event);
   }
 
-  /** Ends the steps of an id that is being closed. */
-  remove(id: Resource): void {
-    const reason = new TypeError("Cannot wait for event: the connection identifier was disposed");
-    this.#source.reject(reason, ({ step }) => step === id);
+  /** Ends the steps of an id, or those of one of its groups: their events do not come any more. */
+  endSteps(id: Resource, why: string, group?: bigint): void {
+    const reason = new TypeError(`Cannot wait for event: ${why}`);
+    const isOf = (key: Key<E>): boolean => group === undefined || key.group === group;
+    this.#source.reject(reason, (key) => key.step === id && isOf(key));
   }
 
   /** Ends all waits, because the channel is being closed. */
@@ -135,23 +153,31 @@ export class CmEvents<E extends Delivered> {
     const view = nativeView(pointer, size);
     const id = readField(view, fields.id);
     const listener = readField(view, fields.listen_id);
-    const receiver = this.receivers.get(listener === 0n ? id : listener);
-    let event: E | undefined;
-    try {
-      event = receiver?.({
-        id,
-        type: readField(view, fields.event) as CmEventType,
-        status: readField(view, fields.status),
-        view,
-      });
-    } finally {
-      // The end of an id waits until all its events are acknowledged.
-      rdmacm().rdma_ack_cm_event(pointer);
-    }
-    if (receiver === undefined && listener !== 0n) {
-      rdmacm().rdma_destroy_id(handleAt<RdmaCmId>(id)!);
-    }
-    if (event !== undefined) this.deliver(event);
+    const type = readField(view, fields.event) as CmEventType;
+    const copy = new DataView(view.buffer.slice(0));
+    const privateData = OF_PEERS.includes(type)
+      ? privateDataOf(view, fields.param.offset)
+      : new Uint8Array(0);
+    const event: NativeEvent = {
+      id,
+      type,
+      status: readField(view, fields.status),
+      view: copy,
+      privateData,
+    };
+    rdmacm().rdma_ack_cm_event(pointer);
+    this.#receive(event, listener);
     return true;
+  }
+
+  #receive(event: NativeEvent, listener: bigint): void {
+    const receiver = this.receivers.get(listener === 0n ? event.id : listener);
+    if (receiver === undefined) {
+      if (listener !== 0n) rdmacm().rdma_destroy_id(handleAt<RdmaCmId>(event.id)!);
+      return;
+    }
+    const received = receiver(event);
+    // What the receiver has called may have closed the id.
+    if (isOpen(received.id)) this.deliver(received);
   }
 }

@@ -1,20 +1,18 @@
 import type { RdmaCmId, RdmaEventChannel } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
 import { handleAddress, handleAt } from "../../ffi/pointers.ts";
-import { readField } from "../../ffi/struct.ts";
 import { type AbortOptions, checkSignal, signalOf } from "../../internal/abort.ts";
 import { boolean, integer, milliseconds, positiveInt, snapshot } from "../../internal/checks.ts";
 import { Deadline } from "../../internal/deadline.ts";
-import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
-import type { CheckOptions } from "../core/errors.ts";
-import { Adopted, type NativeKind, NativeResource } from "../core/native_resource.ts";
+import { Adopted, handleOf, type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { assertOpen, isOpen, moveTo } from "../core/resource.ts";
 import { EventType } from "../device/async_events.ts";
 import { QpState, QpType } from "../queue_pair/qp_enums.ts";
 import { QueuePair } from "../queue_pair/queue_pair.ts";
-import { CmEvents, type NativeEvent } from "./cm_events.ts";
+import { CmEvents, type NativeEvent, OF_PEERS } from "./cm_events.ts";
+import { Groups } from "./groups.ts";
 import { type CmCore, CmIdentity, moveConnected, serviceOf } from "./cm_identity.ts";
 import {
   checkPrivateData,
@@ -27,7 +25,7 @@ import {
   type UdParam,
 } from "./conn_param.ts";
 import { CmEventType, type CmState, PortSpace } from "./enums.ts";
-import { callCm, eventError } from "./errors.ts";
+import { callCm, type CmError, eventError } from "./errors.ts";
 import { readSockaddr, sockaddrOf, type SocketAddress } from "./socket_address.ts";
 
 /**
@@ -180,11 +178,6 @@ const AFTER: { readonly [type: number]: CmState } = {
   [TYPE.DEVICE_REMOVAL]: "REMOVED",
 };
 
-/** Events that tell of a peer. */
-const OF_PEERS: readonly CmEventType[] = [
-  ...[TYPE.CONNECT_REQUEST, TYPE.CONNECT_RESPONSE, TYPE.CONNECT_ERROR, TYPE.UNREACHABLE],
-  ...[TYPE.REJECTED, TYPE.ESTABLISHED, TYPE.DISCONNECTED],
-];
 const OF_GROUPS: readonly CmEventType[] = [TYPE.MULTICAST_JOIN, TYPE.MULTICAST_ERROR];
 const REFUSALS: readonly CmEventType[] = [TYPE.CONNECT_ERROR, TYPE.UNREACHABLE, TYPE.REJECTED];
 /** States of a connection that exists, whatever becomes of the neighbour that leads to the peer. */
@@ -196,26 +189,19 @@ const CONNECTED: readonly CmState[] = [
   ...["CONNECTING", "RESPONDED", "ACCEPTING", "ESTABLISHED", "DISCONNECTING"] as const,
 ];
 
+/** States after which no event comes that a step could wait for. */
+const OVER: readonly CmState[] = ["FAILED", "DISCONNECTED", "REMOVED"];
+
 /** Which group an event is about, by the number that joining it had. */
-const groups = new WeakMap<CmEvent, bigint>();
-let joins = 0n;
-
-interface JoinAttr {
-  readonly joinFlags: number;
-}
-
-const joinCodec: AttributeCodec<JoinAttr, JoinAttr, { compMask: number; addr: Uint8Array }> =
-  codecOf("rdma_cm_join_mc_attr_ex", "multicast attributes", {
-    compMask: { own: true },
-    joinFlags: { max: 1 },
-    addr: { own: true, pointer: true },
-  });
+const numbers = new WeakMap<CmEvent, bigint>();
 
 class Core implements CmCore {
   state: CmState = "IDLE";
   /** The queue pair of the connection. */
   qp: QueuePair | undefined;
   channel: EventChannel;
+  /** The multicast groups that the id has not left. */
+  readonly groups: Groups = new Groups();
 
   constructor(channel: EventChannel) {
     this.channel = channel;
@@ -511,6 +497,7 @@ export class CmId extends CmIdentity {
     const name = hasEce ? "rdma_reject_ece" : "rdma_reject";
     callCm(name, "reject connection", [this.unsafeHandle, bytes, bytes.length]);
     this.#core.state = "FAILED";
+    this.#core.events.endSteps(this, "the connection was rejected");
     this.#stopQp();
   }
 
@@ -545,7 +532,7 @@ export class CmId extends CmIdentity {
       : milliseconds(given.timeout, "timeout");
     const states = ["RESPONDED", "ACCEPTING", "ESTABLISHED", "DISCONNECTED"] as const;
     this.#assertState("disconnect", states);
-    if (serviceOf(this) === "UD") throw new TypeError("Cannot disconnect: the id is for datagrams");
+    this.#assertEnds("disconnect");
     if (this.#core.state === "DISCONNECTED") return true;
     this.#stopQp();
     callCm("rdma_disconnect", "disconnect", [this.unsafeHandle]);
@@ -569,14 +556,15 @@ export class CmId extends CmIdentity {
    * Waits until the connection has ended. If the peer ends it, the queue pair moves to ERR and the peer gets its answer when
    * the event is read: during this wait, or during any other of the channel.
    *
-   * @throws {TypeError} If there is no connection.
-   * @throws {CmError} If the device goes away, or the neighbour that leads to the peer gets another hardware address (Linux 6.0
+   * @throws {TypeError} If there is no connection; one of datagrams has no end. If this side rejects the answer meanwhile.
+   * @throws {CmError} If the connection fails, the device goes away, or the neighbour that leads to the peer gets another hardware address (Linux 6.0
    * or newer). Then the connection still exists, and its packets get lost: {@linkcode CmId.disconnect} ends it.
    * @throws The reason of the signal, if it aborts.
    */
   async disconnected(options: AbortOptions = {}): Promise<void> {
     const signal = signalOf(options);
     this.#assertState("wait for the end", [...CONNECTED, "DISCONNECTED"]);
+    this.#assertEnds("wait for the end");
     const { state } = this.#core;
     if (state === "DISCONNECTED") return;
     // After disconnecting only its end comes, with an answer of the peer or without one.
@@ -606,33 +594,31 @@ export class CmId extends CmIdentity {
     this.#assertState("join group", ["BOUND", "ADDR_RESOLVED", "ROUTE_RESOLVED"]);
     if (this.device === undefined) throw new TypeError("Cannot join group: the id has no device");
     signal?.throwIfAborted();
-    const number = ++joins;
-    if (sendOnly) {
-      const own = { compMask: 3, addr: new Uint8Array(sockaddr.buffer) };
-      const { view } = joinCodec.write({ joinFlags: 1 }, own);
-      callCm("rdma_join_multicast_ex", "join group", [this.unsafeHandle, view, number], HINT_GROUP);
-    } else {
-      const args = [this.unsafeHandle, sockaddr, number] as const;
-      callCm("rdma_join_multicast", "join group", args, HINT_GROUP);
-    }
-    const wants = (event: CmEvent): boolean => groups.get(event) === number;
-    const event = await this.#wait("join group", OF_GROUPS, [TYPE.MULTICAST_ERROR], signal, wants);
+    const number = this.#core.groups.join(this.unsafeHandle, sockaddr, sendOnly);
+    const isEnd = (event: CmEvent): boolean =>
+      event.type === TYPE.DEVICE_REMOVAL || numbers.get(event) === number;
+    const event = await this.#core.events.step(this, isEnd, signal, number);
+    if (event.type !== TYPE.MULTICAST_JOIN) throw this.#error("join group", event);
     return event.ud!;
   }
 
   /**
-   * Leaves a multicast group (`rdma_leave_multicast`).
+   * Leaves a multicast group (`rdma_leave_multicast`). A wait of {@linkcode CmId.joinMulticast} for this group ends with a
+   * TypeError. Closing the id leaves its groups too.
    *
+   * @param address The address, as it was joined. Of a group that was joined several times, the last one is left.
    * @throws {VerbsError} If the id has not joined it (EADDRNOTAVAIL).
    */
   leaveMulticast(address: SocketAddress): void {
     const sockaddr = sockaddrOf(address);
-    callCm("rdma_leave_multicast", "leave group", [this.unsafeHandle, sockaddr]);
+    const left = this.#core.groups.leave(this.unsafeHandle, sockaddr);
+    if (left !== undefined) this.#core.events.endSteps(this, "the group was left", left);
   }
 
   /**
    * Moves the id to another channel (`rdma_migrate_id`), with its events that nobody has taken: for instance to a channel of
-   * the connection's own, after it was accepted on that of the listener.
+   * the connection's own, after it was accepted on that of the listener. With an id that listens move the requests that nobody
+   * has taken.
    *
    * @throws {TypeError} If the channel is disposed, or a method of the id is waiting.
    * @throws {VerbsError} If the system refuses.
@@ -651,7 +637,11 @@ export class CmId extends CmIdentity {
     const to = this.#core.events;
     to.receivers.set(this.#address, receiver);
     to.backlogs.set(this, from.backlogs.get(this) ?? 0);
-    for (const event of from.takeOf(this, false)) to.deliver(event);
+    for (const event of from.takeOf(this, true)) {
+      // Requests to the id come by the new channel, as those do that the kernel has not told yet.
+      if (event.id !== this) event.id.migrate(channel);
+      to.deliver(event);
+    }
   }
 
   /** Moves the queue pair on, when the peer's number is known. */
@@ -699,6 +689,11 @@ export class CmId extends CmIdentity {
     );
   }
 
+  #assertEnds(action: string): void {
+    if (serviceOf(this) !== "UD") return;
+    throw new TypeError(`Cannot ${action}: the id is for datagrams, which have no connection`);
+  }
+
   /** Waits for the end of a step. */
   async #step(
     action: string,
@@ -707,27 +702,21 @@ export class CmId extends CmIdentity {
     signal: AbortSignal | undefined,
   ): Promise<CmEvent> {
     const all = [...ends, ...failures];
-    return await this.#wait(action, all, failures, signal, ({ type }) => all.includes(type));
+    const isEnd = ({ type }: CmEvent): boolean =>
+      all.includes(type) || OVER.includes(this.#core.state);
+    const event = await this.#core.events.step(this, isEnd, signal);
+    if (ends.includes(event.type)) return event;
+    throw this.#error(action, event);
   }
 
-  async #wait(
-    action: string,
-    ends: readonly CmEventType[],
-    failures: readonly CmEventType[],
-    signal: AbortSignal | undefined,
-    wants: (event: CmEvent) => boolean,
-  ): Promise<CmEvent> {
-    const isEnd = (event: CmEvent): boolean =>
-      event.type === TYPE.DEVICE_REMOVAL || ends.includes(event.type) && wants(event);
-    const event = await this.#core.events.step(this, isEnd, signal);
-    const { type, conn, ud } = event;
-    if (type !== TYPE.DEVICE_REMOVAL && !failures.includes(type)) return event;
+  #error(action: string, event: CmEvent): CmError {
+    const { conn, ud } = event;
     const exists = EXISTING.includes(this.#core.state);
-    throw eventError(action, event, exists, (conn ?? ud)?.privateData);
+    return eventError(action, event, exists, (conn ?? ud)?.privateData);
   }
 
   /** Reads an event of this id, or a request to it. */
-  #receive({ type, status, id: address, view }: NativeEvent): CmEvent | undefined {
+  #receive({ type, status, id: address, view, privateData }: NativeEvent): CmEvent {
     const isRequest = type === TYPE.CONNECT_REQUEST;
     const id = isRequest ? this.#request(address) : this;
     const { offset } = structs.rdma_cm_event.fields.param;
@@ -739,12 +728,10 @@ export class CmId extends CmIdentity {
       id,
       listenId: isRequest ? this : undefined,
       status,
-      conn: hasParam && !isUd ? readConnParam(view, offset) : undefined,
-      ud: isUd ? readUdParam(view, offset, isGroup) : undefined,
+      conn: hasParam && !isUd ? readConnParam(view, offset, privateData) : undefined,
+      ud: isUd ? readUdParam(view, offset, privateData) : undefined,
     };
-    // In the place of private data is the number that joining the group had.
-    const { private_data } = structs.rdma_ud_param.fields;
-    if (isGroup) groups.set(event, readField(view, private_data, offset));
+    if (isGroup) numbers.set(event, this.#core.groups.answered(handleOf(this), view, type));
     this.#follow(type);
     return event;
   }
@@ -761,7 +748,7 @@ export class CmId extends CmIdentity {
     const next = AFTER[type];
     if (next === undefined || type === TYPE.UNREACHABLE && EXISTING.includes(state)) return;
     this.#core.state = next;
-    if (!["FAILED", "DISCONNECTED", "REMOVED"].includes(next)) return;
+    if (!OVER.includes(next)) return;
     this.#stopQp();
     if (next !== "DISCONNECTED" || state === "DISCONNECTING") return;
     try {
@@ -790,7 +777,8 @@ export class CmId extends CmIdentity {
       // Requests that nobody has taken. The others of this id are only forgotten.
       if (id !== this) closeQuietly(id);
     }
-    events.remove(this);
+    events.endSteps(this, "the connection identifier was disposed");
+    this.#core.groups.leaveAll(handleOf(this));
     if (CONNECTED.includes(state)) this.#stopQp();
   }
 }
@@ -820,11 +808,6 @@ function resolveOptions(
   const { timeout = 2000, signal } = snapshot(options, "options", ["timeout", "signal"]);
   return { timeout: milliseconds(timeout, "timeout"), signal: checkSignal(signal) };
 }
-
-const HINT_GROUP: CheckOptions = {
-  // A number of Linux itself, which errno(3) does not have.
-  hint: (code) => code === "errno 524" ? "Linux joins only IPv4 groups over RoCE" : undefined,
-};
 
 function hintOwn(code: string, port: number): string | undefined {
   if (code === "EADDRINUSE") {

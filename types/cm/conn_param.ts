@@ -91,34 +91,35 @@ const udParamCodec: AttributeCodec<Omit<UdParam, "privateData" | "ahAttr">> = co
   { qpNum: {}, qkey: {} },
 );
 
-/** A copy of the private data that parameters point to. */
-function privateDataOf(
-  view: DataView<ArrayBuffer>,
-  { fields }: typeof structs.rdma_conn_param | typeof structs.rdma_ud_param,
-  base: number,
-): Uint8Array<ArrayBuffer> {
+/** A copy of the private data that parameters of either kind point to: both begin alike. */
+export function privateDataOf(view: DataView<ArrayBuffer>, base: number): Uint8Array<ArrayBuffer> {
+  const { fields } = structs.rdma_conn_param;
   const pointer = handleAt(readField(view, fields.private_data, base));
   const length = readField(view, fields.private_data_len, base);
   if (pointer === null || length === 0) return new Uint8Array(0);
   return new Uint8Array(nativeView(pointer, length).buffer).slice();
 }
 
-/** Reads the parameters of an event that is not acknowledged yet. */
-export function readConnParam(view: DataView<ArrayBuffer>, base: number): ConnParam {
+/** Reads the parameters of an event, whose private data was copied. */
+export function readConnParam(
+  view: DataView<ArrayBuffer>,
+  base: number,
+  privateData: Uint8Array<ArrayBuffer>,
+): ConnParam {
   const { privateDataLen: _, ...rest } = connParamCodec.read(view, base) as ConnParam & Own;
-  return { ...rest, privateData: privateDataOf(view, structs.rdma_conn_param, base) };
+  return { ...rest, privateData };
 }
 
-/** Reads those of datagrams. Events of groups have something else in the place of private data. */
+/** Reads those of datagrams. */
 export function readUdParam(
   view: DataView<ArrayBuffer>,
   base: number,
-  isGroup: boolean,
+  privateData: Uint8Array<ArrayBuffer>,
 ): UdParam {
   return {
     ...udParamCodec.read(view, base),
     ahAttr: ahAttrCodec.read(view, base + structs.rdma_ud_param.fields.ah_attr.offset),
-    privateData: isGroup ? new Uint8Array(0) : privateDataOf(view, structs.rdma_ud_param, base),
+    privateData,
   };
 }
 

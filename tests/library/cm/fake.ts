@@ -19,6 +19,8 @@ const { symbols } = Deno.dlopen(path, {
   fake_clear: { parameters: [], result: "void" },
   fake_unacknowledged: { parameters: [], result: "i32" },
   fake_ids: { parameters: [], result: "i32" },
+  fake_groups: { parameters: [], result: "i32" },
+  fake_answer: { parameters: ["i32"], result: "void" },
   fake_data: { parameters: ["buffer"], result: "u32" },
   fake_event: { parameters: ["pointer", "i32", "i32", "buffer"], result: "pointer" },
 });
@@ -42,6 +44,7 @@ export class FakeNet implements Disposable {
     this.#context = Context.open(device);
     symbols.fake_device(this.#context.unsafeHandle);
     symbols.fake_network(0);
+    symbols.fake_answer(TYPE.MULTICAST_JOIN);
     symbols.fake_clear();
   }
 
@@ -60,6 +63,11 @@ export class FakeNet implements Disposable {
   /** Makes a function fail until the next {@linkcode takeCalls}. */
   fail(name: string, errno: number): void {
     symbols.fake_fail(cString(name), errno);
+  }
+
+  /** What answers who joins a group from now on. */
+  answerGroups(type: CmEventType | undefined): void {
+    symbols.fake_answer(type ?? -1);
   }
 
   /** The private data of the last call that had some. */
@@ -118,9 +126,11 @@ export class FakeNet implements Disposable {
     }
     id.establish();
     if (state === "ESTABLISHED") return;
-    const ended = state === "DISCONNECTING" ? id.disconnect() : id.disconnected();
-    if (state === "DISCONNECTING") return void ended.catch(() => {});
-    this.push(id, state === "REMOVED" ? TYPE.DEVICE_REMOVAL : TYPE.DISCONNECTED);
+    if (state === "DISCONNECTING") return void id.disconnect().catch(() => {});
+    const type = state === "REMOVED" ? TYPE.DEVICE_REMOVAL : TYPE.DISCONNECTED;
+    // A connection of datagrams has no end that a step could wait for.
+    const ended = portSpace === PortSpace.UDP ? this.channel.events().next() : id.disconnected();
+    this.push(id, type);
     await Promise.resolve(ended).catch(() => {});
   }
 
@@ -131,9 +141,9 @@ export class FakeNet implements Disposable {
   }
 }
 
-/** The ids and events that this thread has left. */
+/** The ids, events and groups that this thread has left. */
 export function fakesLeft(): number {
-  return symbols.fake_ids() + symbols.fake_unacknowledged();
+  return symbols.fake_ids() + symbols.fake_unacknowledged() + symbols.fake_groups();
 }
 
 /** A network with the recorder as device. At the end nothing of it is left, and every event is acknowledged. */

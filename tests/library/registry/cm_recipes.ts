@@ -7,6 +7,7 @@ import {
   type CmId,
   EventChannel,
   PortSpace,
+  type SocketAddress,
 } from "../../../cm.ts";
 import { EventType, QpState, QpType } from "../../../mod.ts";
 import type { Receiver, Recipe } from "./parts.ts";
@@ -76,7 +77,11 @@ const STEPS: Readonly<Record<string, Step>> = {
 
 function idFor(world: World, name: string): Promise<CmId> {
   const [state, , , portSpace] = STEPS[name]!;
-  return world.once(`id for ${name}`, () => world.cmNet.idIn(state, portSpace));
+  return world.once(`id for ${name}`, async () => {
+    const id = await world.cmNet.idIn(state, portSpace);
+    if (name === "leaveMulticast") await id.joinMulticast(address() as SocketAddress);
+    return id;
+  });
 }
 
 const ofIds = Object.entries(STEPS).map(([name, [, event, args]]): [string, Recipe] => [

@@ -1,0 +1,173 @@
+// Every promise of ./cm settles when what it belongs to ends: its id, its group or its channel.
+import { assertEquals, assertRejects } from "@std/assert";
+import { CmError, CmEventType, CmId, PortSpace } from "../../../cm.ts";
+import { waitReadable } from "../../../ffi/fd_watcher.ts";
+import { type QpAttrInit, QpState, QpType, QueuePair } from "../../../mod.ts";
+import { FakeBed } from "./fake.ts";
+
+const TYPE = CmEventType;
+const TO = { hostname: "10.0.0.2", port: 7471 };
+const GROUP = { hostname: "239.1.2.3", port: 0 };
+
+function test(title: string, body: (bed: FakeBed) => Promise<void>): void {
+  Deno.test(title, async () => {
+    {
+      using bed = new FakeBed();
+      await body(bed);
+    }
+    // Ends when the watcher's poll has returned.
+    await waitReadable(0).cancel();
+  });
+}
+
+/** The methods that wait for an event, and the state that they need. */
+const WAITS: Readonly<
+  Record<string, readonly [string, (id: CmId, bed: FakeBed) => Promise<unknown>, PortSpace?]>
+> = {
+  resolveAddr: ["IDLE", (id) => id.resolveAddr(TO)],
+  resolveRoute: ["ADDR_RESOLVED", (id) => id.resolveRoute()],
+  connect: ["ROUTE_RESOLVED", (id, { net }) => id.connect(net.newQp())],
+  accept: ["REQUESTED", (id, { net }) => id.accept(net.newQp())],
+  disconnect: ["ESTABLISHED", (id) => id.disconnect()],
+  disconnected: ["ESTABLISHED", (id) => id.disconnected()],
+  joinMulticast: ["BOUND", (id) => id.joinMulticast(GROUP), PortSpace.UDP],
+};
+
+/** What ends an id or its channel. */
+const ENDS: Readonly<Record<string, (id: CmId, bed: FakeBed) => unknown>> = {
+  "the id is closed": (id) => id.close(),
+  "its channel is closed": (_, { net }) => net.channel.close(),
+  "its device goes away": (id, { net }) => net.push(id, TYPE.DEVICE_REMOVAL),
+};
+
+Deno.test("WAITS has every method of CmId that gives a promise", () => {
+  const names = Object.getOwnPropertyNames(CmId.prototype).filter((name) => {
+    const { value } = Object.getOwnPropertyDescriptor(CmId.prototype, name)!;
+    return typeof value === "function" && value.constructor.name === "AsyncFunction";
+  });
+  assertEquals(Object.keys(WAITS).sort(), names.sort());
+});
+
+for (const [name, [state, wait, portSpace]] of Object.entries(WAITS)) {
+  for (const [how, end] of Object.entries(ENDS)) {
+    test(`CmId.${name}() ends when ${how}`, async (bed) => {
+      bed.net.answerGroups(undefined);
+      const id = await bed.net.idIn(state, portSpace);
+      const ended = assertRejects(() => wait(id, bed));
+      end(id, bed);
+      await ended;
+    });
+  }
+}
+
+/** Events after which no other one comes. */
+const LAST = { REJECTED: TYPE.REJECTED, CONNECT_ERROR: TYPE.CONNECT_ERROR };
+
+for (const name of ["connect", "accept", "disconnect", "disconnected"]) {
+  for (const [last, type] of Object.entries({ ...LAST, DISCONNECTED: TYPE.DISCONNECTED })) {
+    test(`CmId.${name}() ends when ${last} comes`, async (bed) => {
+      const [state, wait] = WAITS[name]!;
+      const id = await bed.net.idIn(state);
+      const waited = wait(id, bed).catch((error) => error);
+      bed.net.push(id, type);
+      const isOk = type === TYPE.DISCONNECTED && name.startsWith("disconnect");
+      assertEquals((await waited) instanceof CmError, !isOk);
+    });
+  }
+}
+
+test("Rejecting an answer ends the wait for the end of its connection", async (bed) => {
+  const id = await bed.net.idIn("RESPONDED");
+  const ended = assertRejects(() => id.disconnected(), TypeError, "rejected");
+  id.reject();
+  await ended;
+});
+
+test("CmId.disconnected() refuses an id for datagrams, whose connection has no end", async (bed) => {
+  const id = await bed.net.idIn("CONNECTING", PortSpace.UDP);
+  await assertRejects(() => id.disconnected(), TypeError, "the id is for datagrams");
+});
+
+test("CmId.leaveMulticast() ends the wait of who joins that group, and of no other", async (bed) => {
+  bed.net.answerGroups(undefined);
+  const id = await bed.net.idIn("BOUND", PortSpace.UDP);
+  const other = { hostname: "239.1.2.4", port: 0 };
+  const left = assertRejects(() => id.joinMulticast(GROUP), TypeError, "was left");
+  let joined = false;
+  const joining = id.joinMulticast(other).then(() => joined = true, () => {});
+  id.leaveMulticast(GROUP);
+  await left;
+  assertEquals(joined, false);
+  id.close();
+  await joining;
+  assertEquals(joined, false);
+});
+
+test("CmId.close() leaves the groups that the program has not left, and librdmacm keeps nothing", async (bed) => {
+  const id = await bed.net.idIn("BOUND", PortSpace.UDP);
+  await id.joinMulticast(GROUP);
+  await id.joinMulticast(GROUP, { sendOnly: true });
+  await id.joinMulticast({ ...GROUP, port: 1 });
+  id.leaveMulticast(GROUP);
+  bed.net.answerGroups(undefined);
+  await assertRejects(() => id.joinMulticast(GROUP, { signal: AbortSignal.timeout(1) }));
+  bed.net.takeCalls();
+  id.close();
+  const three = Array.from({ length: 3 }, () => "leave_multicast");
+  assertEquals(bed.net.takeCalls(), [...three, "destroy_id"]);
+});
+
+test("A group that cannot be joined is left", async (bed) => {
+  bed.net.answerGroups(TYPE.MULTICAST_ERROR);
+  const id = await bed.net.idIn("BOUND", PortSpace.UDP);
+  bed.net.takeCalls();
+  await assertRejects(() => id.joinMulticast(GROUP), CmError, "MULTICAST_ERROR");
+  assertEquals(bed.net.takeCalls(), ["join_multicast", "leave_multicast"]);
+  id.close();
+  assertEquals(bed.net.takeCalls(), ["destroy_id"]);
+});
+
+test("A queue pair whose modify() closes its id does not wait for ever for the event", async (bed) => {
+  class Closing extends QueuePair {
+    id: CmId | undefined;
+    override modify(attr: QpAttrInit): void {
+      super.modify(attr);
+      if (attr.qpState === QpState.ERR) this.id!.close();
+    }
+  }
+  for (const type of [TYPE.DISCONNECTED, TYPE.REJECTED, TYPE.DEVICE_REMOVAL]) {
+    const qp = new Closing(bed.pd, {
+      type: QpType.RC,
+      sendCq: bed.cq,
+      recvCq: bed.cq,
+      cap: { maxSendWr: 1, maxRecvWr: 1 },
+    });
+    const id = qp.id = await bed.net.idIn("ROUTE_RESOLVED");
+    const connected = assertRejects(() => id.connect(qp), TypeError, "was disposed");
+    bed.net.takeCalls();
+    bed.net.push(id, type, 0, "data");
+    await connected;
+    assertEquals(bed.net.takeCalls(), ["destroy_id"]);
+    // The event goes with its id.
+    const none = bed.net.channel.events({ signal: AbortSignal.timeout(1) }).next();
+    await assertRejects(() => none);
+  }
+});
+
+test("Requests that nobody took move with their listener, and end with it", async (bed) => {
+  const listener = await bed.net.idIn("LISTENING");
+  const first = bed.net.next();
+  bed.net.push(listener, TYPE.CONNECT_REQUEST);
+  bed.net.push(listener, TYPE.CONNECT_REQUEST, 0, "second");
+  const taken = await first;
+  using channel = new (bed.net.channel.constructor as new () => typeof bed.net.channel)();
+  listener.migrate(channel);
+  assertEquals(taken.channel, bed.net.channel);
+  bed.net.push(listener, TYPE.CONNECT_REQUEST, 0, "third");
+  const { value } = await channel.events().next();
+  assertEquals([value!.id.channel, value!.listenId], [channel, listener]);
+  assertEquals(new TextDecoder().decode(value!.conn!.privateData), "second");
+  bed.net.takeCalls();
+  listener.close();
+  assertEquals(bed.net.takeCalls(), ["destroy_id"]);
+});
