@@ -35,11 +35,15 @@ export interface QpInitAttributes {
   readonly recvCq?: CompletionQueue;
   /** The shared receive queue that the queue pair takes its receives from. */
   readonly srq?: SharedReceiveQueue;
-  /** XRC_RECV: the domain of the queue pair. */
+  /**
+   * XRC_RECV: the domain of the queue pair. The device gets no protection domain then, as in C. The one that the queue pair
+   * is made from gives the context only, and disposes the queue pair when it is disposed.
+   */
   readonly xrcd?: XrcDomain;
   /**
    * Sizes of the queues. The device may grant more. `maxSendWr` and `maxRecvWr` are needed for the queues that the queue
-   * pair has; 0 makes a queue that takes nothing. The default is one scatter/gather element and no inline data.
+   * pair has; 0 makes a queue that takes nothing. The default is one scatter/gather element and no inline data. With a
+   * shared receive queue `maxRecvWr` and `maxRecvSge` have no effect, as in C (ibv_create_qp(3)).
    */
   readonly cap?: Partial<QpCap>;
   /** Whether every send has a completion, signaled or not. The default is false. */
@@ -197,9 +201,6 @@ function checkQueues(init: QpInitAttributes): void {
     if (srq === undefined && cap.maxRecvWr === undefined) {
       throw refusal("cap.maxRecvWr is missing");
     }
-  }
-  if (srq !== undefined && (cap.maxRecvWr || cap.maxRecvSge)) {
-    throw refusal("with a shared receive queue it has no receive queue of its own");
   }
   if ((xrcd !== undefined) !== (type === QpType.XRC_RECV)) {
     throw refusal("XRC_RECV needs xrcd, and other types have none");

@@ -43,7 +43,7 @@ import {
 } from "./qp_attr.ts";
 import { MigState, QpAttrMask, QpState, QpType } from "./qp_enums.ts";
 
-/** All attributes that `ibv_query_qp` reports. It refuses newer ones, which can only be set. */
+/** All attributes that `ibv_query_qp` reports, the lowest bits. It refuses newer ones, which can only be set. */
 const ALL = Object.values(QpAttrMask)
   .filter((bit) => bit < QpAttrMask.RATE_LIMIT)
   .reduce((all: number, bit) => all | bit, 0);
@@ -271,19 +271,19 @@ export abstract class QueuePairStates extends NativeResource<IbvQp> {
    * Asks the device for the attributes (`ibv_query_qp`).
    *
    * @param mask {@linkcode QpAttrMask}, combined: the attributes that are needed. The device may report others too. The
-   * default is all.
+   * default is all but RATE_LIMIT, which can only be set.
    * @returns The attributes, 0 where the transport or the state has none; the sizes of the queues; whether every send has
    * a completion, signaled or not.
-   * @throws {RangeError} If the mask has unknown bits.
+   * @throws {RangeError} If the mask has bits that are in no {@linkcode QpAttrMask}, or RATE_LIMIT.
    * @throws {VerbsError} If the device refuses.
    */
   query(
     mask: number = ALL,
   ): { readonly attr: QpAttr; readonly cap: QpCap; readonly sqSigAll: boolean } {
-    integer(mask, "mask", 0, 2 * QpAttrMask.RATE_LIMIT - 1);
+    integer(mask, "mask", 0, ALL);
     const attr = allocStruct(structs.ibv_qp_attr);
     const init = allocStruct(structs.ibv_qp_init_attr);
-    call("ibv_query_qp", "query queue pair", [this.#handle, attr, mask & ALL, init]);
+    call("ibv_query_qp", "query queue pair", [this.#handle, attr, mask, init]);
     const { fields } = structs.ibv_qp_init_attr;
     return {
       attr: shown(qpAttrReader.read(attr), {
