@@ -153,6 +153,7 @@ export {
   WorkCompletionsEx,
 } from "./types/completion/work_completions_ex.ts";
 export type { AbortOptions } from "./internal/abort.ts";
+export type { PeerOptions } from "./types/core/abortable.ts";
 export type { TimeoutOptions } from "./internal/timeout.ts";
 export { nameOf, namesOf } from "./types/core/enums.ts";
 export { VerbsError } from "./types/core/errors.ts";

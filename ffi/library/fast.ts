@@ -9,6 +9,7 @@ import type { Arch, Thunk } from "../thunks/thunk.ts";
 import type { Calls } from "./bind.ts";
 import { type NativeLibrary, openRow, openSymbol } from "./discovery.ts";
 import { opPath } from "./ops.ts";
+import { bindNonblocking } from "./slow.ts";
 
 /**
  * Builds the thunks of all rows of a library and loads them.
@@ -29,7 +30,9 @@ export function fastCalls(
         ? openRow(path, name, row)
         : openRow(library.path(), row.symbol ?? name, row);
     },
-    bindNonblocking: (name, { parameters, result }) => {
+    bindNonblocking: (name, row) => {
+      const { parameters, result, fails } = row;
+      if (fails !== "errno") return bindNonblocking(library, name, row);
       const definition = {
         parameters: [...parameters, "buffer"],
         result,

@@ -22,15 +22,20 @@ function bind(library: NativeLibrary, name: string, row: NativeRow): AnyFunction
 }
 
 /**
- * errno of the other thread is out of reach: when the verb failed it is called once more on this thread, to learn why, or
- * to succeed after all.
+ * errno of the other thread is out of reach: when a verb that reports by it has failed, it is called once more on this
+ * thread, to learn why, or to succeed after all.
  */
-function bindNonblocking(library: NativeLibrary, name: string, row: NativeRow): AsyncFunction {
+export function bindNonblocking(
+  library: NativeLibrary,
+  name: string,
+  row: NativeRow,
+): AsyncFunction {
   const nonblocking = symbolCall(library, name, row, true);
   const sync = bind(library, name, row);
   return async (...args) => {
     const value = await nonblocking(...args);
-    if (value !== null && value !== -1) return { value, errno: 0 };
+    const isOver = row.fails !== "errno" || value !== null && value !== -1;
+    if (isOver) return { value, errno: 0 };
     return { value: sync(...args), errno: errno() };
   };
 }

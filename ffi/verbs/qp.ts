@@ -67,7 +67,13 @@ export const qpVerbs: Table<QpVerbs> = {
     header: createQpEx,
   },
   ibv_open_qp: vctx("ibv_context", "open_qp", [Context, Buffer], Qp, "errno"),
-  ibv_modify_qp: { parameters: [Qp, Buffer, "i32"], result: "i32", fails: "code" },
+  // To RTR on RoCE it resolves the link address of the peer.
+  ibv_modify_qp: {
+    parameters: [Qp, Buffer, "i32"],
+    result: "i32",
+    fails: "code",
+    blocking: true,
+  },
   ibv_modify_qp_rate_limit: vctx("ibv_qp", "modify_qp_rate_limit", [Qp, Buffer], "i32", "code"),
   ibv_query_qp: { parameters: [Qp, Buffer, "i32", Buffer], result: "i32", fails: "code" },
   ibv_query_qp_data_in_order: { parameters: [Qp, "u32", "u32"], result: "i32", fails: "never" },

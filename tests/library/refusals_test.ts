@@ -73,7 +73,7 @@ const NEEDED = new Set(
 
 /** Calls that do without. */
 const DISPENSABLE: readonly RegExp[] = [
-  /^(QueuePairStates|SharedReceiveQueue)#modify( \(ud\))?: 0\.(cap\.)?\w+$/,
+  /^(QueuePairStates|SharedReceiveQueue)#modify(Async| \(ud\))?: 0\.(cap\.)?\w+$/,
   /^reregMr: 1\.\w+$/,
   // A request is complete when it is posted.
   /^SendRequestList#set \(.*: 1\.(?!opcode)\w+$/,

@@ -149,6 +149,7 @@ Deno.test("Rows that may block are those of nonblocking()", () => {
     "ibv_create_ah",
     "ibv_create_ah_from_wc",
     "ibv_init_ah_from_wc",
+    "ibv_modify_qp",
     "ibv_reg_mr_iova2",
     "ibv_resolve_eth_l2_from_gid",
   ]);

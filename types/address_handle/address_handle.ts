@@ -10,7 +10,15 @@ import { ahAttrCodec, type AhAttrInit } from "../address/ah_attr.ts";
 import type { Grh } from "../address/grh.ts";
 import type { SendTracker } from "../completion/send_tracker.ts";
 import type { WcAddress } from "../completion/work_completion.ts";
-import { type AbortableCall, type BlockingCall, callLater, callNow } from "../core/abortable.ts";
+import {
+  type AbortableCall,
+  type BlockingCall,
+  callLater,
+  callNow,
+  type Cause,
+  type PeerOptions,
+  peerOptions,
+} from "../core/abortable.ts";
 import { instance } from "../core/checks.ts";
 import { call } from "../core/errors.ts";
 import { Adopted, type NativeKind, NativeResource } from "../core/native_resource.ts";
@@ -188,18 +196,19 @@ export class AddressHandle extends NativeResource<IbvAh> {
    * Makes an address handle on another thread: {@linkcode AddressHandle} without blocking.
    *
    * If the signal aborts, the call rejects with the signal's reason, and a handle that is made afterwards is destroyed
-   * again. At most 8 such calls run at the same time in a thread of JavaScript; others wait for their turn.
+   * again. At most 8 such calls run at the same time in a thread of JavaScript; others wait for their turn, those for
+   * strangers after all others: see {@linkcode PeerOptions}.
    *
    * @throws As the constructor; {TypeError} if the protection domain is disposed in the meantime.
    */
   static async createAsync(
     pd: ProtectionDomain,
     attr: AhAttrInit,
-    options: AbortOptions = {},
+    options: PeerOptions = {},
   ): Promise<AddressHandle> {
-    const signal = signalOf(options);
+    const { signal, forStranger } = peerOptions(options);
     instance(pd, ProtectionDomain, "pd");
-    return await createLater(pd, readAttr(pd, attr), signal);
+    return await createLater(pd, readAttr(pd, attr), forStranger ? "datagram" : "program", signal);
   }
 
   /**
@@ -231,7 +240,7 @@ export class AddressHandle extends NativeResource<IbvAh> {
 
   /**
    * {@linkcode AddressHandle.fromWc} on another thread. If the signal aborts, it does as
-   * {@linkcode AddressHandle.createAsync}.
+   * {@linkcode AddressHandle.createAsync}. The sender of a packet is a stranger: see {@linkcode PeerOptions}.
    *
    * @throws As {@linkcode AddressHandle.fromWc}; {TypeError} if the protection domain is disposed in the meantime.
    */
@@ -243,7 +252,8 @@ export class AddressHandle extends NativeResource<IbvAh> {
     options: AbortOptions = {},
   ): Promise<AddressHandle> {
     const signal = signalOf(options);
-    return await callLater(creationFromWc(pd, port, wc, grh), signal);
+    const creation = creationFromWc(pd, port, wc, grh);
+    return await callLater({ ...creation, cause: "datagram" }, signal);
   }
 }
 
@@ -267,10 +277,12 @@ function createError(pd: ProtectionDomain, attr: NativeAttr, errno: number): Err
 async function createLater(
   pd: ProtectionDomain,
   attr: NativeAttr,
+  cause: Cause,
   signal: AbortSignal | undefined,
 ): Promise<AddressHandle> {
   return await callLater({
     owner: pd,
+    cause,
     verb: "ibv_create_ah",
     args: () => [pd.unsafeHandle, attr],
     ...endings(pd, (errno) => createError(pd, attr, errno)),
@@ -318,9 +330,10 @@ export function fromWords(pd: ProtectionDomain, words: Uint32Array<ArrayBuffer>)
 export async function fromWordsAsync(
   pd: ProtectionDomain,
   words: Uint32Array<ArrayBuffer>,
+  cause: Cause,
   signal: AbortSignal,
 ): Promise<AddressHandle> {
-  return await createLater(pd, checkSl(words), signal);
+  return await createLater(pd, checkSl(words), cause, signal);
 }
 
 function checkSl(words: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {

@@ -1,3 +1,5 @@
+import { type AbortOptions, checkSignal } from "../../internal/abort.ts";
+import { boolean, snapshot } from "../../internal/checks.ts";
 import { Waiters } from "../../internal/waiters.ts";
 import { errno } from "../../ffi/errno.ts";
 import { type BlockingVerb, nonblocking, verbs } from "../../ffi/library.ts";
@@ -5,10 +7,38 @@ import type { Outcome } from "../../ffi/library/bind.ts";
 import type { Verbs } from "../../ffi/verbs.ts";
 import { isOpen, release, type Resource, retain } from "./resource.ts";
 
+/**
+ * Options of a call on another thread that a peer may be the reason for.
+ *
+ * @category Objects and lifetimes
+ */
+export interface PeerOptions extends AbortOptions {
+  /**
+   * Whether a peer that nobody has vouched for is the reason for the call. It may name a host that does not answer, for
+   * which the kernel waits for a second. Such calls wait in a queue of their own, and other calls pass them: at most 3 run
+   * at the same time in a thread of JavaScript, and the newest one goes first. Of more than 256 that wait, the oldest one
+   * rejects with `Deno.errors.Busy`. The default is false.
+   */
+  readonly forStranger?: boolean;
+}
+
+/** Reads {@linkcode PeerOptions}. */
+export function peerOptions(
+  options: PeerOptions,
+): { readonly signal: AbortSignal | undefined; readonly forStranger: boolean } {
+  const { signal, forStranger = false } = snapshot(options, "options", ["signal", "forStranger"]);
+  return { signal: checkSignal(signal), forStranger: boolean(forStranger, "forStranger") };
+}
+
+/** Who is the reason for a call: the program, a stranger who asks for a connection, or one who has sent a datagram. */
+export type Cause = "program" | "connection" | "datagram";
+
 /** A native call on another thread. */
 export interface AbortableCall<T, R> {
   /** The object that the call works on, if there is one. Its native handle is kept until the call ends. */
   readonly owner?: Resource;
+  /** The reason for the call; the program if it is left out. */
+  readonly cause?: Cause | undefined;
   /** Ends the wait. A call that has not started is dropped. */
   readonly signal: AbortSignal | undefined;
   /** Starts the call. Take native handles here: the call may start later. */
@@ -48,9 +78,64 @@ export async function callLater<V extends BlockingVerb, R>(
  * peers that do not answer must leave some of them free.
  */
 const MAX_RUNNING = 8;
+/** How many of them strangers of one kind can have: the program keeps some, whatever strangers ask for. */
+const MAX_STRANGERS = 3;
+/** How many calls for strangers of one kind wait. */
+const MAX_WAITING = 256;
 
-let running = 0;
-const queue: Waiters<object, void> = new Waiters();
+/** Calls with one cause. */
+class Lane {
+  /** Whether they are calls for strangers. */
+  readonly #isStrange: boolean;
+  readonly #waiting: Waiters<object, void> = new Waiters();
+  running = 0;
+
+  constructor(isStrange: boolean) {
+    this.#isStrange = isStrange;
+  }
+
+  get mayRun(): boolean {
+    return total() < MAX_RUNNING && (!this.#isStrange || this.running < MAX_STRANGERS);
+  }
+
+  /** Lets a call run, or returns what to wait for. */
+  enter(signal: AbortSignal | undefined): Promise<void> | undefined {
+    if (this.mayRun) {
+      this.running++;
+      return undefined;
+    }
+    if (this.#isStrange && this.#waiting.size >= MAX_WAITING) {
+      this.#waiting.reject(this.#waiting.first!, tooMany());
+    }
+    return this.#waiting.wait({}, signal);
+  }
+
+  /** Lets one that waits run. Among strangers the newest one goes first: who has waited long may not be there any more. */
+  startNext(): boolean {
+    const next = this.#isStrange ? this.#waiting.all().at(-1) : this.#waiting.first;
+    if (next === undefined || !this.mayRun) return false;
+    this.running++;
+    this.#waiting.resolve(next, undefined);
+    return true;
+  }
+}
+
+/** In the order in which they may run. */
+const LANES: Readonly<Record<Cause, Lane>> = {
+  program: new Lane(false),
+  connection: new Lane(true),
+  datagram: new Lane(true),
+};
+
+function total(): number {
+  return Object.values(LANES).reduce((sum, { running }) => sum + running, 0);
+}
+
+function tooMany(): Error {
+  return new Deno.errors.Busy(
+    `Cannot start call for a stranger: more than ${MAX_WAITING} others wait`,
+  );
+}
 
 /**
  * Runs a native call that cannot be stopped. If the signal aborts or the owner is disposed in the meantime, what the call
@@ -59,8 +144,8 @@ const queue: Waiters<object, void> = new Waiters();
 export async function abortable<T, R>(call: AbortableCall<T, R>): Promise<R> {
   const { signal } = call;
   signal?.throwIfAborted();
-  if (running === MAX_RUNNING) await queue.wait({}, signal);
-  else running++;
+  const turn = LANES[call.cause ?? "program"].enter(signal);
+  if (turn !== undefined) await turn;
   const waiter = Promise.withResolvers<R>();
   const abort = (): void => waiter.reject(signal!.reason);
   signal?.addEventListener("abort", abort);
@@ -77,7 +162,7 @@ export async function abortable<T, R>(call: AbortableCall<T, R>): Promise<R> {
  * the outcome and the waiter that gets the object made from it.
  */
 async function run<T, R>(
-  { owner, signal, start, finish, discard }: AbortableCall<T, R>,
+  { owner, cause = "program", signal, start, finish, discard }: AbortableCall<T, R>,
   { resolve, reject }: PromiseWithResolvers<R>,
 ): Promise<void> {
   try {
@@ -97,8 +182,7 @@ async function run<T, R>(
   } catch (error) {
     reject(error);
   } finally {
-    const next = queue.first;
-    if (next === undefined) running--;
-    else queue.resolve(next, undefined);
+    LANES[cause].running--;
+    Object.values(LANES).some((lane) => lane.startNext());
   }
 }

@@ -2,10 +2,17 @@ import type { IbvQp } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
 import { allocStruct, readField, readNative } from "../../ffi/struct.ts";
 import { integer, snapshot, uint24, uint32 } from "../../internal/checks.ts";
+import {
+  type BlockingCall,
+  callLater,
+  callNow,
+  type PeerOptions,
+  peerOptions,
+} from "../core/abortable.ts";
 import { nameOf } from "../core/enums.ts";
-import { call } from "../core/errors.ts";
+import { call, checked } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
-import { assertOpen, type Resource } from "../core/resource.ts";
+import { assertOpen, isOpen, type Resource } from "../core/resource.ts";
 import { nameIn, namesIn, shown } from "../core/shown.ts";
 import { registerElement } from "../device/async_events.ts";
 import { checkPort, type Context } from "../device/context.ts";
@@ -102,25 +109,68 @@ export abstract class QueuePairStates extends NativeResource<IbvQp> {
   }
 
   /**
-   * Sets the attributes that are given (`ibv_modify_qp`). The mask follows from them.
+   * Sets the attributes that are given (`ibv_modify_qp`). The mask follows from them. On RoCE the kernel resolves the link
+   * address of the peer when `ahAttr` is given, which may block for a second: {@linkcode QueuePairStates.modifyAsync} does
+   * not block.
    *
    * @throws {TypeError} If no attribute is given, one is unknown, or one has the wrong type.
    * @throws {RangeError} If a number is out of range, or the device has no such port.
    * @throws {VerbsError} If the device refuses. The hint names missing attributes or a wrong order of states.
    */
   modify(attr: QpAttrInit): void {
+    callNow(this.#modification(attr));
+  }
+
+  /**
+   * {@linkcode QueuePairStates.modify} on another thread. The queue pair exists until the call ends, even if it is disposed
+   * meanwhile. A modification that ends sends, such as one to RESET, waits for nobody: it is done at once.
+   *
+   * If the signal aborts, the call rejects with the signal's reason. A modification that has begun goes on: reset or close
+   * the queue pair to undo it.
+   *
+   * @throws As {@linkcode QueuePairStates.modify}; {TypeError} if the queue pair is disposed in the meantime.
+   */
+  async modifyAsync(attr: QpAttrInit, options: PeerOptions = {}): Promise<void> {
+    const { signal, forStranger } = peerOptions(options);
+    const modification = this.#modification(attr);
+    signal?.throwIfAborted();
+    // What is posted during such a call would be taken for a send that it has ended.
+    if (modification.endsSends) return callNow(modification);
+    await callLater({ ...modification, cause: forStranger ? "connection" : "program" }, signal);
+  }
+
+  /** Reads and checks attributes. Returns what sets them. */
+  #modification(
+    attr: QpAttrInit,
+  ): BlockingCall<"ibv_modify_qp", void> & { readonly endsSends: boolean } {
     const { view, mask, given } = qpAttrCodec.write(attr);
     if (mask === 0) throw new TypeError("Cannot modify queue pair: no attribute is given");
     const from = this.state;
     this.#checkPorts(given);
-    const port = given.portNum ?? this.#port;
-    const maxMessage = this.#maxMessage(port);
-    call("ibv_modify_qp", "modify queue pair", [this.#handle, view, mask], {
-      detail: () => `${nameOf(QpType, this.#type)} ${this.qpNum}, ${Object.keys(given).join(", ")}`,
-      hint: (code) => hintModify(code, this.#type, from, given),
-    });
-    this.#port = port;
-    this.#kind.modified(this, maxMessage, endsSends(from, given));
+    const maxMessage = this.#maxMessage(given.portNum ?? this.#port);
+    const ends = endsSends(from, given);
+    const done = (): void => {
+      this.#port = given.portNum ?? this.#port;
+      this.#kind.modified(this, maxMessage, ends);
+    };
+    return {
+      owner: this,
+      verb: "ibv_modify_qp",
+      args: () => [this.#handle, view, mask],
+      finish: ({ value }) => {
+        checked("ibv_modify_qp", { fails: "code" }, value, "modify queue pair", {
+          detail: () =>
+            `${nameOf(QpType, this.#type)} ${this.qpNum}, ${Object.keys(given).join(", ")}`,
+          hint: (code) => hintModify(code, this.#type, from, given),
+        });
+        done();
+      },
+      // Nobody waits for it, and yet it has changed the queue pair.
+      discard: ({ value }) => {
+        if (value === 0 && isOpen(this)) done();
+      },
+      endsSends: ends,
+    };
   }
 
   #checkPorts({ portNum, altPortNum, ahAttr, altAhAttr }: QpAttrInit): void {
@@ -192,8 +242,26 @@ export abstract class QueuePairStates extends NativeResource<IbvQp> {
    * called.
    */
   activateRc(peer: QpAddress, options: RcActivation = {}): void {
-    this.#assertType("activateRc", [QpType.RC, QpType.XRC_SEND, QpType.XRC_RECV]);
-    this.#connect(peer, snapshot(options, "activation", RC_CHOICES));
+    this.#activate(this.#connectionRc("activateRc", peer, options));
+  }
+
+  /**
+   * {@linkcode QueuePairStates.activateRc} on another thread, as {@linkcode QueuePairStates.modifyAsync}: on RoCE the kernel
+   * may look for the link address of the peer for a second.
+   *
+   * @throws As {@linkcode QueuePairStates.activateRc} and {@linkcode QueuePairStates.modifyAsync}.
+   */
+  async activateRcAsync(
+    peer: QpAddress,
+    options: RcActivation = {},
+    waiting: PeerOptions = {},
+  ): Promise<void> {
+    await this.#activateAsync(this.#connectionRc("activateRcAsync", peer, options), waiting);
+  }
+
+  #connectionRc(method: string, peer: QpAddress, options: RcActivation): QpAttrInit {
+    this.#assertType(method, [QpType.RC, QpType.XRC_SEND, QpType.XRC_RECV]);
+    return this.#connection(peer, snapshot(options, "activation", RC_CHOICES));
   }
 
   /**
@@ -204,8 +272,25 @@ export abstract class QueuePairStates extends NativeResource<IbvQp> {
    * @throws As {@linkcode QueuePairStates.activateRc}.
    */
   activateUc(peer: QpAddress, options: UcActivation = {}): void {
-    this.#assertType("activateUc", [QpType.UC]);
-    this.#connect(peer, snapshot(options, "activation", UC_CHOICES));
+    this.#activate(this.#connectionUc("activateUc", peer, options));
+  }
+
+  /**
+   * {@linkcode QueuePairStates.activateUc} on another thread, as {@linkcode QueuePairStates.activateRcAsync}.
+   *
+   * @throws As {@linkcode QueuePairStates.activateUc} and {@linkcode QueuePairStates.modifyAsync}.
+   */
+  async activateUcAsync(
+    peer: QpAddress,
+    options: UcActivation = {},
+    waiting: PeerOptions = {},
+  ): Promise<void> {
+    await this.#activateAsync(this.#connectionUc("activateUcAsync", peer, options), waiting);
+  }
+
+  #connectionUc(method: string, peer: QpAddress, options: UcActivation): QpAttrInit {
+    this.#assertType(method, [QpType.UC]);
+    return this.#connection(peer, snapshot(options, "activation", UC_CHOICES));
   }
 
   #assertType(method: string, types: readonly QpType[]): void {
@@ -215,17 +300,29 @@ export abstract class QueuePairStates extends NativeResource<IbvQp> {
     );
   }
 
-  #connect(peer: QpAddress, options: RcActivation): void {
-    this.#activate(connection(this.#type, this.#context, this.#choices(), peer, options));
+  #connection(peer: QpAddress, options: RcActivation): QpAttrInit {
+    return connection(this.#type, this.#context, this.#choices(), peer, options);
   }
 
   /** Moves from INIT to RTR and RTS, with those of the attributes that the type has on the way. */
   #activate(attr: QpAttrInit): void {
+    const [rtr, rts] = this.#way(attr);
+    this.modify(rtr);
+    this.modify(rts);
+  }
+
+  /** {@linkcode QueuePairStates.#activate} on another thread: only the way to RTR looks for the peer. */
+  async #activateAsync(attr: QpAttrInit, options: PeerOptions): Promise<void> {
+    const [rtr, rts] = this.#way(attr);
+    await this.modifyAsync(rtr, options);
+    this.modify(rts);
+  }
+
+  #way(attr: QpAttrInit): [rtr: QpAttrInit, rts: QpAttrInit] {
     const rts = attrFor(this.#type, QpState.RTS, attr);
     // A wrong choice for RTS must not leave the queue pair in RTR.
     qpAttrCodec.write(rts);
-    this.modify(attrFor(this.#type, QpState.RTR, attr));
-    this.modify(rts);
+    return [attrFor(this.#type, QpState.RTR, attr), rts];
   }
 
   /**

@@ -5,6 +5,7 @@ import {
   fromWords,
   fromWordsAsync,
 } from "../address_handle/address_handle.ts";
+import type { Cause } from "../core/abortable.ts";
 import { VerbsError } from "../core/errors.ts";
 import type { ProtectionDomain } from "../memory/protection_domain.ts";
 import { WordCache } from "./word_cache.ts";
@@ -38,7 +39,10 @@ export class PeerHandles implements Disposable {
   readonly #cache: WordCache<AhCore>;
   /** Those that are not given out any more, oldest first. */
   readonly #retired: Lot[] = [];
+  /** Handles for packets that are being made. */
   readonly #pending: Map<string, Pending> = new Map();
+  /** Those that the program asked for. */
+  readonly #own: Map<string, Pending> = new Map();
   /** Checks whether addresses have changed, and calls {@linkcode PeerHandles.retire} if so. */
   readonly #refresh: () => void;
   /** Called with each handle that was made, where completions tell the numbers of handles. */
@@ -81,43 +85,50 @@ export class PeerHandles implements Disposable {
   }
 
   /**
-   * {@linkcode PeerHandles.make} on another thread, unless `maxPending` others are being made. All who ask for a peer share
-   * one call, which is aborted when the last of them aborts.
+   * {@linkcode PeerHandles.make} on another thread. For a packet it fails if `maxPending` others are being made. All who
+   * ask for a peer, for one cause, share one call, which is aborted when the last of them aborts.
+   *
+   * @param maxPending For a packet; the program's own calls have no limit.
    */
   async makeAsync(
     words: Uint32Array<ArrayBuffer>,
-    maxPending: number,
+    maxPending: number | undefined,
     signal: AbortSignal | undefined,
   ): Promise<AhCore | undefined> {
+    // The program must not wait behind strangers for a peer that one of them has named too.
+    const [all, cause] = maxPending === undefined
+      ? [this.#own, "program"] as const
+      : [this.#pending, "datagram"] as const;
     const name = words.join();
-    const pending = this.#pending.get(name) ?? this.#start(name, words.slice(), maxPending);
+    let pending = all.get(name);
+    if (pending === undefined) {
+      if (all.size >= (maxPending ?? Infinity)) throw tooManyPending(all.size);
+      pending = this.#start(words.slice(), cause);
+      all.set(name, pending);
+    }
     pending.waiting++;
     try {
       return await orAborted(pending.made, signal);
     } finally {
-      if (--pending.waiting === 0) this.#end(name, pending);
+      if (--pending.waiting === 0) {
+        if (all.get(name) === pending) all.delete(name);
+        pending.controller.abort();
+      }
     }
   }
 
-  #start(name: string, words: Uint32Array<ArrayBuffer>, maxPending: number): Pending {
-    if (this.#pending.size >= maxPending) throw tooManyPending(maxPending);
+  #start(words: Uint32Array<ArrayBuffer>, cause: Cause): Pending {
     const controller = new AbortController();
-    const pending = { made: this.#create(words, controller.signal), controller, waiting: 0 };
-    this.#pending.set(name, pending);
-    return pending;
-  }
-
-  #end(name: string, pending: Pending): void {
-    if (this.#pending.get(name) === pending) this.#pending.delete(name);
-    pending.controller.abort();
+    return { made: this.#create(words, cause, controller.signal), controller, waiting: 0 };
   }
 
   async #create(
     words: Uint32Array<ArrayBuffer>,
+    cause: Cause,
     signal: AbortSignal,
   ): Promise<AhCore | undefined> {
     const changes = this.#changes;
-    const ah = await fromWordsAsync(this.#pd, words, signal);
+    const ah = await fromWordsAsync(this.#pd, words, cause, signal);
     return this.#keep(words, ahCore(ah)!, changes);
   }
 
@@ -162,8 +173,10 @@ export class PeerHandles implements Disposable {
 
   /** Ends all calls on other threads. Those who wait for them get the reason. */
   abort(reason: unknown): void {
-    for (const { controller } of this.#pending.values()) controller.abort(reason);
-    this.#pending.clear();
+    for (const all of [this.#pending, this.#own]) {
+      for (const { controller } of all.values()) controller.abort(reason);
+      all.clear();
+    }
   }
 
   [Symbol.dispose](): void {

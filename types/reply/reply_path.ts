@@ -197,8 +197,9 @@ export class ReplyPath extends Resource {
 
   /**
    * {@linkcode ReplyPath.to} on another thread, for peers whose link address the kernel may not know. Callers that ask
-   * for the same peer share one native call. If the signal aborts, the call rejects with the signal's reason. On an
-   * Elastic Fabric Adapter, which looks for no link address, it makes the handle at once.
+   * for the same peer share one native call. The sender of a packet is a stranger: see {@linkcode PeerOptions}. If the
+   * signal aborts, the call rejects with the signal's reason. On an Elastic Fabric Adapter, which looks for no link address,
+   * it makes the handle at once.
    *
    * @throws As {@linkcode ReplyPath.to}; {TypeError} if the path is disposed in the meantime.
    * @throws {VerbsError} EAGAIN if the handles of `maxPending` other peers are being made.
@@ -246,7 +247,7 @@ export class ReplyPath extends Resource {
   async toAddressAsync(attr: AhAttrInit, options: AbortOptions = {}): Promise<AddressHandle> {
     const signal = signalOf(options);
     const words = this.#read(attr);
-    return await this.#makeAsync(() => words, Infinity, signal);
+    return await this.#makeAsync(() => words, undefined, signal);
   }
 
   #read(attr: AhAttrInit): Uint32Array<ArrayBuffer> {
@@ -267,7 +268,7 @@ export class ReplyPath extends Resource {
 
   async #makeAsync(
     address: () => Uint32Array<ArrayBuffer> | AhCore,
-    maxPending: number,
+    maxPending: number | undefined,
     signal: AbortSignal | undefined,
   ): Promise<AddressHandle> {
     while (true) {
@@ -284,7 +285,7 @@ export class ReplyPath extends Resource {
 
   #made(
     words: Uint32Array<ArrayBuffer>,
-    maxPending: number,
+    maxPending: number | undefined,
     signal: AbortSignal | undefined,
   ): AhCore | undefined | Promise<AhCore | undefined> {
     if (this.#efa === undefined) return this.#peers.makeAsync(words, maxPending, signal);

@@ -26,12 +26,14 @@ import {
   QpState,
   QpType,
   Rate,
+  type RcActivation,
   ReadCountersFlags,
   RxHashFunction,
   SelectivityLevel,
   SendOpsFlags,
   SrqType,
   TphMemType,
+  type UcActivation,
   VerbsError,
   WqFlags,
   WqState,
@@ -70,6 +72,18 @@ const PEER = {
   rdAtomic: 4,
   qkey: null,
 };
+
+/** All choices of the way of an RC queue pair. */
+function rcWay(): [typeof PEER, RcActivation] {
+  const path = { pathMtu: Mtu[256], sl: 3, hopLimit: 1, trafficClass: 5, flowLabel: 6 };
+  const retries = { timeout: 0, retryCnt: 1, rnrRetry: 2, minRnrTimer: 31, maxRdAtomic: 9 };
+  return [{ ...PEER }, { ...path, ...retries }];
+}
+
+function ucWay(): [object, UcActivation] {
+  const path = { pathMtu: Mtu[256], sl: 3, hopLimit: 1, trafficClass: 5, flowLabel: 6 };
+  return [{ ...PEER, transport: "UC" }, path];
+}
 
 const signal = (): AbortSignal => new AbortController().signal;
 
@@ -124,7 +138,7 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
   formatAddress: () => [new Uint8Array(4)],
   parseAddress: () => ["10.0.0.1"],
   "new AddressHandle": ({ pd }) => [pd, route()],
-  "AddressHandle.createAsync": ({ pd }) => [pd, route(), { signal: signal() }],
+  "AddressHandle.createAsync": ({ pd }) => [pd, route(), { signal: signal(), forStranger: true }],
   "AddressHandle.fromWc": ({ pd, grh }) => [pd, 1, { ...WC }, grh],
   "AddressHandle.fromWcAsync": (
     { pd, grh },
@@ -394,25 +408,11 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
     { port: 1, gidIndex: 0, pkeyIndex: 0, qpAccessFlags: 0, psn: 1, maxDestRdAtomic: 1 },
   ],
   "QueuePairStates#init (ud)": () => [{ port: 1, qkey: QKEY, psn: 1 }],
-  "QueuePairStates#activateRc": () => [
-    { ...PEER },
-    {
-      pathMtu: Mtu[256],
-      sl: 3,
-      hopLimit: 1,
-      trafficClass: 5,
-      flowLabel: 6,
-      timeout: 0,
-      retryCnt: 1,
-      rnrRetry: 2,
-      minRnrTimer: 31,
-      maxRdAtomic: 9,
-    },
-  ],
-  "QueuePairStates#activateUc": () => [
-    { ...PEER, transport: "UC" },
-    { pathMtu: Mtu[256], sl: 3, hopLimit: 1, trafficClass: 5, flowLabel: 6 },
-  ],
+  "QueuePairStates#activateRc": () => rcWay(),
+  "QueuePairStates#modifyAsync": () => [qpAttr(), { signal: signal(), forStranger: true }],
+  "QueuePairStates#activateRcAsync": () => [...rcWay(), { signal: signal(), forStranger: true }],
+  "QueuePairStates#activateUcAsync": () => [...ucWay(), { signal: signal(), forStranger: false }],
+  "QueuePairStates#activateUc": () => ucWay(),
   "QueuePairStates#activateUd": () => [
     { port: 1, qkey: QKEY, gidIndex: 0, pkeyIndex: 0, sqPsn: 1 },
   ],
@@ -599,6 +599,7 @@ export const RECEIVERS: Readonly<Record<string, Receiver>> = {
   "WrBuilder#sendTso": ({ tso }) => tso.wrStart(),
   "WrBuilder#setXrcSrqn": ({ xrcEx }) => xrcEx.wrStart().send(),
   "QueuePairStates#activateUc": ({ uc }) => uc,
+  "QueuePairStates#activateUcAsync": ({ uc }) => uc,
   "QueuePairStates#activateUd": ({ reset }) => reset,
   "QueuePairStates#ahAttr": ({ reset }) => {
     reset.activateUd({ port: 1, gidIndex: 0, qkey: QKEY });
