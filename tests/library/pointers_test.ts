@@ -1,6 +1,5 @@
 // Addresses and pointers, and memory that outlives what JavaScript knows of it.
-import { assert, assertEquals, assertNotEquals, assertThrows } from "@std/assert";
-import type { IbvPd } from "../../ffi/handles.ts";
+import { assert, assertEquals, assertThrows } from "@std/assert";
 import { libc } from "../../ffi/libc.ts";
 import { inWorker, keepInPlace, NativeMemory } from "../../ffi/native_memory.ts";
 import {
@@ -9,7 +8,6 @@ import {
   handleAddress,
   handleAt,
   nativeView,
-  readCString,
   readPointers,
 } from "../../ffi/pointers.ts";
 import { outputOf } from "../subprocess.ts";
@@ -17,31 +15,10 @@ import { outputOf } from "../subprocess.ts";
 // Opened here, not in a test: it is never closed.
 libc();
 
-Deno.test("bufferAddress() is that of the first byte of a view", () => {
-  const buffer = new ArrayBuffer(64);
-  const start = bufferAddress(buffer);
-  assertNotEquals(start, 0n);
-  assertEquals(bufferAddress(new Uint8Array(buffer, 24, 8)), start + 24n);
-  assertEquals(bufferAddress(new DataView(buffer, 8)), start + 8n);
-  const shared = new SharedArrayBuffer(8);
-  assertEquals(bufferAddress(shared), bufferAddress(new Uint8Array(shared)));
-});
-
 Deno.test("bufferPointer() refuses an empty view", () => {
   const view = Uint8Array.of(1, 2);
   assertEquals(handleAddress(bufferPointer(view)), bufferAddress(view));
   assertThrows(() => bufferPointer(new Uint8Array(0)), TypeError, "it is empty");
-});
-
-Deno.test("handleAt() and handleAddress() are inverse, 0 is null", () => {
-  assertEquals(handleAddress(handleAt<IbvPd>(0x7fff_1234_5678n)), 0x7fff_1234_5678n);
-  assertEquals(handleAt(0n), null);
-  assertEquals(handleAddress(null), 0n);
-});
-
-Deno.test("readCString() reads from an offset up to the NUL", () => {
-  const text = bufferPointer(new TextEncoder().encode("one\0two\0"));
-  assertEquals([readCString(text), readCString(text, 4)], ["one", "two"]);
 });
 
 Deno.test("readPointers() reads as many as there are, and refuses NULL", () => {
@@ -49,14 +26,6 @@ Deno.test("readPointers() reads as many as there are, and refuses NULL", () => {
   assertEquals(readPointers(array, 2).map(handleAddress), [0x1000n, 0x2000n]);
   assertEquals(readPointers(array, 0), []);
   assertThrows(() => readPointers(array, 3), TypeError, "pointer 2: it is NULL");
-});
-
-Deno.test("nativeView() shares the memory behind the pointer", () => {
-  const bytes = new Uint8Array(16);
-  const view = nativeView(bufferPointer(bytes), 16);
-  view.setUint32(4, 0x01020304);
-  assertEquals([...bytes.subarray(4, 8)], [1, 2, 3, 4]);
-  assertEquals(view.byteLength, 16);
 });
 
 Deno.test("NativeMemory is zeroed and page-aligned, and detached once it is freed", () => {

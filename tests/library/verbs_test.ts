@@ -113,31 +113,13 @@ Deno.test("The installed library exports what the tables say it does", async () 
   }
 });
 
-/** Functions that return an int and set errno. The others return the error itself. */
-const SET_ERRNO = [
-  ...["close_device", "get_async_event", "query_gid", "query_pkey", "get_pkey_index", "rereg_mr"],
-  ...["export_buf_dmabuf_fd", "dm_export_dmabuf_fd", "get_cq_event", "init_ah_from_wc"],
-  "resolve_eth_l2_from_gid",
-].map((name) => `ibv_${name}`);
-/** Functions that return a count, or the negative error. */
-const COUNT = ["_ibv_query_gid_table", "ibv_poll_cq"];
-/** Functions that return a value and cannot fail. */
-const NEVER_FAIL =
-  /_str$|^ibv_wc_read_|rate_to_|qp_to_|_to_ibv_rate$|^ibv_get_device_(name|index|guid)$|_in_order$|initialized$/;
-
-function failureOf(name: string, { result }: NativeRow): string {
-  if (result === "void" || NEVER_FAIL.test(name)) return "never";
-  if (COUNT.includes(name)) return "negative";
-  return result === "i32" && !SET_ERRNO.includes(name) ? "code" : "errno";
-}
-
-Deno.test("The tables say how each function reports failure, and which ones are of the hot path", () => {
+// How each function reports failure is in tests/pure/failures_test.ts.
+Deno.test("The tables say which functions are of the hot path", () => {
   const hotOps = /^ibv_((cq|qp)_ex|(cq|qp|srq)\.ops|wq\.own)/;
   for (const name of ALL.keys()) {
     const row = nativeOf(name);
     assert(row !== undefined || "header" in ALL.get(name)!, name);
     if (row === undefined) continue;
-    assertEquals(row.fails, failureOf(name, row), name);
     const op = "op" in row ? row.op.join(".") : "";
     assertEquals("op" in row && row.hot === true, hotOps.test(op), name);
   }

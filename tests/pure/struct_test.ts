@@ -1,10 +1,8 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { structs } from "../../ffi/layout.ts";
-import { members } from "../../ffi/members.ts";
 import {
   accessorsOf,
   allocStruct,
-  camelCase,
   fieldBytes,
   type Place,
   readField,
@@ -78,17 +76,6 @@ Deno.test("fieldBytes() shares its bytes with the struct", () => {
   assertEquals([13, 14, 17, 18].map((at) => new Uint8Array(view.buffer)[at]), [0, 1, 4, 0]);
 });
 
-Deno.test("allocStruct() makes room for a row of zeroed structs", () => {
-  const view = allocStruct(structs.ibv_wc, 3);
-  assertEquals(new Uint8Array(view.buffer), new Uint8Array(3 * structs.ibv_wc.size));
-});
-
-Deno.test("camelCase() turns C names into attribute names", () => {
-  const names = ["max_send_wr", "qp_state", "grh.sgid_index", "lid", "max_raw_ipv6_qp", "max_ah"];
-  const expected = ["maxSendWr", "qpState", "grh.sgidIndex", "lid", "maxRawIpv6Qp", "maxAh"];
-  assertEquals(names.map(camelCase), expected);
-});
-
 Deno.test("structToObject() nests the fields of members, and leaves out what is no number", () => {
   const { ibv_ah_attr } = structs;
   const view = allocStruct(ibv_ah_attr, 2);
@@ -98,10 +85,4 @@ Deno.test("structToObject() nests the fields of members, and leaves out what is 
   const object = structToObject(view, ibv_ah_attr, base);
   const { grh, dlid } = object as { grh: Record<string, unknown>; dlid: number };
   assertEquals([grh["sgidIndex"], grh["hopLimit"], dlid], [7, 0, 9]);
-});
-
-Deno.test("members() removes the prefix and leaves out members without it", () => {
-  const values = members("ibv_wr_opcode", "IBV_WR_ATOMIC_");
-  assertEquals(values, { CMP_AND_SWP: 5, FETCH_AND_ADD: 6, WRITE: 15 });
-  assertEquals(Object.isFrozen(values), true);
 });

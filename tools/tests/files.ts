@@ -41,7 +41,6 @@ const LONG_SECONDS: Readonly<Record<string, number>> = {
   "tests/device/examples/rc_examples_test.ts": 14,
   "tests/device/examples/rss_example_test.ts": 20,
   "tests/device/faults/limits_test.ts": 38,
-  "tests/device/faults/loss_test.ts": 56,
   "tests/device/lifetime/lifetime_test.ts": 100,
   "tests/device/net/links_test.ts": 17,
   "tests/device/net/rc_floods_test.ts": 14,

@@ -1,6 +1,6 @@
 // Two doctors at the ends of a cable that loses packets in one direction, in both, or only large ones.
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { type LossyLink, lossyLink } from "../../../tests/device/faults/lossy_link.ts";
+import { type LossyLink, lossyLink } from "./lossy_link.ts";
 import type { Ending } from "../../../tests/device/programs.ts";
 import type { Ends } from "../../../tests/device/links.ts";
 import { run } from "../../../tests/device/run.ts";

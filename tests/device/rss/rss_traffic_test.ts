@@ -13,8 +13,6 @@ import {
   WcStatus,
   type WorkCompletion,
   type WorkQueue,
-  WqFlags,
-  WqState,
 } from "../../../mod.ts";
 import type { RssFlow } from "../../../rss.ts";
 import { frameOf } from "../frames.ts";
@@ -27,7 +25,6 @@ import {
   ETHERNET_PORT,
   forget,
   hashOverAll,
-  lastCall,
   makeRss,
   openBench,
   startAll,
@@ -122,89 +119,6 @@ stubTest("RxHash.hash() is the hash that packets have, for every selection of fi
     assertEquals(calls("packet").map((call) => call.index), hashes.map((hash) => hash & 3), mask);
   }
 });
-
-stubTest("Packets that reach a queue which is not ready are dropped", () => {
-  using bench = openBench(1);
-  const wq = bench.workQueues[0]!;
-  const qp = makeRss(bench, hashOverAll());
-  const outcome = (): unknown => {
-    deliver(qp, [frameOf(manyFlows(1)[0]!)]);
-    return lastCall("packet")!.outcome;
-  };
-  assertEquals(outcome(), "wq_not_ready");
-  wq.modify({ wqState: WqState.RDY });
-  assertEquals(outcome(), "no_request");
-  qp.modify({ qpState: QpState.RESET });
-  assertEquals(outcome(), "qp_not_ready");
-  assertEquals(wq.cq.poll(), []);
-});
-
-stubTest("A work queue receives again after RESET, without what was posted before", async () => {
-  using bench = openBench(1);
-  const { workQueues: [wq] } = bench;
-  const mr = bench.newMr();
-  const qp = makeRss(bench, hashOverAll());
-  const frame = frameOf(manyFlows(1)[0]!);
-  wq!.modify({ wqState: WqState.RDY });
-  wq!.postRecv({ wrId: 1n, sge: mr.slice(0, ROOM) });
-  wq!.modify({ wqState: WqState.RESET });
-  wq!.modify({ wqState: WqState.RDY });
-  wq!.postRecv({ wrId: 2n, sge: mr.slice(ROOM, ROOM) });
-  deliver(qp, [frame]);
-  assertEquals((await waitFor(wq!.cq)).map((wc) => wc.wrId), [2n]);
-  assertEquals(mr.bytes(ROOM, frame.length), frame);
-});
-
-stubTest("A packet is scattered over the elements of a receive", async () => {
-  using bench = openBench(1);
-  const wq = bench.newWq(bench.cq, { maxSge: 3 });
-  const mr = bench.newMr();
-  const qp = makeRss(bench, hashOverAll(), [wq]);
-  const frame = frameOf(manyFlows(1)[0]!, new Uint8Array(40).fill(0xa5));
-  wq.modify({ wqState: WqState.RDY });
-  wq.postRecv({ sge: [mr.slice(0, 10), mr.slice(ROOM, 20), mr.slice(2 * ROOM, ROOM)] });
-  deliver(qp, [frame]);
-  const [wc] = await waitFor(wq.cq);
-  assertEquals(wc!.check().byteLen, frame.length);
-  assertEquals(mr.bytes(0, 11), new Uint8Array([...frame.subarray(0, 10), 0]));
-  assertEquals(mr.bytes(ROOM, 20), frame.subarray(10, 30));
-  assertEquals(mr.bytes(2 * ROOM, frame.length - 30), frame.subarray(30));
-});
-
-stubTest("A work queue made with SCATTER_FCS gets the check sequence", async () => {
-  using bench = openBench(1);
-  const wq = bench.newWq(bench.cq, { createFlags: WqFlags.SCATTER_FCS });
-  const mr = bench.newMr();
-  const qp = makeRss(bench, hashOverAll(), [wq]);
-  const frame = frameOf(manyFlows(1)[0]!);
-  wq.modify({ wqState: WqState.RDY });
-  wq.postRecv({ sge: mr.slice(0, ROOM) });
-  deliver(qp, [frame]);
-  const [wc] = await waitFor(wq.cq);
-  assertEquals(wc!.check().byteLen, frame.length + 4);
-  assertEquals(mr.bytes(0, frame.length), frame);
-});
-
-for (
-  const [what, code, sizeOf] of [
-    ["too small a buffer", WcStatus.LOC_LEN_ERR, () => 20],
-    ["memory that is not to be written", WcStatus.LOC_PROT_ERR, () => ROOM],
-  ] as const
-) {
-  stubTest(`A packet that meets ${what} puts its work queue into error`, async () => {
-    using bench = openBench(1);
-    const { pd, workQueues: [wq] } = bench;
-    const access = code === WcStatus.LOC_PROT_ERR ? 0 : AccessFlags.LOCAL_WRITE;
-    const mr = new MemoryRegion(pd, ROOM, access);
-    const qp = makeRss(bench, hashOverAll());
-    wq!.modify({ wqState: WqState.RDY });
-    wq!.postRecv([{ wrId: 1n, sge: mr.slice(0, sizeOf()) }, { wrId: 2n }]);
-    deliver(qp, [frameOf(manyFlows(1)[0]!)]);
-    const failed = await waitFor(wq!.cq, 2);
-    assertEquals(failed.map((wc) => wc.status), [code, WcStatus.WR_FLUSH_ERR]);
-    assertEquals(failed.map((wc) => wc.wrId), [1n, 2n]);
-  });
-}
 
 stubTest("Raw packet queue pairs without a table receive by themselves", async () => {
   using bench = openBench(1);

@@ -12,15 +12,7 @@ import {
   XrcDomain,
 } from "../../../mod.ts";
 import { Fixture, waitFor } from "../setup.ts";
-import {
-  assertLastCall,
-  deliverDatagram,
-  deliverXrc,
-  IB_PORT,
-  openStub,
-  STUB,
-  stubTest,
-} from "../stub.ts";
+import { assertLastCall, deliverXrc, IB_PORT, openStub, STUB, stubTest } from "../stub.ts";
 
 /** The stub with an XRC domain, and a shared receive queue of it. */
 class Xrc extends Fixture {
@@ -92,20 +84,6 @@ stubTest("A sending queue pair of an extended reliable connection goes to RTS", 
   qp.activateRc({ ...address, transport: "XRC_RECV" });
   assertEquals(qp.state, QpState.RTS);
   assertLastCall("modify_qp", { ret: 0 });
-});
-
-stubTest("A UD queue pair receives from a shared queue", async () => {
-  using stub = openStub();
-  const { pd, cq } = stub;
-  const srq = new SharedReceiveQueue(pd, { maxWr: 16 });
-  const qp = stub.newQp(QpType.UD, { srq, cap: { maxSendWr: 4 } });
-  qp.activateUd({ port: IB_PORT, qkey: 1 });
-  const mr = stub.newMr();
-  srq.postRecv({ wrId: 3, sge: mr.slice(0, 128) });
-  deliverDatagram(qp, { slid: 7, srcQp: 8, sl: 0, pathBits: 0, data: Uint8Array.of(4, 5) });
-  const [received] = await waitFor(cq);
-  assertEquals([received!.check().wrId, received!.slid, received!.byteLen], [3n, 7, 42]);
-  assertEquals([...mr.bytes(40, 2)], [4, 5]);
 });
 
 stubTest("QueuePair.modify() sets an alternative path, which query() reports", () => {

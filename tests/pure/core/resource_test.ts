@@ -3,13 +3,11 @@ import { assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
 import type { Handle } from "../../../ffi/handles.ts";
 import { type NativeKind, NativeResource } from "../../../types/core/native_resource.ts";
 import {
-  assertOpen,
   destroyIfUnused,
   disposals,
   isResource,
-  kindOf,
   release,
-  Resource,
+  type Resource,
   retain,
   rootOf,
 } from "../../../types/core/resource.ts";
@@ -121,14 +119,6 @@ Deno.test("Resource with two parents is disposed with whichever is disposed firs
   }
 });
 
-Deno.test("Resource given the same parent twice is destroyed once", () => {
-  const log: string[] = [];
-  const parent = new Thing(log, "parent");
-  new Thing(log, "child", parent, parent);
-  parent.close();
-  assertEquals(log, ["child", "parent"]);
-});
-
 Deno.test("Resource.unsafeHandle throws when the resource is disposed, by itself or with its parent", () => {
   const { parent, grandchild } = family();
   assertEquals(typeof grandchild.unsafeHandle, "object");
@@ -148,35 +138,6 @@ Deno.test("Resource.close() raises the number of disposals and runs closing() on
   assertEquals(one.closings, 1);
   assertEquals(disposals.count > before, true);
   assertEquals(parent.closings, 0);
-});
-
-Deno.test("assertOpen() and kindOf() name the kind of the resource", () => {
-  const { one } = family();
-  assertOpen(one);
-  assertEquals(kindOf(one), "thing");
-  one.close();
-  assertThrows(() => assertOpen(one), TypeError, "Cannot use thing: it is disposed");
-});
-
-Deno.test("Resource shows its class and attributes on one line", () => {
-  const { one } = family();
-  assertEquals(Deno.inspect(one), 'Thing { name: "one" }');
-  assertEquals(Deno.inspect([one]), '[ Thing { name: "one" } ]');
-  one.close();
-  assertEquals(Deno.inspect(one), "Thing { disposed }");
-});
-
-Deno.test("Resource without a native handle is destroyed through its kind", () => {
-  const log: string[] = [];
-  class Plain extends Resource {
-    constructor(parent: Resource) {
-      super({ name: "plain", destroy: () => log.push("plain") }, [parent]);
-    }
-  }
-  const { parent } = family();
-  new Plain(parent);
-  parent.close();
-  assertEquals(log, ["plain"]);
 });
 
 Deno.test("Resource with two parents fails once when both are disposed with their own parent", () => {

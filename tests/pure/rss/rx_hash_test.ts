@@ -1,12 +1,7 @@
 import { Buffer } from "node:buffer";
 import { assertEquals, assertNotEquals, assertThrows } from "@std/assert";
 import type { RssFlow } from "../../../types/rss/rss_flow.ts";
-import {
-  RxHash,
-  type RxHashConf,
-  RxHashFields,
-  RxHashFunction,
-} from "../../../types/rss/rx_hash.ts";
+import { RxHash, RxHashFields, RxHashFunction } from "../../../types/rss/rx_hash.ts";
 import { microsoftRssKey } from "../../../types/rss/toeplitz.ts";
 import { rssVectors } from "./rss_vectors.ts";
 
@@ -26,14 +21,6 @@ Deno.test("RxHash.hash() gives the published hashes", () => {
     assertEquals(rxHash(all).hash(flow), vector.all);
     assertEquals(rxHash(all).hash({ ...vector, protocol: "udp" }), vector.addresses);
   }
-});
-
-Deno.test("RxHash.hash() gives one hash after the other, whatever came before", () => {
-  const hash = rxHash(ADDRESSES | SRC_PORT_TCP | DST_PORT_TCP);
-  const flows = rssVectors.map((vector) => ({ ...vector, protocol: "tcp" } as const));
-  const there = flows.map((flow) => hash.hash(flow));
-  const back = flows.toReversed().map((flow) => hash.hash(flow)).reverse();
-  assertEquals(back, there);
 });
 
 Deno.test("RxHash.hash() is 0 when no field is selected", () => {
@@ -85,23 +72,6 @@ Deno.test("RxHash.hash() is right when a getter of the flow hashes another flow"
 });
 
 const INIT = { rxHashKey: microsoftRssKey(), rxHashFieldsMask: ADDRESSES };
-
-const REFUSED: [init: unknown, error: typeof TypeError, message: string][] = [
-  [
-    { ...INIT, rxHashKey: new Uint8Array(256) },
-    RangeError,
-    "Cannot use rxHashKey length 256: it is not within 0 to 255",
-  ],
-  [{ ...INIT, rxHashFieldsMask: 2 ** 32 }, RangeError, "Cannot use rxHashFieldsMask"],
-  [{ ...INIT, rxHashFieldsMask: -(2 ** 31) - 1 }, RangeError, "Cannot use rxHashFieldsMask"],
-  [{ ...INIT, rxHashFunction: 256 }, RangeError, "Cannot use rxHashFunction 256"],
-];
-
-Deno.test("new RxHash() refuses what cannot be", () => {
-  for (const [init, error, message] of REFUSED) {
-    assertThrows(() => new RxHash(init as RxHashConf), error, message);
-  }
-});
 
 Deno.test("RxHash.hash() refuses what cannot be predicted", () => {
   const spi = rxHash(RxHashFields.IPSEC_SPI);

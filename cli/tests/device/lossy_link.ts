@@ -1,6 +1,6 @@
-import { addDevices, gidIndexOf, layCable } from "../links.ts";
-import { run } from "../run.ts";
-import { PORT, sysfs } from "../setup.ts";
+import { addDevices, gidIndexOf, layCable } from "../../../tests/device/links.ts";
+import { run } from "../../../tests/device/run.ts";
+import { PORT, sysfs } from "../../../tests/device/setup.ts";
 
 const NETDEVS = ["lossy0", "lossy1"] as const;
 const DEVICES = ["rxe_lossy0", "rxe_lossy1"] as const;
