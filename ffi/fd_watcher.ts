@@ -1,5 +1,6 @@
 /** Waits for descriptors to become readable, by one `poll(2)` on one thread; while nobody waits there is no thread. */
 
+import { nextTurn } from "../internal/turns.ts";
 import { mappedErrno } from "./errno.ts";
 import { libc } from "./libc.ts";
 import { inWorker } from "./native_memory.ts";
@@ -114,13 +115,23 @@ export class FdWatcher {
   async #loop(): Promise<void> {
     this.#looping = true;
     while (this.#waits.size > 0) {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      this.#round = promise;
-      await this.#pollOnce([...this.#waits]);
-      this.#round = undefined;
-      resolve();
+      const polled = [...this.#waits];
+      // `struct pollfd { int fd; short events; short revents; }` of each descriptor.
+      const fds = Int32Array.from(
+        [this.#eventFd, ...polled.map(({ fd }) => fd)].flatMap((fd) => [fd, POLLIN]),
+      );
+      const isHeld = polled.some(({ isHeld }) => isHeld);
+      const errno = await this.#pollOnce(fds, isHeld);
+      const error = errno === 0 ? undefined : systemError("watch descriptor", "poll", errno);
+      for (const [i, wait] of polled.entries()) {
+        const revents = fds[2 * (i + 1) + 1]! >>> 16;
+        const isOver = error !== undefined || revents !== 0;
+        if (!isOver || !this.#waits.delete(wait)) continue;
+        if (error === undefined) wait.resolve();
+        else wait.reject(error);
+      }
       // Those that wait again at once are part of the next poll, and need not wake it.
-      if (this.#waits.size > 0) await new Promise<void>((resolve) => setImmediate(resolve));
+      if (this.#waits.size > 0) await nextTurn();
     }
     this.#looping = false;
     if (!this.#keepsEventFd) {
@@ -129,31 +140,25 @@ export class FdWatcher {
     }
   }
 
-  /** Waits for some of the descriptors, and ends the waits whose time has come. */
-  async #pollOnce(polled: readonly Wait[]): Promise<void> {
-    const descriptors = [this.#eventFd, ...polled.map(({ fd }) => fd)];
-    // `struct pollfd { int fd; short events; short revents; }` of each descriptor.
-    const fds = Int32Array.from(descriptors.flatMap((fd) => [fd, POLLIN]));
+  /** Waits for some of the descriptors. Returns 0 or an errno value. */
+  async #pollOnce(fds: Int32Array<ArrayBuffer>, isHeld: boolean): Promise<number> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#round = promise;
     const count = BigInt(fds.length / 2);
-    const isHeld = polled.some(({ isHeld }) => isHeld);
     let ready = isHeld
       ? await this.#poll(fds, count, POLL_TIMEOUT_MS)
       : await this.#glance(fds, count);
     // errno of the other thread is out of reach: a call on this thread fails as well, or tells what is ready.
     if (ready < 0) ready = libc().poll_here(fds, count, 0);
     const errno = ready < 0 ? mappedErrno()[0]! : 0;
+    // From here on nothing wakes this round: what wakes is for the next one, which begins later.
+    this.#round = undefined;
     if (this.#woken) {
       this.#woken = false;
       libc().read(this.#eventFd, new BigUint64Array(1), 8n);
     }
-    const error = errno === 0 ? undefined : systemError("watch descriptor", "poll", errno);
-    for (const [i, wait] of polled.entries()) {
-      const revents = fds[2 * (i + 1) + 1]! >>> 16;
-      const isOver = error !== undefined || revents !== 0;
-      if (!isOver || !this.#waits.delete(wait)) continue;
-      if (error === undefined) wait.resolve();
-      else wait.reject(error);
-    }
+    resolve();
+    return errno;
   }
 
   async #glance(fds: Int32Array<ArrayBuffer>, count: bigint): Promise<number> {

@@ -1,37 +1,49 @@
 /**
- * How long calls that end without waiting may follow each other. While there is always something to do, Deno looks at its
- * timers only once in about 140 turns of the event loop.
+ * How long the library runs before it looks whether the event loop has turned, and how long after that it waits for it: all
+ * loops of a program together take twice this time at most from a turn of the event loop.
  */
-const SLICE_MS = 1;
-/** The clock is read once in so many calls. */
-const UNCHECKED = 4;
+const SLICE_MS = 0.5;
+
+/** When a turn of the event loop began, or was asked for. */
+let start = -Infinity;
+/** Resolves in the next turn of the event loop, if one was asked for. */
+let turn: Promise<void> | undefined;
 
 /**
- * Counts calls that end without waiting. A loop over such calls would keep timers and other events from running, so now
- * and then one of them has to wait for a turn of the event loop.
+ * Whether work that does not wait may go on in this turn of the event loop. A loop that reads from a device, a descriptor or
+ * a peer asks before each step, and waits for {@linkcode nextTurn} if not: timers, signals and other connections run then.
+ * One clock serves all loops of the program. After the wait a loop takes a step without asking.
  */
-export class Turns {
-  readonly #max: number;
-  #calls = 0;
-  #start = 0;
-
-  /** Lets `max` calls, or those of 1 ms, follow each other without a turn of the event loop. */
-  constructor(max: number) {
-    this.#max = max;
-  }
-
-  mayContinue(): boolean {
-    const calls = this.#calls++;
-    if (calls === 0) this.#start = performance.now();
-    const isOver = calls + 1 >= this.#max ||
-      calls % UNCHECKED === UNCHECKED - 1 && performance.now() - this.#start >= SLICE_MS;
-    if (isOver) this.#calls = 0;
-    return !isOver;
-  }
+export function mayContinue(): boolean {
+  const now = performance.now();
+  if (now - start < SLICE_MS) return true;
+  if (turn !== undefined) return false;
+  // The event loop may have turned since: the next turn, if it comes within a slice, tells.
+  nextTurn();
+  return true;
 }
 
+/** Waits for the next turn of the event loop. */
 export function nextTurn(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve);
+  if (turn !== undefined) return turn;
+  start = performance.now();
+  return turn = new Promise((resolve) => {
+    setImmediate(() => {
+      turn = undefined;
+      start = performance.now();
+      resolve();
+    });
   });
+}
+
+/**
+ * Runs a call that a program may await in a loop. If this turn of the event loop has lasted long enough, the call ends in
+ * the next one, whether it succeeds or fails.
+ */
+export async function inTurn<T>(call: () => T | Promise<T>): Promise<T> {
+  try {
+    return await call();
+  } finally {
+    if (!mayContinue()) await nextTurn();
+  }
 }

@@ -2,6 +2,7 @@ import { type AbortOptions, closeOnAbort, orAborted } from "../../internal/abort
 import { callable, snapshot, text } from "../../internal/checks.ts";
 import { Deadline } from "../../internal/deadline.ts";
 import { option, readOptions, within } from "../../internal/options.ts";
+import { inTurn } from "../../internal/turns.ts";
 import { BY_NAME, connectByName, isAbsent } from "./by_name.ts";
 import { readLine, writeAddress } from "./exchange.ts";
 import { checkOwn, checkSpeaker, checkUnicast, endsOf } from "./peer_gid.ts";
@@ -111,29 +112,34 @@ export type RcConnectOptions =
  * @category Connections
  */
 export async function connectRc(options: RcConnectOptions): Promise<RcConn> {
-  const given = snapshot<object>(
-    options,
-    "options",
-    Object.keys(RULES) as never,
-  ) as RcConnectOptions;
-  const settings = readOptions(given, given.port === undefined ? RULES : { ...RULES, ...BY_NAME });
-  const { hostname, port, tcpPort, exchange } = settings;
-  if ([port, tcpPort, exchange].filter((way) => way !== undefined).length !== 1) {
-    throw new TypeError("Cannot connect: exactly one of port, tcpPort and exchange is needed");
-  }
-  if (port !== undefined && hostname === undefined) {
-    throw new TypeError("Cannot connect: port needs hostname");
-  }
-  settings.signal?.throwIfAborted();
-  const late = { reason: "" };
-  using deadline = handshakeDeadline(settings, [], late);
-  const { signal } = deadline;
-  if (port !== undefined) {
-    const attempt = () => connectByName(settings, hostname!, port, signal, late);
-    return await abortable(signal, () => retrying(settings, signal, attempt));
-  }
-  if (exchange !== undefined) return await overExchange(settings, exchange, signal);
-  return await overTcp(settings, tcpPort!, signal);
+  return await inTurn(async () => {
+    const given = snapshot<object>(
+      options,
+      "options",
+      Object.keys(RULES) as never,
+    ) as RcConnectOptions;
+    const settings = readOptions(
+      given,
+      given.port === undefined ? RULES : { ...RULES, ...BY_NAME },
+    );
+    const { hostname, port, tcpPort, exchange } = settings;
+    if ([port, tcpPort, exchange].filter((way) => way !== undefined).length !== 1) {
+      throw new TypeError("Cannot connect: exactly one of port, tcpPort and exchange is needed");
+    }
+    if (port !== undefined && hostname === undefined) {
+      throw new TypeError("Cannot connect: port needs hostname");
+    }
+    settings.signal?.throwIfAborted();
+    const late = { reason: "" };
+    using deadline = handshakeDeadline(settings, [], late);
+    const { signal } = deadline;
+    if (port !== undefined) {
+      const attempt = () => connectByName(settings, hostname!, port, signal, late);
+      return await abortable(signal, () => retrying(settings, signal, attempt));
+    }
+    if (exchange !== undefined) return await overExchange(settings, exchange, signal);
+    return await overTcp(settings, tcpPort!, signal);
+  });
 }
 
 const RULES = {

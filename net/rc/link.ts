@@ -12,7 +12,7 @@ import {
   WrOpcode,
 } from "../../mod.ts";
 import { orAborted } from "../../internal/abort.ts";
-import { nextTurn, Turns } from "../../internal/turns.ts";
+import { nextTurn } from "../../internal/turns.ts";
 import { Waiters } from "../../internal/waiters.ts";
 import { hold, pump, type Pumping } from "../shared/pump.ts";
 import { FIRST_RECEIVE, Inbox } from "./inbox.ts";
@@ -53,7 +53,6 @@ export class Link {
   /** Those who wait until so many requests have completed. */
   readonly #flushing: Waiters<{ readonly count: number }, void> = new Waiters();
   readonly #greeted: PromiseWithResolvers<void> = Promise.withResolvers();
-  readonly #turns: Turns = new Turns(64);
   readonly #abort: AbortController = new AbortController();
   readonly #pumping: Pumping;
   #isConnecting = false;
@@ -118,12 +117,11 @@ export class Link {
     signal: AbortSignal | undefined,
   ): Promise<Uint8Array<ArrayBuffer> | null> {
     signal?.throwIfAborted();
-    if (this.#receiving.size === 0 && this.#turns.mayContinue()) {
+    if (this.#receiving.size === 0) {
       if (this.#inbox.size === 0) this.#drain();
       const message = this.#next(buffer);
       if (message !== undefined) return message;
     }
-    nextTurn().then(() => this.#serveReceives());
     const received = this.#receiving.wait({ buffer }, signal);
     hold(this.#pumping);
     return await received;
@@ -183,14 +181,15 @@ export class Link {
   /** Posts now if nobody else waits, or else in turn. */
   async #post(sending: Sending, signal: AbortSignal | undefined): Promise<void> {
     signal?.throwIfAborted();
-    const isNext = this.#sending.size === 0 && this.#turns.mayContinue();
+    const isNext = this.#sending.size === 0;
     if (isNext && !this.#mayPost(sending)) this.#drain();
     this.#assertSending(sending);
     if (isNext && this.#mayPost(sending)) {
       sending.post();
       return hold(this.#pumping);
     }
-    nextTurn().then(() => this.#serveSends());
+    // Messages that wait for credits do not stop other requests.
+    if (!isNext) nextTurn().then(() => this.#serveSends());
     const sent = this.#sending.wait(sending, signal);
     hold(this.#pumping);
     await sent;

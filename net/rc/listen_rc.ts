@@ -1,7 +1,7 @@
 import { type AbortOptions, closeOnAbort, signalOf } from "../../internal/abort.ts";
 import { snapshot, text } from "../../internal/checks.ts";
 import { option, readOptions, within } from "../../internal/options.ts";
-import { nextTurn } from "../../internal/turns.ts";
+import { inTurn, mayContinue, nextTurn } from "../../internal/turns.ts";
 import { Waiters } from "../../internal/waiters.ts";
 import { type AttemptLimits, Attempts } from "./attempts.ts";
 import { BY_NAME } from "./by_name.ts";
@@ -123,7 +123,7 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
    * @throws The reason of the signal, if it aborts.
    */
   accept(options?: AbortOptions): Promise<RcConn> {
-    const accepted = this.#accept(options);
+    const accepted = inTurn(() => this.#accept(options));
     // A program that fails closes the listener and waits no more: the end of this wait must not hide the reason.
     accepted.catch(() => {});
     return accepted;
@@ -165,6 +165,7 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
 
   async #acceptAll(): Promise<void> {
     for (;;) {
+      if (!mayContinue()) await nextTurn();
       const partner = await this.#acceptPartner();
       if (partner === undefined) continue;
       const attempt = new AbortController();
@@ -300,18 +301,20 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
  * @category Connections
  */
 export async function listenRc(options: RcListenOptions = {}): Promise<RcListener> {
-  const given = snapshot<RcListenOptions>(options, "options", Object.keys(RULES) as never);
-  const { port } = given;
-  const settings = readOptions(given, port === undefined ? RULES : { ...RULES, ...BY_NAME });
-  const { hostname, tcpPort = 0, signal } = settings;
-  if (port !== undefined && settings.tcpPort !== undefined) {
-    throw new TypeError("Cannot listen: only one of port and tcpPort is possible");
-  }
-  signal?.throwIfAborted();
-  const door = port === undefined
-    ? new TcpDoor({ hostname: hostname ?? "127.0.0.1", port: tcpPort }, settings)
-    : await CmDoor.open(hostname, port, settings);
-  return new RcListener(door, settings, settings);
+  return await inTurn(async () => {
+    const given = snapshot<RcListenOptions>(options, "options", Object.keys(RULES) as never);
+    const { port } = given;
+    const settings = readOptions(given, port === undefined ? RULES : { ...RULES, ...BY_NAME });
+    const { hostname, tcpPort = 0, signal } = settings;
+    if (port !== undefined && settings.tcpPort !== undefined) {
+      throw new TypeError("Cannot listen: only one of port and tcpPort is possible");
+    }
+    signal?.throwIfAborted();
+    const door = port === undefined
+      ? new TcpDoor({ hostname: hostname ?? "127.0.0.1", port: tcpPort }, settings)
+      : await CmDoor.open(hostname, port, settings);
+    return new RcListener(door, settings, settings);
+  });
 }
 
 const RULES = {

@@ -1,5 +1,6 @@
 import { type AbortOptions, signalOf } from "../../internal/abort.ts";
 import { byteArray, integer, uint64 } from "../../internal/checks.ts";
+import { inTurn, mayContinue, nextTurn } from "../../internal/turns.ts";
 import { type RemoteMemory, type SendRequest, WrOpcode } from "../../mod.ts";
 import type { RcAddress } from "./rc_address.ts";
 import { closedError, type RcEnd } from "./rc_end.ts";
@@ -89,10 +90,14 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
     p?: Uint8Array<ArrayBuffer>,
     options?: AbortOptions,
   ): Promise<Uint8Array<ArrayBuffer> | null> {
-    const signal = signalOf(options);
-    if (p !== undefined) byteArray(p, "p");
-    this.#assertOpen();
-    return await this.#end.link.receive(p, signal);
+    try {
+      const signal = signalOf(options);
+      if (p !== undefined) byteArray(p, "p");
+      this.#assertOpen();
+      return await this.#end.link.receive(p, signal);
+    } finally {
+      if (!mayContinue()) await nextTurn();
+    }
   }
 
   /**
@@ -107,25 +112,31 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
    * @throws {Deno.errors.BadResource} If this end is closed, or {@linkcode RcConn.writable} is.
    */
   async send(p: Uint8Array, options?: AbortOptions): Promise<number> {
-    const signal = signalOf(options);
-    const { length } = byteArray(p, "message");
-    if (length > this.maxMessage) {
-      throw new RangeError(
-        `Cannot send: the message has ${length} bytes, and maxMessage is ${this.maxMessage}`,
-      );
+    try {
+      const signal = signalOf(options);
+      const { length } = byteArray(p, "message");
+      if (length > this.maxMessage) {
+        throw new RangeError(
+          `Cannot send: the message has ${length} bytes, and maxMessage is ${this.maxMessage}`,
+        );
+      }
+      this.#assertOpen();
+      await this.#end.link.send(p, signal);
+      return length;
+    } finally {
+      if (!mayContinue()) await nextTurn();
     }
-    this.#assertOpen();
-    await this.#end.link.send(p, signal);
-    return length;
   }
 
   /**
    * Waits until everything that was sent has arrived in the memory of the peer.
    */
   async flush(options?: AbortOptions): Promise<void> {
-    const signal = signalOf(options);
-    this.#assertOpen();
-    await this.#end.link.flush(signal);
+    return await inTurn(async () => {
+      const signal = signalOf(options);
+      this.#assertOpen();
+      await this.#end.link.flush(signal);
+    });
   }
 
   /**
@@ -176,9 +187,11 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
     source: number | ArrayBufferLike | ArrayBufferView,
     options?: AbortOptions,
   ): Promise<ExposedMemory> {
-    const signal = signalOf(options);
-    this.#assertOpen();
-    return await this.#end.expose(source, signal).finally(() => this.#assertOpen());
+    return await inTurn(async () => {
+      const signal = signalOf(options);
+      this.#assertOpen();
+      return await this.#end.expose(source, signal).finally(() => this.#assertOpen());
+    });
   }
 
   /**
@@ -196,10 +209,12 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
     data: Uint8Array,
     options?: AbortOptions,
   ): Promise<void> {
-    const signal = signalOf(options);
-    const part = partOf(memory, offset, byteArray(data, "data").length);
-    this.#assertOpen();
-    await this.#move(WrOpcode.RDMA_WRITE, part, data, signal);
+    return await inTurn(async () => {
+      const signal = signalOf(options);
+      const part = partOf(memory, offset, byteArray(data, "data").length);
+      this.#assertOpen();
+      await this.#move(WrOpcode.RDMA_WRITE, part, data, signal);
+    });
   }
 
   /**
@@ -216,15 +231,17 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
     length: number | Uint8Array<ArrayBuffer>,
     options?: AbortOptions,
   ): Promise<Uint8Array<ArrayBuffer>> {
-    const signal = signalOf(options);
-    const size = typeof length === "number"
-      ? integer(length, "length", 0, 2 ** 32)
-      : byteArray(length, "buffer").length;
-    const part = partOf(memory, offset, size);
-    this.#assertOpen();
-    const buffer = typeof length === "number" ? new Uint8Array(size) : length;
-    await this.#move(WrOpcode.RDMA_READ, part, buffer, signal);
-    return buffer;
+    return await inTurn(async () => {
+      const signal = signalOf(options);
+      const size = typeof length === "number"
+        ? integer(length, "length", 0, 2 ** 32)
+        : byteArray(length, "buffer").length;
+      const part = partOf(memory, offset, size);
+      this.#assertOpen();
+      const buffer = typeof length === "number" ? new Uint8Array(size) : length;
+      await this.#move(WrOpcode.RDMA_READ, part, buffer, signal);
+      return buffer;
+    });
   }
 
   /**
@@ -242,10 +259,12 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
     add: bigint,
     options?: AbortOptions,
   ): Promise<bigint> {
-    const compareAdd = uint64(add, "add");
-    const opcode = WrOpcode.ATOMIC_FETCH_AND_ADD;
-    const part = atomicPartOf(memory, offset);
-    return await this.#atomic({ opcode, compareAdd, ...part }, options);
+    return await inTurn(async () => {
+      const compareAdd = uint64(add, "add");
+      const opcode = WrOpcode.ATOMIC_FETCH_AND_ADD;
+      const part = atomicPartOf(memory, offset);
+      return await this.#atomic({ opcode, compareAdd, ...part }, options);
+    });
   }
 
   /**
@@ -265,10 +284,12 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
     swap: bigint,
     options?: AbortOptions,
   ): Promise<bigint> {
-    const operands = { compareAdd: uint64(compare, "compare"), swap: uint64(swap, "swap") };
-    const opcode = WrOpcode.ATOMIC_CMP_AND_SWP;
-    const part = atomicPartOf(memory, offset);
-    return await this.#atomic({ opcode, ...operands, ...part }, options);
+    return await inTurn(async () => {
+      const operands = { compareAdd: uint64(compare, "compare"), swap: uint64(swap, "swap") };
+      const opcode = WrOpcode.ATOMIC_CMP_AND_SWP;
+      const part = atomicPartOf(memory, offset);
+      return await this.#atomic({ opcode, ...operands, ...part }, options);
+    });
   }
 
   async #atomic(request: SendRequest, options: AbortOptions | undefined): Promise<bigint> {
@@ -287,8 +308,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
     const { link, settings } = this.#end;
     const { maxMessage } = settings;
     const count = Math.ceil(bytes.length / maxMessage);
-    await Promise.all(Array.from({ length: count }, (_, i) => {
-      const start = i * maxMessage;
+    const move = (start: number): Promise<void> => {
       const piece = bytes.subarray(start, start + maxMessage);
       const request = { opcode, remoteAddr: remoteAddr + BigInt(start), rkey };
       const { length } = piece;
@@ -297,7 +317,16 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
       }
       const finish = (found: Uint8Array): void => piece.set(found.subarray(0, length));
       return link.operate(request, length, undefined, finish, signal);
-    }));
+    };
+    const moves: Promise<void>[] = [];
+    for (let i = 0; i < count; i++) {
+      const moved = move(i * maxMessage);
+      // It may fail while the others are being posted.
+      moved.catch(() => {});
+      moves.push(moved);
+      if (!mayContinue()) await nextTurn();
+    }
+    await Promise.all(moves);
   }
 
   #assertOpen(): void {
@@ -326,7 +355,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
    */
   async close(options?: AbortOptions): Promise<void> {
     const signal = signalOf(options);
-    await (this.#closing ??= this.#close(signal));
+    await inTurn(() => this.#closing ??= this.#close(signal));
   }
 
   async #close(signal: AbortSignal | undefined): Promise<void> {

@@ -1,12 +1,6 @@
 import { nextTurn } from "../../internal/turns.ts";
 import type { CompletionQueue } from "../../mod.ts";
 
-/**
- * How many empty polls may follow each other without a turn of the event loop. Another connection of the process, which may
- * be the one that answers, polls in that turn.
- */
-const POLLS_PER_TURN = 2;
-
 export interface Pumping {
   readonly cq: CompletionQueue;
   /** Reads completions without waiting. Returns how many there were. */
@@ -40,17 +34,21 @@ export async function pump(pumping: Pumping): Promise<void> {
       // A completion before the arming makes no event.
       if (drain() === 0) await cq.channel!.getCqEvent({ signal });
     }
+    if (!isOpen()) return;
     // An event that is waited for again in the same turn of the event loop saves the watcher a system call.
     const resting = rest();
     if (resting !== undefined) await resting;
   }
 }
 
-/** Polls for a while. Returns whether there was something. */
+/**
+ * Polls for a while. Returns whether there was something. After each poll the event loop turns: another connection of the
+ * process, which may be the one that answers, polls then.
+ */
 async function poll({ drain, isAwaited, spin }: Pumping): Promise<boolean> {
   for (let polls = 1; polls <= spin && isAwaited(); polls++) {
     if (drain() > 0) return true;
-    if (polls % POLLS_PER_TURN === 0) await nextTurn();
+    await nextTurn();
   }
   return false;
 }

@@ -1,4 +1,4 @@
-import { nextTurn, Turns } from "../../internal/turns.ts";
+import { mayContinue, nextTurn } from "../../internal/turns.ts";
 import { Waiters } from "../../internal/waiters.ts";
 import {
   type CompletionQueue,
@@ -81,8 +81,6 @@ export class Receiver {
   #isStopped = false;
   readonly #waiters: Waiters<Target, Datagram> = new Waiters(() => hold(this.#pumping));
   readonly #pumping: Pumping;
-  readonly #turns: Turns = new Turns(64);
-  readonly #rests: Turns = new Turns(8);
   readonly #abort: AbortController = new AbortController();
   #failure: unknown;
   #endPause: () => void = () => {};
@@ -112,13 +110,12 @@ export class Receiver {
     this.ended = pump(this.#pumping).catch((error) => this.fail(error));
   }
 
-  /** A datagram that is there, if nobody else waits and no turn of the event loop is due. */
+  /** A datagram that is there, if nobody else waits. */
   receiveNow(buffer: Uint8Array<ArrayBuffer> | undefined): Datagram | undefined {
     if (this.#queue.length === 0) this.#drain();
     const [oldest] = this.#queue;
     if (oldest === undefined && this.#failure !== undefined) throw this.#failure;
-    const mayTake = oldest !== undefined && this.#waiters.size === 0 && this.#turns.mayContinue();
-    if (!mayTake) return undefined;
+    if (oldest === undefined || this.#waiters.size > 0) return undefined;
     const datagram = this.#consume(oldest, buffer);
     this.#refill();
     return datagram;
@@ -147,7 +144,6 @@ export class Receiver {
     hold(this.#pumping);
     this.#parts.onWait();
     this.#endPause();
-    if (this.#queue.length > 0) nextTurn().then(() => this.#serve()).then(() => this.#refill());
     return received;
   }
 
@@ -202,7 +198,7 @@ export class Receiver {
   /** Lets those who take datagrams run: they come back for the next one before more is read. */
   #rest(): Promise<void> | undefined {
     if (this.#waiters.size === 0) return this.#pause();
-    return this.#rests.mayContinue() ? undefined : nextTurn();
+    return mayContinue() ? undefined : nextTurn();
   }
 
   /**

@@ -1,3 +1,4 @@
+import { mayContinue, nextTurn } from "../../internal/turns.ts";
 import { Waiters } from "../../internal/waiters.ts";
 import {
   type AddressHandle,
@@ -180,6 +181,7 @@ export class Sender {
         this.flush();
         cq.reqNotify();
         if (this.poll() === 0) await cq.channel!.getCqEvent({ signal });
+        else if (!mayContinue()) await nextTurn();
       }
     } finally {
       this.#pumping = false;

@@ -1,5 +1,6 @@
 import { type AbortOptions, closeOnAbort, signalOf } from "../../internal/abort.ts";
 import { byteArray, integer, listOf } from "../../internal/checks.ts";
+import { inTurn, mayContinue, nextTurn } from "../../internal/turns.ts";
 import {
   AccessFlags,
   type AddressHandle,
@@ -198,10 +199,14 @@ export class UdConn
     p?: Uint8Array<ArrayBuffer>,
     options?: AbortOptions,
   ): Promise<[Uint8Array<ArrayBuffer>, UdAddress]> {
-    const signal = signalOf(options);
-    signal?.throwIfAborted();
-    if (p !== undefined) byteArray(p, "p");
-    return this.#receiver.receiveNow(p) ?? await this.#receiver.wait(p, signal);
+    try {
+      const signal = signalOf(options);
+      signal?.throwIfAborted();
+      if (p !== undefined) byteArray(p, "p");
+      return this.#receiver.receiveNow(p) ?? await this.#receiver.wait(p, signal);
+    } finally {
+      if (!mayContinue()) await nextTurn();
+    }
   }
 
   /**
@@ -245,19 +250,31 @@ export class UdConn
     datagrams: readonly (readonly [Uint8Array, UdAddress])[],
     options?: AbortOptions,
   ): Promise<number> {
-    const signal = signalOf(options);
-    signal?.throwIfAborted();
-    this.#assertOpen("send");
-    const checked = listOf(datagrams, "datagrams").map((datagram) => this.#check(datagram));
+    return await inTurn(async () => {
+      const signal = signalOf(options);
+      signal?.throwIfAborted();
+      this.#assertOpen("send");
+      const checked = listOf(datagrams, "datagrams").map((datagram) => this.#check(datagram));
+      await this.#sendAll(checked, signal);
+      return checked.length;
+    });
+  }
+
+  async #sendAll(datagrams: readonly Checked[], signal: AbortSignal | undefined): Promise<void> {
     const arrivals: Promise<void>[] = [];
-    for (const { message, target } of checked) {
+    for (const { message, target } of datagrams) {
+      signal?.throwIfAborted();
       const waiting = this.#send(message, target, signal);
-      if (this.#isReliable && waiting !== undefined) arrivals.push(waiting);
-      else if (waiting !== undefined) await waiting;
+      if (waiting !== undefined && !this.#isReliable) await waiting;
+      else if (waiting !== undefined) {
+        // It may fail while the others are being sent.
+        waiting.catch(() => {});
+        arrivals.push(waiting);
+      }
+      if (!mayContinue()) await nextTurn();
     }
     this.#sender.flush();
     await Promise.all(arrivals);
-    return checked.length;
   }
 
   #check(datagram: readonly [Uint8Array, UdAddress]): Checked {
@@ -295,13 +312,17 @@ export class UdConn
    * @throws The reason of the signal, if it aborts.
    */
   async send(p: Uint8Array, addr: UdAddress, options?: AbortOptions): Promise<number> {
-    const signal = signalOf(options);
-    signal?.throwIfAborted();
-    const { length } = byteArray(p, "message");
-    checkLength(length, this.maxMessage);
-    const waiting = this.#send(p, this.#peers.target(addr), signal);
-    if (waiting !== undefined) await waiting;
-    return length;
+    try {
+      const signal = signalOf(options);
+      signal?.throwIfAborted();
+      const { length } = byteArray(p, "message");
+      checkLength(length, this.maxMessage);
+      const waiting = this.#send(p, this.#peers.target(addr), signal);
+      if (waiting !== undefined) await waiting;
+      return length;
+    } finally {
+      if (!mayContinue()) await nextTurn();
+    }
   }
 
   get #isReliable(): boolean {
@@ -399,16 +420,16 @@ export class UdConn
    * @throws The reason of the signal, if it aborts.
    */
   async join(address: string, options?: AbortOptions): Promise<UdAddress> {
-    const signal = signalOf(options);
-    signal?.throwIfAborted();
-    this.#checkGroup(address, 0, "join multicast group");
-    const closing = this.#closing.signal;
-    const ends = signal === undefined ? closing : AbortSignal.any([closing, signal]);
-    const attach = (group: Gid): void => this.#qp.attachMcast(group, 0);
-    return this.#groupAddress(
-      await this.#groups.join(address, this.#routes.local.gid, attach, ends),
-      0,
-    );
+    return await inTurn(async () => {
+      const signal = signalOf(options);
+      signal?.throwIfAborted();
+      this.#checkGroup(address, 0, "join multicast group");
+      const closing = this.#closing.signal;
+      const ends = signal === undefined ? closing : AbortSignal.any([closing, signal]);
+      const attach = (group: Gid): void => this.#qp.attachMcast(group, 0);
+      const { gid } = this.#routes.local;
+      return this.#groupAddress(await this.#groups.join(address, gid, attach, ends), 0);
+    });
   }
 
   /**
@@ -543,9 +564,8 @@ function closedError(action: string): Error {
  * @throws The reason of the signal, if it has aborted.
  * @category Datagrams
  */
-// deno-lint-ignore require-await -- it rejects, it does not throw
 export async function listenUd(options: UdOptions): Promise<UdConn> {
-  return UdConn.open(readUdOptions(options));
+  return await inTurn(() => UdConn.open(readUdOptions(options)));
 }
 
 /**
@@ -574,7 +594,6 @@ export async function listenUd(options: UdOptions): Promise<UdConn> {
  * @throws The reason of the signal, if it has aborted.
  * @category Datagrams
  */
-// deno-lint-ignore require-await -- it rejects, it does not throw
 export async function listenSrd(options: SrdOptions): Promise<UdConn> {
-  return UdConn.open(readSrdOptions(options));
+  return await inTurn(() => UdConn.open(readSrdOptions(options)));
 }

@@ -321,6 +321,31 @@ Deno.test("a process ends with waits that are not held, at once when the last he
   assertEquals(await outputOf(script), "end");
 });
 
+Deno.test("a wait that comes right after a poll does not keep others from being held", async () => {
+  let polls = 0;
+  const watcher = new FdWatcher((...args) => {
+    polls++;
+    return libc().poll(...args);
+  }, false);
+  const [idle, busy] = [eventfd(), eventfd()];
+  const waits = [watcher.wait(idle, false)];
+  signal(busy);
+  await watcher.wait(busy).ready;
+  // The poll that has just ended sees nothing of this one.
+  waits.push(watcher.wait(busy, false));
+  libc().read(busy, new BigUint64Array(1), 8n);
+  const turns = async (): Promise<void> => {
+    for (let i = 0; i < 3; i++) await new Promise<void>((resolve) => setImmediate(resolve));
+  };
+  await turns();
+  const before = polls;
+  waits[0]!.hold(true);
+  await turns();
+  assertEquals(polls, before + 1, "the wait is not held");
+  for (const wait of waits) await wait.cancel();
+  for (const fd of [idle, busy]) libc().close(fd);
+});
+
 Deno.test("A process that may make no descriptor is told so", () => {
   libc().close(-1); // leaves errno at EBADF
   using _none = stub(libc(), "eventfd", () => -1);

@@ -1,5 +1,6 @@
 import { type AbortOptions, signalOf } from "../../internal/abort.ts";
 import { integer } from "../../internal/checks.ts";
+import { inTurn } from "../../internal/turns.ts";
 import { errno } from "../../ffi/errno.ts";
 import type { IbvAh } from "../../ffi/handles.ts";
 import { verbs } from "../../ffi/library.ts";
@@ -206,9 +207,16 @@ export class AddressHandle extends NativeResource<IbvAh> {
     attr: AhAttrInit,
     options: PeerOptions = {},
   ): Promise<AddressHandle> {
-    const { signal, forStranger } = peerOptions(options);
-    instance(pd, ProtectionDomain, "pd");
-    return await createLater(pd, readAttr(pd, attr), forStranger ? "datagram" : "program", signal);
+    return await inTurn(async () => {
+      const { signal, forStranger } = peerOptions(options);
+      instance(pd, ProtectionDomain, "pd");
+      return await createLater(
+        pd,
+        readAttr(pd, attr),
+        forStranger ? "datagram" : "program",
+        signal,
+      );
+    });
   }
 
   /**
@@ -251,9 +259,11 @@ export class AddressHandle extends NativeResource<IbvAh> {
     grh?: Grh,
     options: AbortOptions = {},
   ): Promise<AddressHandle> {
-    const signal = signalOf(options);
-    const creation = creationFromWc(pd, port, wc, grh);
-    return await callLater({ ...creation, cause: "datagram" }, signal);
+    return await inTurn(async () => {
+      const signal = signalOf(options);
+      const creation = creationFromWc(pd, port, wc, grh);
+      return await callLater({ ...creation, cause: "datagram" }, signal);
+    });
   }
 }
 

@@ -1,4 +1,5 @@
 import { type AbortOptions, signalOf } from "../../internal/abort.ts";
+import { inTurn } from "../../internal/turns.ts";
 import { structs } from "../../ffi/layout.ts";
 import { allocStruct } from "../../ffi/struct.ts";
 import { type AhAttr, ahAttrCodec, type AhAttrInit } from "../address/ah_attr.ts";
@@ -62,8 +63,10 @@ export async function initAhFromWcAsync(
   grh?: Grh,
   options: AbortOptions = {},
 ): Promise<AhAttr> {
-  const signal = signalOf(options);
-  return await callLater(computation(context, port, wc, grh), signal);
+  return await inTurn(async () => {
+    const signal = signalOf(options);
+    return await callLater(computation(context, port, wc, grh), signal);
+  });
 }
 
 function computation(
@@ -116,8 +119,10 @@ export async function resolveEthL2FromGidAsync(
   attr: AhAttrInit,
   options: AbortOptions = {},
 ): Promise<ReturnType<typeof resolveEthL2FromGid>> {
-  const signal = signalOf(options);
-  return await callLater(resolution(context, attr), signal);
+  return await inTurn(async () => {
+    const signal = signalOf(options);
+    return await callLater(resolution(context, attr), signal);
+  });
 }
 
 function resolution(

@@ -5,6 +5,7 @@ import { nonblockingRdmacm, rdmacm } from "../../ffi/rdmacm.ts";
 import { readField } from "../../ffi/struct.ts";
 import { checkSignal } from "../../internal/abort.ts";
 import { quote, snapshot, text } from "../../internal/checks.ts";
+import { inTurn } from "../../internal/turns.ts";
 import { abortable } from "../core/abortable.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { failure } from "../core/errors.ts";
@@ -127,16 +128,18 @@ export async function getAddrInfo(
   service?: string,
   hints: AddrInfoHints = {},
 ): Promise<AddrInfo[]> {
-  const { signal, ...rest } = snapshot(hints, "hints", [...codec.names, "signal"] as never);
-  checkSignal(signal);
-  const { view } = codec.write(rest);
-  const [host, port] = [cStringOf(node, "node"), cStringOf(service, "service")];
-  const list = new BigUint64Array(1);
-  return await abortable({
-    signal,
-    start: () => nonblockingRdmacm().rdma_getaddrinfo(host, port, view, list),
-    finish: (outcome) => answersOf(outcome, node, service, list),
-    discard: () => free(list),
+  return await inTurn(async () => {
+    const { signal, ...rest } = snapshot(hints, "hints", [...codec.names, "signal"] as never);
+    checkSignal(signal);
+    const { view } = codec.write(rest);
+    const [host, port] = [cStringOf(node, "node"), cStringOf(service, "service")];
+    const list = new BigUint64Array(1);
+    return await abortable({
+      signal,
+      start: () => nonblockingRdmacm().rdma_getaddrinfo(host, port, view, list),
+      finish: (outcome) => answersOf(outcome, node, service, list),
+      discard: () => free(list),
+    });
   });
 }
 

@@ -4,6 +4,7 @@ import { handleAddress, handleAt } from "../../ffi/pointers.ts";
 import { type AbortOptions, checkSignal, signalOf } from "../../internal/abort.ts";
 import { boolean, integer, milliseconds, positiveInt, snapshot } from "../../internal/checks.ts";
 import { Deadline } from "../../internal/deadline.ts";
+import { inTurn } from "../../internal/turns.ts";
 import { instance } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
 import { Adopted, handleOf, type NativeKind, NativeResource } from "../core/native_resource.ts";
@@ -121,7 +122,7 @@ export class EventChannel extends NativeResource<RdmaEventChannel> {
     while (true) {
       signal?.throwIfAborted();
       assertOpen(this);
-      yield await eventsOf(this).next(signal);
+      yield await inTurn(() => eventsOf(this).next(signal));
     }
   }
 
@@ -533,7 +534,7 @@ export class CmId extends CmIdentity {
     const states = ["RESPONDED", "ACCEPTING", "ESTABLISHED", "DISCONNECTED"] as const;
     this.#assertState("disconnect", states);
     this.#assertEnds("disconnect");
-    if (this.#core.state === "DISCONNECTED") return true;
+    if (this.#core.state === "DISCONNECTED") return await inTurn(() => true);
     this.#stopQp();
     callCm("rdma_disconnect", "disconnect", [this.unsafeHandle]);
     this.#core.state = "DISCONNECTING";
@@ -566,7 +567,7 @@ export class CmId extends CmIdentity {
     this.#assertState("wait for the end", [...CONNECTED, "DISCONNECTED"]);
     this.#assertEnds("wait for the end");
     const { state } = this.#core;
-    if (state === "DISCONNECTED") return;
+    if (state === "DISCONNECTED") return await inTurn(() => {});
     // After disconnecting only its end comes, with an answer of the peer or without one.
     const failures = state === "DISCONNECTING" ? [] : REFUSALS;
     await this.#step("wait for the end", [TYPE.DISCONNECTED], failures, signal);

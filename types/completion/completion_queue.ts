@@ -7,6 +7,7 @@ import { readNative } from "../../ffi/struct.ts";
 import { type AbortOptions, signalOf } from "../../internal/abort.ts";
 import { boolean, integer, positiveInt, snapshot } from "../../internal/checks.ts";
 import { checkTimeout, endOf, timeoutOf, type TimeoutOptions } from "../../internal/timeout.ts";
+import { inTurn } from "../../internal/turns.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance } from "../core/checks.ts";
 import { call, type CheckOptions, lacking } from "../core/errors.ts";
@@ -106,7 +107,7 @@ export class CompletionChannel extends NativeResource<IbvCompChannel> {
     const signal = signalOf(options);
     assertOpen(this);
     signal?.throwIfAborted();
-    return await this.#events.next(signal);
+    return await inTurn(() => this.#events.next(signal));
   }
 
   /**

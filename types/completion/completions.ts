@@ -1,4 +1,4 @@
-import { nextTurn, Turns } from "../../internal/turns.ts";
+import { mayContinue, nextTurn } from "../../internal/turns.ts";
 import type { WorkCompletion } from "./work_completion.ts";
 
 /** The queue that an iteration is over. */
@@ -23,7 +23,6 @@ export interface CompletionSource<C = WorkCompletion> {
  */
 export class Completions<C = WorkCompletion> implements AsyncIterableIterator<C, void, void> {
   readonly #source: CompletionSource<C>;
-  #turns: Turns = new Turns(Infinity);
   /** Whether the event loop has to run before the next completion is given. */
   #mustYield = false;
   #ended = false;
@@ -97,7 +96,7 @@ export class Completions<C = WorkCompletion> implements AsyncIterableIterator<C,
   }
 
   #isTurnOver(): boolean {
-    return this.#mustYield ||= !this.#turns.mayContinue();
+    return this.#mustYield ||= !mayContinue();
   }
 
   async #step(): Promise<IteratorResult<C, void>> {
@@ -125,7 +124,6 @@ export class Completions<C = WorkCompletion> implements AsyncIterableIterator<C,
       if (completion !== undefined) return completion;
       if (polls++ <= spin) continue;
       await wait(signal);
-      this.#turns = new Turns(Infinity);
       polls = 0;
     }
   }

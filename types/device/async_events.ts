@@ -6,6 +6,7 @@ import { bufferPointer, handleAddress } from "../../ffi/pointers.ts";
 import { allocStruct, readField, readNative } from "../../ffi/struct.ts";
 import { type AbortOptions, signalOf } from "../../internal/abort.ts";
 import { endOf } from "../../internal/timeout.ts";
+import { inTurn } from "../../internal/turns.ts";
 import { handleOf, type NativeResource } from "../core/native_resource.ts";
 import { assertOpen, type Resource, rootOf } from "../core/resource.ts";
 import { EventSource, makeNonblocking } from "./event_source.ts";
@@ -155,10 +156,7 @@ export class AsyncEvents {
     this.#context = context;
     const fd = readNative(context.unsafeHandle, structs.ibv_context.fields.async_fd);
     makeNonblocking(fd);
-    this.#source = new EventSource(context, fd, "ibv_get_async_event", () => {
-      this.drain();
-      return false;
-    });
+    this.#source = new EventSource(context, fd, "ibv_get_async_event", () => this.#read());
   }
 
   hold(isHeld: boolean): void {
@@ -205,14 +203,24 @@ export class AsyncEvents {
    */
   drain(): void {
     const errors: unknown[] = [];
-    while (this.#get(this.#context.unsafeHandle, this.#pointer) === 0) {
-      const event = this.#parse();
-      // Destroying the object of an event waits for its acknowledgement, so each one is acknowledged at once.
-      verbs().ibv_ack_async_event(this.#pointer);
-      this.#deliver(event, errors);
-    }
-    if (errors.length > 1) throw new AggregateError(errors, "Cannot deliver events");
-    if (errors.length === 1) throw errors[0];
+    while (this.#readOne(errors));
+    throwAll(errors);
+  }
+
+  #read(): boolean {
+    const errors: unknown[] = [];
+    const hasRead = this.#readOne(errors);
+    throwAll(errors);
+    return hasRead;
+  }
+
+  #readOne(errors: unknown[]): boolean {
+    if (this.#get(this.#context.unsafeHandle, this.#pointer) !== 0) return false;
+    const event = this.#parse();
+    // Destroying the object of an event waits for its acknowledgement, so each one is acknowledged at once.
+    verbs().ibv_ack_async_event(this.#pointer);
+    this.#deliver(event, errors);
+    return true;
   }
 
   #parse(): AsyncEvent {
@@ -237,6 +245,11 @@ export class AsyncEvents {
   }
 }
 
+function throwAll(errors: readonly unknown[]): void {
+  if (errors.length > 1) throw new AggregateError(errors, "Cannot deliver events");
+  if (errors.length === 1) throw errors[0];
+}
+
 /**
  * The events of a context as they come. Several iterations get the same events; each event is read and acknowledged
  * once.
@@ -253,7 +266,7 @@ export async function* iterateEvents(
     assertOpen(context);
     const event = events.shift();
     if (event === undefined) await reader.wait(signal);
-    else yield event;
+    else yield await inTurn(() => event);
   }
 }
 

@@ -2,6 +2,7 @@ import { errno, errnoName } from "../../ffi/errno.ts";
 import { blockUntilReadable } from "../../ffi/fd_block.ts";
 import { type FdWait, setNonblocking, waitReadable } from "../../ffi/fd_watcher.ts";
 import { SystemError } from "../../ffi/system_error.ts";
+import { mayContinue, nextTurn } from "../../internal/turns.ts";
 import { Waiters } from "../../internal/waiters.ts";
 import { failure, VerbsError } from "../core/errors.ts";
 import {
@@ -46,6 +47,8 @@ export class EventSource<K, V> {
   #isHeld = true;
   /** The wait of the watcher, while there is one. */
   #wait: FdWait | undefined;
+  /** The turn of the event loop that reading waits for. */
+  #resting: Promise<void> | undefined;
   /** Resolves when the watcher does not use the descriptor any more. */
   #cancelled: Promise<void> | undefined;
 
@@ -55,7 +58,7 @@ export class EventSource<K, V> {
    * @param owner The resource that the descriptor belongs to.
    * @param fd The descriptor. It must be non-blocking.
    * @param verb The verb that reads events.
-   * @param read Calls the verb, and tells the waiters. Returns whether it may be called again; if not, `errno()` is that
+   * @param read Calls the verb once, and tells the waiters. Returns whether there was an event; if not, `errno()` is that
    * of the verb.
    */
   constructor(owner: Resource, fd: number, verb: string, read: () => boolean) {
@@ -92,8 +95,7 @@ export class EventSource<K, V> {
   }
 
   /**
-   * Waits on this thread until there are events, and reads: one event if `read` reads one by one. Returns `false` if the
-   * time is over.
+   * Waits on this thread until there is an event, and reads it. Returns `false` if the time is over.
    */
   readSync(until: number): boolean {
     if (!asVerbsError(() => blockUntilReadable(this.#fd, until))) return false;
@@ -128,7 +130,7 @@ export class EventSource<K, V> {
   async #settle(): Promise<void> {
     if (this.#waiters.size > 0) return;
     this.#cancelled ??= this.#wait?.cancel();
-    await this.#cancelled;
+    await (this.#resting ?? this.#cancelled);
   }
 
   async #watch(): Promise<void> {
@@ -140,7 +142,14 @@ export class EventSource<K, V> {
         await this.#wait.ready;
         await this.#cancelled;
         this.#wait = this.#cancelled = undefined;
-        while (isOpen(this.#owner) && this.#readOnce());
+        // In portions: a peer can make events faster than they are read.
+        while (isOpen(this.#owner) && this.#readOnce()) {
+          if (mayContinue()) continue;
+          await (this.#resting = nextTurn());
+          this.#resting = undefined;
+          // Those who have got an event wait again by now, if they want another one.
+          if (this.#waiters.size === 0) break;
+        }
       } while (this.#waiters.size > 0);
     } catch (error) {
       this.#waiters.rejectAll(error);

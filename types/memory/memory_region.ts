@@ -4,6 +4,7 @@ import { verbs } from "../../ffi/library.ts";
 import { readNative } from "../../ffi/struct.ts";
 import type { AbortOptions } from "../../internal/abort.ts";
 import { uint32, uint64 } from "../../internal/checks.ts";
+import { inTurn } from "../../internal/turns.ts";
 import { Grh } from "../address/grh.ts";
 import { instance } from "../core/checks.ts";
 import { call } from "../core/errors.ts";
@@ -166,8 +167,10 @@ export class MemoryRegion extends NativeResource<IbvMr> {
     access: number,
     options: RegMrOptions & AbortOptions = {},
   ): Promise<MemoryRegion> {
-    const adopt = (region: Region): MemoryRegion => new MemoryRegion(pd, adopting(region), 0);
-    return await registerAsync(pd, source, access, options, adopt);
+    return await inTurn(async () => {
+      const adopt = (region: Region): MemoryRegion => new MemoryRegion(pd, adopting(region), 0);
+      return await registerAsync(pd, source, access, options, adopt);
+    });
   }
 
   /**

@@ -1,6 +1,7 @@
 import { type AbortOptions, signalOf } from "../../internal/abort.ts";
 import { integer, positiveInt, snapshot } from "../../internal/checks.ts";
 import { isEfa } from "../../internal/efa.ts";
+import { inTurn } from "../../internal/turns.ts";
 import { type AhAttr, ahAttrCodec, type AhAttrInit } from "../address/ah_attr.ts";
 import { Gid } from "../address/gid.ts";
 import type { Grh } from "../address/grh.ts";
@@ -210,7 +211,7 @@ export class ReplyPath extends Resource {
     options: AbortOptions = {},
   ): Promise<AddressHandle> {
     const signal = signalOf(options);
-    return await this.#makeAsync(this.#addressOf(wc, grh), this.#maxPending, signal);
+    return await inTurn(() => this.#makeAsync(this.#addressOf(wc, grh), this.#maxPending, signal));
   }
 
   /** Reads a completion and its GRH now. Returns what computes the address of the sender. */
@@ -247,7 +248,7 @@ export class ReplyPath extends Resource {
   async toAddressAsync(attr: AhAttrInit, options: AbortOptions = {}): Promise<AddressHandle> {
     const signal = signalOf(options);
     const words = this.#read(attr);
-    return await this.#makeAsync(() => words, undefined, signal);
+    return await inTurn(() => this.#makeAsync(() => words, undefined, signal));
   }
 
   #read(attr: AhAttrInit): Uint32Array<ArrayBuffer> {

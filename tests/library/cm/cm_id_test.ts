@@ -447,9 +447,10 @@ for (const [index, state] of STATES.entries()) {
         if (number(2) === 0) await Promise.resolve();
       }
       await Promise.all(ends);
-      // A channel ends when the watcher's poll has returned.
+      // A channel ends when the watcher's poll has returned, and reading takes no rest.
       for (const channel of [other, bed.net.channel]) channel.close();
       await waitReadable(0).cancel();
+      await new Promise((resolve) => setImmediate(resolve));
     }
   });
 }

@@ -3,7 +3,7 @@ import { assertEquals, assertRejects, assertStrictEquals } from "@std/assert";
 import { spy, stub } from "@std/testing/mock";
 import { closeOnAbort, orAborted, signalOf } from "../../../internal/abort.ts";
 import { Deadline } from "../../../internal/deadline.ts";
-import { Turns } from "../../../internal/turns.ts";
+import { inTurn, mayContinue, nextTurn } from "../../../internal/turns.ts";
 import { Waiters } from "../../../internal/waiters.ts";
 
 Deno.test("Waiters serves those who wait in order, and each once", async () => {
@@ -156,24 +156,60 @@ Deno.test("closeOnAbort() closes once, whether that fails or not, and not what w
   assertEquals(closes, 1);
 });
 
-/** How many calls follow each other before one has to wait, three times, when each call takes a time. */
-function runs(max: number, milliseconds: number): number[] {
-  let now = 0;
+/** How often a loop goes on in each of three turns of the event loop, when each step takes a time. */
+async function steps(milliseconds: number): Promise<number[]> {
+  await nextTurn();
+  let now = performance.now();
   using _clock = stub(performance, "now", () => now);
-  const turns = new Turns(max);
-  return [1, 2, 3].map(() => {
-    let calls = 0;
-    while (turns.mayContinue()) {
-      calls++;
+  await nextTurn();
+  const counts: number[] = [];
+  for (let turn = 0; turn < 3; turn++) {
+    let count = 0;
+    while (mayContinue()) {
+      count++;
       now += milliseconds;
     }
-    return calls;
-  });
+    counts.push(count);
+    await nextTurn();
+  }
+  return counts;
 }
 
-Deno.test("Turns lets as many calls follow each other as it was made for, and few slow ones", () => {
-  assertEquals(runs(64, 0.01), [63, 63, 63]);
-  assertEquals(runs(8, 0), [7, 7, 7]);
-  assertEquals(runs(64, 0.2), [7, 7, 7]);
-  assertEquals(runs(64, 10), [3, 3, 3]);
+Deno.test("mayContinue() lets quick steps follow each other for a millisecond, and few slow ones", async () => {
+  assertEquals(await steps(0.125), [8, 8, 8]);
+  assertEquals(await steps(10), [2, 2, 2]);
+});
+
+Deno.test("mayContinue() has one clock for all loops, and all go on in the next turn", async () => {
+  let now = performance.now() + 10_000;
+  using _clock = stub(performance, "now", () => now);
+  const order: string[] = [];
+  const loop = async (name: string): Promise<void> => {
+    for (let step = 0; step < 3; step++) {
+      now += 10;
+      order.push(name);
+      if (!mayContinue()) await nextTurn();
+    }
+  };
+  setImmediate(() => order.push("event loop"));
+  await Promise.all([loop("a"), loop("b")]);
+  assertEquals(order.slice(0, 4), ["a", "a", "b", "event loop"]);
+  assertEquals(order.filter((name) => name === "a").length, 3);
+});
+
+Deno.test("inTurn() gives the result or the error of its call, in a later turn if this one has lasted", async () => {
+  let now = performance.now() + 20_000;
+  using _clock = stub(performance, "now", () => now);
+  assertEquals(await inTurn(() => 1), 1);
+  for (const call of [() => 2, () => Promise.reject(new Error("refused"))]) {
+    let hasTurned = false;
+    while (mayContinue()) now += 10;
+    nextTurn().then(() => hasTurned = true);
+    const [end] = await Promise.allSettled([inTurn<unknown>(call)]);
+    assertEquals(hasTurned, true, "the call ends in the same turn");
+    assertEquals(
+      end.status === "fulfilled" ? end.value : end.reason.message,
+      end.status === "fulfilled" ? 2 : "refused",
+    );
+  }
 });
