@@ -8,14 +8,16 @@ type Tool = readonly [file: string, what: string];
 const TASKS: Readonly<Record<string, Readonly<Record<string, Tool>>>> = {
   long: {
     aarch64: ["aarch64.ts", "pure and library tests on aarch64, emulated by qemu"],
-    connections: ["connections.ts", "many connections by name: nothing of them stays"],
     efa: ["efa.ts", "rdma-core's own tests of EFA, on the adapters of the stub HCA"],
-    fuzz: ["fuzz.ts", "generated input for the library, net and the examples"],
+    fuzz: [
+      "fuzz.ts",
+      "generated packets, texts of peers, hostile peers, captures, address handles",
+    ],
     hosts: ["hosts.ts", "two guests that share a network; tshark decodes their packets"],
     misuse: ["misuse.ts", "wrong calls of everything public: no crash, no leak, a useful message"],
     mutants: ["mutants.ts", "the tests: how many small defects in the source they notice"],
     siw: ["siw.ts", "connections over iWARP, in a guest that has a soft-iWARP device"],
-    soak: ["soak.ts", "messages for a long time: memory, descriptors and objects do not grow"],
+    soak: ["soak.ts", "everything at once, or the same many times: nothing grows, nothing is left"],
     systems: [
       "systems.ts",
       "library tests on four releases of Debian, device tests on three kernels",

@@ -1,100 +1,90 @@
-/** The examples as programs, on the recording provider, with hostile peers. */
+/** Hostile peers of the command-line tool's ping-pongs and of perf, on the recording provider. */
 
-import { recorderPath } from "../../tests/provider/compile.ts";
-import { inProject } from "../host/paths.ts";
-import { jsonLine, spoiled } from "./inputs.ts";
+import { encodeAddress } from "../../cli/peer/address.ts";
+import { run as runCli } from "../../cli/run.ts";
+import { recorder as printed } from "../../cli/tests/pure/terminal.ts";
+import { endpoint, jsonLine, wrong } from "./inputs.ts";
 import { call, freePort, type Peer, peerLike, serve } from "./peers.ts";
-import { fc, isHarmless, refuse, same, type Target, target, within } from "./target.ts";
+import { recorded } from "./provider.ts";
+import { LIMIT_MS, MANY } from "./servers.ts";
+import { fc, isHarmless, same, type Target, target, within } from "./target.ts";
 
-const LIMIT_MS = 60_000;
+type Program = (port: number, ...host: string[]) => Promise<void>;
+type Attack = readonly [calls: boolean, peer: Peer, program: Program];
 
-/** Servers that serve one client, and those that serve until they are ended. */
-const ONCE = ["ud_reply_path", "rc_write_imm"];
-const FOREVER = ["ud_echo", "reply_path_clients", "atomics_counter"];
+const encoder = new TextEncoder();
+const frame = endpoint.map(encodeAddress);
+const ends = fc.constantFrom("done\0", "done", "DONE\0", "", "done\0done\0");
+const conversation = fc.tuple(fc.array(frame, { minLength: 1, maxLength: 2 }), ends)
+  .map(([all, end]) => new Uint8Array([...all.flatMap((one) => [...one]), ...encoder.encode(end)]));
 
-async function start(name: string, port: number, end: string): Promise<Deno.ChildProcess> {
-  return new Deno.Command(Deno.execPath(), {
-    args: [
-      ...["run", "--quiet", "--no-check", "--no-prompt", "--allow-ffi", "--allow-net"],
-      ...["--allow-env=IBVERBS_LIBRARY", `--import-map=${inProject("tools/std/import_map.json")}`],
-      ...[inProject(`examples/${name}.ts`), end, `--tcp-port=${port}`, "--timeout=1"],
-    ],
-    env: { IBVERBS_LIBRARY: await recorderPath(), NO_COLOR: "1" },
-    stdin: "null",
-    stdout: "piped",
-    stderr: "piped",
-  }).spawn();
+/** Runs a command to its end. It says why it fails, in characters that a terminal shows. */
+async function command(...args: string[]): Promise<void> {
+  const terminal = printed();
+  const status = await within(LIMIT_MS, args.join(" "), runCli(args, terminal.terminal));
+  same([0, 1].includes(status), true, `status ${status}`);
+  same(isHarmless(terminal.out + terminal.err), true, "what is printed is harmless");
+  if (status === 1) same(/^\w+: \S/.test(terminal.err), true, "a message");
 }
 
-/** Waits for the end of an example. What it prints is harmless, and an error is a message without a stack. */
-async function ended(name: string, child: Deno.ChildProcess): Promise<void> {
-  const { code, stdout, stderr } = await within(LIMIT_MS, name, child.output());
-  const text = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
-  if (code === 1) refuse();
-  if (isHarmless(text) && !/^ +at /m.test(text) && code < 2) return;
-  throw new Error(`${name} ends with status ${code} and prints ${JSON.stringify(text)}`);
-}
-
-/** A good address, of one of the forms that the examples have. */
-const good: fc.Arbitrary<Record<string, unknown>> = fc.tuple(
-  fc.record({ gid: fc.ipV4(), lid: fc.nat(0xffff), qpn: fc.nat(0xff_ffff) }),
-  fc.constantFrom<object>({}, { transport: "UD", qkey: 1 }, {
-    ...{ transport: "RC", psn: 1, mtu: 1024, rdAtomic: 1, credits: 4, maxMessage: 64 },
-  }),
-  fc.boolean(),
-).map(([address, more, nested]) => {
-  const whole = { ...address, ...more };
-  // rc_write_imm sends more than an address.
-  return nested
-    ? { address: { ...whole, transport: "RC", qkey: null }, rkey: 1, addr: "0" }
-    : whole;
+const pingPongs = (["rc", "uc", "ud", "srq"] as const).map((kind): Program => (port, ...host) => {
+  const sizes = kind === "srq" ? ["-q", "2", "-r", "4"] : ["-r", "4"];
+  const args = ["-e", "--timeout=1", "--warm-up=0", "-g", "1", "-n", "4", "-s", "64", ...sizes];
+  return command("pingpong", kind, "-d", "recorder0", "-p", `${port}`, ...args, ...host);
 });
+const perf: Program = (port, ...host) =>
+  command("perf", "-d", "recorder0", "-p", `${port}`, "--timeout=1", ...host);
 
-const peer = peerLike(spoiled(good).map(jsonLine));
+const addressText = frame.map((bytes) => new TextDecoder().decode(bytes));
+const hello = fc.record({
+  perf: fc.constantFrom(2, 2, 2, 2, 2, 1, "2"),
+  verb: fc.constantFrom("send", "send", "write", "read", "sing"),
+  kind: fc.constantFrom("rc", "uc", "ud", "rc", "uc", "ud", "srq", "\x1b[2J"),
+  size: fc.constantFrom(1, 64, 4096, 64, 2 ** 25, -1),
+  iters: fc.constantFrom(10, 11, 12, 13, 2 ** 53, "\u009b"),
+  messages: fc.constantFrom(10, 64),
+  duration: fc.constantFrom(0, 0, 0, 0, 1, -1, "\u009b"),
+  qp: fc.constantFrom(1, 1, 2, 3, 257),
+  left: fc.constantFrom(0, 0, 0, 1, 65),
+  addr: fc.constantFrom("0x1000", "0x1000", "\u009b", "0xffffffffffffffffff"),
+  rkey: fc.constantFrom(1, 1, -1),
+  reads: fc.constantFrom(1, 16, 256),
+  mtu: fc.constantFrom(1024, 256, 1500, "x"),
+  addresses: fc.array(fc.oneof(addressText, wrong), { maxLength: 3 }),
+});
+const lines = fc.oneof(
+  hello,
+  fc.constantFrom({ error: "\x1b[2J\u202e" }, { error: {} }, { address: "\u009b" }, [], 5, null),
+  addressText.map((address) => ({ addresses: [address], addr: "0x1000", rkey: 1, reads: 1 })),
+).map(jsonLine);
 
-async function attackClient([name, peer]: [string, Peer]): Promise<void> {
-  const run = async (port: number): Promise<void> =>
-    await ended(name, await start(name, port, "--connect=127.0.0.1"));
-  await serve(peer, run);
-}
-
-const SILENT: Peer = { pieces: [], ending: "half-close" };
-
-/** An example that hostile peers call, all at once. Then one that serves on still answers. */
-async function attackServer([name, peers]: [string, Peer[]]): Promise<void> {
+/** Attacks a program as its client or as its server. */
+async function attack([calls, peer, program]: Attack): Promise<void> {
+  if (!calls) return await serve(peer, (port) => program(port, "127.0.0.1"));
   const port = freePort();
-  const child = await start(name, port, "--listen");
-  let isOver = false;
-  const ending = ended(name, child).finally(() => isOver = true);
-  const attacks = peers.map((peer) => call(peer, port, () => isOver));
-  await within(LIMIT_MS, `the attack on ${name}`, Promise.all(attacks));
-  if (FOREVER.includes(name) && name !== "atomics_counter") {
-    const called = call(SILENT, port, () => isOver);
-    const answer = await within(LIMIT_MS, `the next peer of ${name}`, called);
-    same(/^\{.*\}\n$/.test(new TextDecoder().decode(answer)), true, `the answer of ${name}`);
-  }
-  if (!isOver && FOREVER.includes(name)) child.kill("SIGTERM");
-  await ending;
+  let ended = false;
+  const served = program(port).finally(() => ended = true);
+  await Promise.all([served, call(peer, port, () => ended)]);
+  // The port is free for the next run at once.
+  using _listener = Deno.listen({ port });
 }
 
-const example = fc.constantFrom(...ONCE, ...FOREVER);
-const servers = fc.array(
-  fc.tuple(example, fc.array(peer, { minLength: 1, maxLength: 3 })),
-  { minLength: 1, maxLength: 3 },
-);
-const clients = fc.array(fc.tuple(example, peer), { minLength: 1, maxLength: 4 });
+function attacked(
+  name: string,
+  what: string,
+  programs: readonly Program[],
+  good: fc.Arbitrary<Uint8Array<ArrayBuffer>>,
+): Target {
+  const one = fc.tuple(fc.boolean(), peerLike(good), fc.constantFrom(...programs));
+  return target(
+    name,
+    what,
+    fc.array(one, MANY),
+    (all: readonly Attack[]) => recorded(all, (all) => Promise.all(all.map(attack))),
+  );
+}
 
-export const PROGRAMS: readonly Target[] = [
-  target(
-    "example-client",
-    [50, 100],
-    "examples that call a server",
-    [clients],
-    async (attacks) => (await Promise.all(attacks.map(attackClient))).length,
-    3,
-  ),
-  target("example-server", [10, 90], "examples that peers call", [servers], async (attacks) => {
-    await Promise.all(attacks.map(attackServer));
-    return attacks.reduce((sum, [, peers]) => sum + peers.length, 0);
-  }, 3),
+export const PROGRAMS = [
+  attacked("pingpong", "ping-pongs, as server and as client", pingPongs, conversation),
+  attacked("perf", "cli perf, as server and as client", [perf], lines),
 ];

@@ -1,131 +1,95 @@
-/** Text and bytes from outside: addresses, GRHs and packets. */
+/** What the ends of connections send each other as text, and addresses against the C library. */
 
-import { structs } from "../../ffi/layout.ts";
-import { readField } from "../../ffi/struct.ts";
-import { CommandError } from "../../cli/shell/command.ts";
-import { explainParts, readPart } from "../../cli/explain.ts";
-import { readHex } from "../../cli/explain/hex_input.ts";
-import { sectionLines, sectionValues } from "../../cli/explain/section.ts";
-import { formatAddress, Gid, Grh, parseAddress } from "../../mod.ts";
-import { recorder } from "../../cli/tests/pure/terminal.ts";
-import { hasIpv4Checksum } from "../../types/address/grh.ts";
-import { addressText, bytes, hostileText, mutated } from "./inputs.ts";
-import { expected, fc, isHarmless, NONE, same, type Target, target } from "./target.ts";
+import { decodeAddress, encodeAddress } from "../../cli/peer/address.ts";
+import { Gid, parseAddress } from "../../mod.ts";
+import { Protocol } from "../../net/rc/protocol.ts";
+import { readRcAddress } from "../../net/rc/rc_address.ts";
+import { readUdAddress, type UdAddress } from "../../net/ud/ud_address.ts";
+import { addressText, bytes, endpoint, mutated, rcAddress, spoiled } from "./inputs.ts";
+import { expected, fc, isHarmless, same, target } from "./target.ts";
 
-const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-// The C library's own reading and writing of addresses.
-let opened: Deno.DynamicLibrary<typeof LIBC> | undefined;
-const LIBC = {
-  inet_pton: { parameters: ["i32", "buffer", "buffer"], result: "i32" },
-  inet_ntop: { parameters: ["i32", "buffer", "buffer", "u32"], result: "pointer" },
-} as const;
-const libc = (): Deno.DynamicLibrary<typeof LIBC>["symbols"] =>
-  (opened ??= Deno.dlopen("libc.so.6", LIBC)).symbols;
-const [AF_INET, AF_INET6] = [2, 10];
-function checkAddressText(text: string): void {
-  const family = text.includes(":") ? AF_INET6 : AF_INET;
-  const theirs = new Uint8Array(16);
-  // A string of C ends at its first NUL.
-  const valid = !text.includes("\0") &&
-    libc().inet_pton(family, encoder.encode(`${text}\0`), theirs) === 1;
-  let ours: Uint8Array | undefined;
+const good = endpoint.map(encodeAddress);
+const pingPong = fc.oneof(good, mutated(good), bytes(52), bytes(0, 60));
+
+function checkPingPong(bytes: Uint8Array<ArrayBuffer>): void {
   try {
-    ours = parseAddress(text);
+    const address = decodeAddress(bytes);
+    same(decoder.decode(encodeAddress(address)), decoder.decode(bytes).toLowerCase(), "address");
   } catch (error) {
     expected(error, SyntaxError);
   }
-  same(ours, valid ? theirs.subarray(0, family === AF_INET ? 4 : 16) : undefined, "parseAddress()");
-  if (ours !== undefined) same(new Gid(Gid.parse(text).bytes).equals(Gid.parse(text)), true, "Gid");
 }
 
-function checkAddressBytes(bytes: Uint8Array<ArrayBuffer>): void {
-  const text = new Uint8Array(64);
-  libc().inet_ntop(bytes.length === 4 ? AF_INET : AF_INET6, bytes, text, text.length);
-  const theirs = decoder.decode(text.subarray(0, text.indexOf(0)));
-  same(formatAddress(bytes), theirs, "formatAddress()");
-  same(parseAddress(theirs), bytes, "parseAddress() of what formatAddress() gives");
-}
-const [v6, v4] = [0x60, 0x45].map((first) =>
-  bytes(40).map((grh) => grh.fill(first, first === 0x60 ? 0 : 20, first === 0x60 ? 1 : 21))
-) as [fc.Arbitrary<Uint8Array<ArrayBuffer>>, fc.Arbitrary<Uint8Array<ArrayBuffer>>];
-const both = v6.map((grh) => grh.fill(0x45, 20, 21));
-const grhBytes = fc.oneof(bytes(40), bytes(0, 80), v6, v4, both, mutated(v6), mutated(v4));
-
-function checkGrh(bytes: Uint8Array<ArrayBuffer>): void {
-  let grh: Grh;
-  try {
-    grh = new Grh(bytes);
-  } catch (error) {
-    expected(error, RangeError);
-    return same(bytes.length < Grh.SIZE, true, "a GRH is refused");
-  }
-  const raw = bytes.slice(0, Grh.SIZE);
-  same(grh.bytes, raw, "bytes");
-  const ipv4 = raw[20]! >> 4 === 4;
-  const ipv6 = raw[0]! >> 4 === 6;
-  const isIpv4 = ipv6 ? raw[20]! % 16 === 5 && hasIpv4Checksum(new DataView(raw.buffer)) : ipv4;
-  same(grh.ipVersion, isIpv4 ? 4 : ipv6 ? 6 : undefined, "ipVersion");
-  const { fields } = structs.ibv_grh;
-  const view = new DataView(raw.buffer);
-  const word = readField(view, fields.version_tclass_flow);
-  same([grh.trafficClass, grh.flowLabel], [word >>> 20 & 255, word % 2 ** 20], "first word");
-  same([grh.paylen, grh.nextHdr, grh.hopLimit], [raw[4]! * 256 + raw[5]!, raw[6], raw[7]], "rest");
-  const mapped = (at: number): string => `::ffff:${raw.slice(at, at + 4).join(".")}`;
-  const [source, destination] = isIpv4
-    ? [mapped(32), mapped(36)]
-    : [formatAddress(raw.slice(8, 24)), formatAddress(raw.slice(24, 40))];
-  same([grh.sgid.toString(), grh.dgid.toString()], [source, destination], "GIDs");
-  same(isHarmless(Deno.inspect(grh)), true, "console.log");
-}
-
-const type = fc.constantFrom("0800", "86dd", "8915", "8100").map(Uint8Array.fromHex);
-const ethernet = fc.tuple(bytes(12), type, grhBytes, bytes(0, 60))
-  .map((parts) => new Uint8Array(parts.flatMap((part) => [...part])));
-const udp = fc.tuple(bytes(20), bytes(0, 60)).map(([header, rest]) => {
-  const ip = header.fill(0x45, 0, 1).fill(17, 9, 10);
-  return new Uint8Array([...ip, 0xc0, 0, 0x12, 0xb7, 0, rest.length + 8, 0, 0, ...rest]);
+const udAddress = fc.record({
+  transport: fc.constant("UD"),
+  gid: addressText,
+  lid: fc.nat(0xffff),
+  qpn: fc.nat(0xff_ffff),
+  qkey: fc.nat(0x7fff_ffff),
 });
-const packet = fc.oneof(ethernet, udp, mutated(udp), grhBytes, bytes(structs.ibv_wc.size));
-const hex = fc.string({ unit: fc.constantFrom(..."0123456789abcdef x:,\n\t0x"), maxLength: 200 });
-const pasted = fc.oneof(packet.map((bytes) => bytes.toHex()), hex, hostileText);
 
-function checkExplained(
-  texts: string[],
-  as: "grh" | "completion" | "packet" | undefined,
-): void {
-  const printed = recorder();
+function checkRcAddress(value: unknown): void {
   try {
-    const sections = explainParts(texts.map((text) => readPart(readHex(text), as))).sections;
-    printed.terminal.print(sectionLines(sections));
-    printed.terminal.printJson(sectionValues(sections));
+    const address = readRcAddress(value);
+    same(readRcAddress(JSON.parse(JSON.stringify(address))), address, "address");
+    same(isHarmless(JSON.stringify(address)), true, "address");
   } catch (error) {
-    printed.terminal.printError(expected(error, CommandError).message);
+    expected(error, Deno.errors.InvalidData);
   }
-  same(isHarmless(printed.out + printed.err), true, "what is printed");
 }
 
-const address = fc.oneof(
-  bytes(4),
-  bytes(16),
-  bytes(16).map((bytes) => bytes.fill(0, 0, 10).fill(255, 10, 12)),
-  bytes(16).map((all) => all.map((byte) => byte < 160 ? 0 : byte)),
-);
-const explained = [
-  fc.array(pasted, { minLength: 1, maxLength: 3 }),
-  fc.constantFrom(undefined, undefined, "grh", "completion", "packet"),
-] as const;
+function checkUdAddress(value: unknown): void {
+  try {
+    const { qpn, lid, qkey } = readUdAddress(value as UdAddress);
+    same(Number.isInteger(qpn + lid + qkey), true, "numbers");
+  } catch (error) {
+    expected(error, TypeError, RangeError);
+  }
+}
 
-export const TEXTS: readonly Target[] = [
-  target(
-    "address-text",
-    [49, 69],
-    "addresses against inet_pton()",
-    [addressText],
-    checkAddressText,
-  ),
-  target("address-bytes", NONE, "addresses against inet_ntop()", [address], checkAddressBytes),
-  target("grh", [7, 27], "Grh against the bytes themselves", [grhBytes], checkGrh),
-  target("explain", [84, 99], "cli explain of text and packets", explained, checkExplained),
+function checkFrame(immData: number): void {
+  const end = new Protocol(1);
+  try {
+    same(end.receive(immData), immData >>> 28, "type");
+    same(end.hasCredit, (immData & 2 ** 28 - 1) > 0, "credits");
+  } catch (error) {
+    expected(error, Deno.errors.InvalidData);
+  }
+}
+
+const AF_INET = 2;
+const AF_INET6 = 10;
+let libc: (family: number, text: Uint8Array<ArrayBuffer>, to: Uint8Array<ArrayBuffer>) => number;
+
+function checkAddress(text: string): void {
+  libc ??= Deno.dlopen("libc.so.6", {
+    inet_pton: { parameters: ["i32", "buffer", "buffer"], result: "i32" },
+  }).symbols.inet_pton;
+  const theirs = [[AF_INET, 4], [AF_INET6, 16]].map(([family, size]) => {
+    const bytes = new Uint8Array(size!);
+    // C ends a text at its first NUL.
+    const ends = !text.includes("\0");
+    const found = libc(family!, new TextEncoder().encode(`${text}\0`), bytes) === 1;
+    return found && ends ? bytes : undefined;
+  }).find((bytes) => bytes !== undefined);
+  try {
+    same(parseAddress(text), theirs, "parseAddress()");
+    same(Gid.parse(text).equals(Gid.parse(Gid.parse(text).toString())), true, "Gid");
+  } catch (error) {
+    if (theirs !== undefined) throw error;
+    expected(error, SyntaxError);
+  }
+}
+
+const rcValue = spoiled(rcAddress(addressText));
+const immData = fc.integer({ min: 0, max: 0xffff_ffff });
+
+export const TEXTS = [
+  target("address-text", "addresses against inet_pton()", addressText, checkAddress),
+  target("pingpong-wire", "addresses of ibv_*_pingpong", pingPong, checkPingPong),
+  target("rc-address", "addresses of RcConn, as peers send them", rcValue, checkRcAddress),
+  target("ud-address", "addresses of UdConn", spoiled(udAddress), checkUdAddress),
+  target("net-frame", "the immediate data of net's messages", immData, checkFrame),
 ];

@@ -1,0 +1,111 @@
+/** Messages that a hostile peer sends over a connection of net, against the rules of its protocol. */
+
+import { WcFlags, WcOpcode, WcStatus } from "../../mod.ts";
+import { connectRc, type RcConn } from "../../net/mod.ts";
+import { FrameType } from "../../net/rc/protocol.ts";
+import { bytes } from "./inputs.ts";
+import { type Posted, provider, recorded, type Recorder, takePosted } from "./provider.ts";
+import { expected, fc, same, target, within } from "./target.ts";
+
+const LIMIT_MS = 10_000;
+const CREDITS = 4;
+/** Receives of messages, and those that need no credit. */
+const RECEIVES = CREDITS + 5;
+const { SUCCESS, LOC_LEN_ERR, LOC_PROT_ERR, GENERAL_ERR } = WcStatus;
+
+/** Mostly the first value. */
+const often = <T>(first: T, ...others: T[]): fc.Arbitrary<T> =>
+  fc.oneof({ weight: 9, arbitrary: fc.constant(first) }, fc.constantFrom(...others));
+
+const frame = fc.record({
+  type: fc.oneof({ weight: 4, arbitrary: fc.constantFrom(1, 1, 1, 2, 3, 4, 5) }, fc.nat(15)),
+  credits: often(0, 1, 7, 0xfff_ffff),
+  payload: bytes(0, 64),
+  kind: often<"message" | "plain" | "write">("message", "plain", "write"),
+  status: often<number>(SUCCESS, LOC_LEN_ERR, LOC_PROT_ERR, GENERAL_ERR),
+});
+type Frame = typeof frame extends fc.Arbitrary<infer T> ? T : never;
+
+/** What a connection makes of frames by the rules of the protocol. */
+function judge(frames: readonly Frame[]): { messages: Uint8Array[]; end: string } {
+  const messages: Uint8Array[] = [];
+  let ended = false;
+  const fault = frames.find(({ type, credits, payload, kind, status }) => {
+    if (status !== SUCCESS || kind !== "message" || credits > 0) return true;
+    if (type === FrameType.DATA) {
+      if (ended || messages.length === CREDITS) return true;
+      messages.push(payload);
+    } else if (type === FrameType.END || type === FrameType.BYE) ended = true;
+    return type === 0 || type > FrameType.BYE;
+  });
+  const open = fault === undefined ? "open" : fault.status === SUCCESS ? "violation" : "broken";
+  return { messages, end: ended ? "end" : open };
+}
+
+function push(recorder: Recorder, { id, memory }: Posted, frame: Frame): void {
+  const { type, credits, payload, kind, status } = frame;
+  memory.set(payload);
+  const immData = (type << 28 | credits) >>> 0;
+  recorder.complete("cq0", {
+    ...{ wr_id: id, status, byte_len: payload.length, imm_data: immData },
+    opcode: kind === "write" ? WcOpcode.RECV_RDMA_WITH_IMM : WcOpcode.RECV,
+    wc_flags: kind === "plain" ? 0 : WcFlags.WITH_IMM,
+  });
+}
+
+const HELLO: Frame = {
+  ...{
+    type: FrameType.HELLO,
+    credits: 0,
+    payload: new Uint8Array(),
+    kind: "message",
+    status: SUCCESS,
+  },
+};
+
+async function followAll(frames: readonly Frame[]): Promise<void> {
+  const recorder = await provider();
+  let posted: Posted[] = [];
+  const connected = connectRc({
+    ...{ device: "recorder0", credits: CREDITS, sendDepth: 4, maxMessage: 64, keepAlive: 0 },
+    exchange: (address) => {
+      posted = takePosted(recorder);
+      same(posted.length, RECEIVES, "posted receives");
+      push(recorder, posted.shift()!, HELLO);
+      return Promise.resolve({ ...address, credits: CREDITS });
+    },
+  });
+  using conn = await within(LIMIT_MS, "connectRc()", connected);
+  for (const frame of frames) push(recorder, posted.shift()!, frame);
+  // Everything is polled before the first message is read.
+  await conn.flush({ signal: AbortSignal.timeout(1) }).catch(() => {});
+  const { messages, end } = judge(frames);
+  for (const message of messages) {
+    same(await within(LIMIT_MS, "receive()", conn.receive()), message, "message");
+  }
+  same(await endOf(conn), end, "what follows the messages");
+}
+
+async function endOf(conn: RcConn): Promise<string> {
+  const signal = AbortSignal.timeout(20);
+  const { ConnectionReset, InvalidData } = Deno.errors;
+  try {
+    const received = conn.receive(undefined, { signal });
+    return await within(LIMIT_MS, "receive()", received) === null ? "end" : "message";
+  } catch (error) {
+    if (error === signal.reason) return "open";
+    expected(error, ConnectionReset, InvalidData);
+    return error instanceof InvalidData ? "violation" : "broken";
+  }
+}
+
+const frames = fc.array(frame, { minLength: 1, maxLength: RECEIVES - 1 });
+
+export const FRAMES = [
+  target(
+    "frames",
+    "RcConn: messages of any kind, against the protocol",
+    frames,
+    (all) => recorded(all, followAll),
+  ),
+];
