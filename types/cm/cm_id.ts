@@ -5,8 +5,10 @@ import { type AbortOptions, checkSignal, signalOf } from "../../internal/abort.t
 import { boolean, integer, milliseconds, positiveInt, snapshot } from "../../internal/checks.ts";
 import { Deadline } from "../../internal/deadline.ts";
 import { inTurn } from "../../internal/turns.ts";
+import type { Cause } from "../core/abortable.ts";
 import { instance } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
+import { VerbsError } from "../core/errors.ts";
 import { Adopted, handleOf, type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { assertOpen, isOpen, moveTo } from "../core/resource.ts";
 import { EventType } from "../device/async_events.ts";
@@ -14,7 +16,13 @@ import { QpState, QpType } from "../queue_pair/qp_enums.ts";
 import { QueuePair } from "../queue_pair/queue_pair.ts";
 import { CmEvents, type NativeEvent, OF_PEERS } from "./cm_events.ts";
 import { Groups } from "./groups.ts";
-import { type CmCore, CmIdentity, moveConnected, serviceOf } from "./cm_identity.ts";
+import {
+  type CmCore,
+  CmIdentity,
+  moveConnected,
+  moveConnectedLater,
+  serviceOf,
+} from "./cm_identity.ts";
 import {
   checkPrivateData,
   type CmMessage,
@@ -26,7 +34,7 @@ import {
   type UdParam,
 } from "./conn_param.ts";
 import { CmEventType, type CmState, PortSpace } from "./enums.ts";
-import { callCm, type CmError, eventError } from "./errors.ts";
+import { callCm, CmError, eventError } from "./errors.ts";
 import { readSockaddr, sockaddrOf, type SocketAddress } from "./socket_address.ts";
 
 /**
@@ -190,6 +198,9 @@ const CONNECTED: readonly CmState[] = [
   ...["CONNECTING", "RESPONDED", "ACCEPTING", "ESTABLISHED", "DISCONNECTING"] as const,
 ];
 
+/** How long the system may take to tell why it does not know a connection any more. */
+const EVENT_MS = 1000;
+
 /** States after which no event comes that a step could wait for. */
 const OVER: readonly CmState[] = ["FAILED", "DISCONNECTED", "REMOVED"];
 
@@ -201,6 +212,10 @@ class Core implements CmCore {
   /** The queue pair of the connection. */
   qp: QueuePair | undefined;
   channel: EventChannel;
+  /** Whether the queue pair is on its way to RTS. */
+  isMoving = false;
+  /** What has ended the connection. */
+  end: CmEvent | undefined;
   /** The multicast groups that the id has not left. */
   readonly groups: Groups = new Groups();
 
@@ -437,6 +452,7 @@ export class CmId extends CmIdentity {
    */
   establish(): void {
     this.#assertState("establish", ["RESPONDED", "ESTABLISHED"]);
+    this.#assertStill("establish");
     const { state, qp } = this.#core;
     if (state === "ESTABLISHED") return;
     // What the peer may do follows from the request: connect() had moved the queue pair before it.
@@ -447,8 +463,33 @@ export class CmId extends CmIdentity {
   }
 
   /**
+   * {@linkcode CmId.establish} with the queue pair moved on another thread: on RoCE the kernel looks for the link address of
+   * the peer, which may take a second. If the signal aborts, the step goes on: close the id to end it.
+   *
+   * @throws As {@linkcode CmId.establish}; {TypeError} if the id is disposed or the queue pair is being moved.
+   * @throws {CmError} If the connection ends meanwhile.
+   * @throws The reason of the signal, if it aborts.
+   */
+  async establishAsync(options: AbortOptions = {}): Promise<void> {
+    const signal = signalOf(options);
+    this.#assertState("establish", ["RESPONDED", "ESTABLISHED"]);
+    this.#assertStill("establish");
+    signal?.throwIfAborted();
+    const { state, qp } = this.#core;
+    if (state === "ESTABLISHED") return await inTurn(() => {});
+    const action = "establish connection";
+    await this.#orEnd(action, async () => {
+      await this.#readyLater(qp!, "program", signal);
+      this.#assertOn(action);
+      callCm("rdma_establish", action, [this.unsafeHandle]);
+      this.#core.state = "ESTABLISHED";
+    }, signal);
+  }
+
+  /**
    * Accepts the request that made this id (`rdma_accept`): the queue pair moves to RTS, and the peer gets its number. It
-   * waits until the peer has established the connection.
+   * waits until the peer has established the connection. The queue pair is moved on another thread, because on RoCE the kernel
+   * looks for the link address of the peer, who is a stranger: see `PeerOptions`.
    *
    * @param qp The queue pair of this side. For UD one queue pair may serve all peers.
    * @param param What the peer gets to know.
@@ -465,18 +506,23 @@ export class CmId extends CmIdentity {
     const signal = signalOf(options);
     const view = this.#param(qp, param, "reply");
     this.#assertState("accept", ["REQUESTED"]);
+    this.#assertStill("accept");
     signal?.throwIfAborted();
     const service = serviceOf(this);
-    this.prepare(qp);
-    // iWARP moves the queue pair itself.
-    if (service === "RC") this.#ready(qp);
-    callCm("rdma_accept", "accept connection", [this.unsafeHandle, view]);
-    this.#core.qp = qp;
-    this.#core.state = service === "UD" ? "ESTABLISHED" : "ACCEPTING";
+    const action = "accept connection";
+    await this.#orEnd(action, async () => {
+      this.prepare(qp);
+      // iWARP moves the queue pair itself.
+      if (service === "RC") await this.#readyLater(qp, "connection", signal);
+      this.#assertOn(action);
+      callCm("rdma_accept", action, [this.unsafeHandle, view]);
+      this.#core.qp = qp;
+      this.#core.state = service === "UD" ? "ESTABLISHED" : "ACCEPTING";
+    }, signal);
     // A request for datagrams ends with the reply.
     if (service === "UD") return;
     const failures = [...REFUSALS, TYPE.DISCONNECTED];
-    await this.#step("accept connection", [TYPE.ESTABLISHED], failures, signal);
+    await this.#step(action, [TYPE.ESTABLISHED], failures, signal);
   }
 
   /**
@@ -495,6 +541,7 @@ export class CmId extends CmIdentity {
     const hasEce = boolean(ece, "ece");
     const bytes = checkPrivateData(privateData, "rejection", serviceOf(this));
     this.#assertState("reject", ["REQUESTED", "RESPONDED"]);
+    this.#assertStill("reject");
     const name = hasEce ? "rdma_reject_ece" : "rdma_reject";
     callCm(name, "reject connection", [this.unsafeHandle, bytes, bytes.length]);
     this.#core.state = "FAILED";
@@ -533,6 +580,7 @@ export class CmId extends CmIdentity {
       : milliseconds(given.timeout, "timeout");
     const states = ["RESPONDED", "ACCEPTING", "ESTABLISHED", "DISCONNECTED"] as const;
     this.#assertState("disconnect", states);
+    this.#assertStill("disconnect");
     this.#assertEnds("disconnect");
     if (this.#core.state === "DISCONNECTED") return await inTurn(() => true);
     this.#stopQp();
@@ -557,17 +605,20 @@ export class CmId extends CmIdentity {
    * Waits until the connection has ended. If the peer ends it, the queue pair moves to ERR and the peer gets its answer when
    * the event is read: during this wait, or during any other of the channel.
    *
-   * @throws {TypeError} If there is no connection; one of datagrams has no end. If this side rejects the answer meanwhile.
-   * @throws {CmError} If the connection fails, the device goes away, or the neighbour that leads to the peer gets another hardware address (Linux 6.0
+   * @throws {TypeError} If there is no connection and no request; one of datagrams has no end. If this side rejects the
+   * answer or the request meanwhile.
+   * @throws {CmError} If the connection fails or has failed, the device goes away, or the neighbour that leads to the peer gets another hardware address (Linux 6.0
    * or newer). Then the connection still exists, and its packets get lost: {@linkcode CmId.disconnect} ends it.
    * @throws The reason of the signal, if it aborts.
    */
   async disconnected(options: AbortOptions = {}): Promise<void> {
     const signal = signalOf(options);
-    this.#assertState("wait for the end", [...CONNECTED, "DISCONNECTED"]);
+    const { state, end } = this.#core;
+    if (end !== undefined) assertOpen(this);
+    else this.#assertState("wait for the end", [...CONNECTED, "REQUESTED"]);
     this.#assertEnds("wait for the end");
-    const { state } = this.#core;
     if (state === "DISCONNECTED") return await inTurn(() => {});
+    if (end !== undefined) throw this.#error("wait for the end", end);
     // After disconnecting only its end comes, with an answer of the peer or without one.
     const failures = state === "DISCONNECTING" ? [] : REFUSALS;
     await this.#step("wait for the end", [TYPE.DISCONNECTED], failures, signal);
@@ -651,6 +702,41 @@ export class CmId extends CmIdentity {
     moveConnected(qp, this, QpState.RTS);
   }
 
+  /** {@linkcode CmId.#ready} on another thread. */
+  async #readyLater(qp: QueuePair, cause: Cause, signal: AbortSignal | undefined): Promise<void> {
+    this.#core.isMoving = true;
+    const { state } = this.#core;
+    try {
+      if (state === "RESPONDED") moveConnected(qp, this, QpState.INIT);
+      await moveConnectedLater(qp, this, QpState.RTR, cause, signal);
+    } finally {
+      this.#core.isMoving = false;
+    }
+    assertOpen(this);
+    moveConnected(qp, this, QpState.RTS);
+  }
+
+  /**
+   * Does a step of a connection. If the connection has ended, the system only says that it does not know it: the event tells
+   * why.
+   */
+  async #orEnd(
+    action: string,
+    step: () => Promise<void>,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    try {
+      await step();
+    } catch (error) {
+      const isUnknown = error instanceof VerbsError && ["EINVAL", "ENOTCONN"].includes(error.code);
+      if (!isUnknown || !isOpen(this)) throw error;
+      using deadline = new Deadline(EVENT_MS, () => error, [signal]);
+      await this.disconnected({ signal: deadline.signal }).catch(() => {});
+      const { end } = this.#core;
+      throw end === undefined ? error : this.#error(action, end);
+    }
+  }
+
   #checkQp(qp: QueuePair): void {
     instance(qp, QueuePair, "qp");
     const { device } = this;
@@ -688,6 +774,17 @@ export class CmId extends CmIdentity {
         needed.join(" or ")
       } is needed`,
     );
+  }
+
+  /** Checks that the connection has not ended during a step. */
+  #assertOn(action: string): void {
+    const { end } = this.#core;
+    if (end !== undefined) throw this.#error(action, end);
+  }
+
+  #assertStill(action: string): void {
+    if (!this.#core.isMoving) return;
+    throw new TypeError(`Cannot ${action}: a method of the id is moving the queue pair`);
   }
 
   #assertEnds(action: string): void {
@@ -733,7 +830,7 @@ export class CmId extends CmIdentity {
       ud: isUd ? readUdParam(view, offset, privateData) : undefined,
     };
     if (isGroup) numbers.set(event, this.#core.groups.answered(handleOf(this), view, type));
-    this.#follow(type);
+    this.#follow(event);
     return event;
   }
 
@@ -744,12 +841,14 @@ export class CmId extends CmIdentity {
   }
 
   /** Takes over the state that an event leads to. */
-  #follow(type: CmEventType): void {
+  #follow(event: CmEvent): void {
+    const { type } = event;
     const { state } = this.#core;
     const next = AFTER[type];
     if (next === undefined || type === TYPE.UNREACHABLE && EXISTING.includes(state)) return;
     this.#core.state = next;
     if (!OVER.includes(next)) return;
+    this.#core.end ??= event;
     this.#stopQp();
     if (next !== "DISCONNECTED" || state === "DISCONNECTING") return;
     try {

@@ -5,7 +5,8 @@ import { rdmacm } from "../../ffi/rdmacm.ts";
 import { allocStruct, readNative } from "../../ffi/struct.ts";
 import { boolean, integer, snapshot, uint8 } from "../../internal/checks.ts";
 import { nameOf } from "../core/enums.ts";
-import { call } from "../core/errors.ts";
+import { type BlockingCall, callLater, callNow, type Cause } from "../core/abortable.ts";
+import { checked } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import type { Resource } from "../core/resource.ts";
 import { type DeviceInfo, TransportType } from "../device/device.ts";
@@ -214,12 +215,38 @@ function attrOf(
  * and writing each of them in between took most of the time of a connection.
  */
 export function moveConnected(qp: QueuePair, id: CmIdentity, qpState: QpState): void {
+  callNow(moveTo(qp, id, qpState));
+}
+
+/** {@linkcode moveConnected} on another thread. The queue pair exists until the call ends. */
+export async function moveConnectedLater(
+  qp: QueuePair,
+  id: CmIdentity,
+  qpState: QpState,
+  cause: Cause,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  await callLater({ ...moveTo(qp, id, qpState), cause }, signal);
+}
+
+function moveTo(
+  qp: QueuePair,
+  id: CmIdentity,
+  qpState: QpState,
+): BlockingCall<"ibv_modify_qp", void> {
   const { view, mask } = attrOf(id, qpState);
   const from = qp.state;
-  call("ibv_modify_qp", "modify queue pair", [qp.unsafeHandle, view, mask], {
-    detail: () => `RC ${qp.qpNum}, to ${nameOf(QpState, qpState)}`,
-    hint: (code) => hintModify(code, qp.type, from, qpAttrCodec.read(view, 0, mask)),
-  });
+  return {
+    owner: qp,
+    verb: "ibv_modify_qp",
+    args: () => [qp.unsafeHandle, view, mask],
+    finish: ({ value }) => {
+      checked("ibv_modify_qp", { fails: "code" }, value, "modify queue pair", {
+        detail: () => `RC ${qp.qpNum}, to ${nameOf(QpState, qpState)}`,
+        hint: (code) => hintModify(code, qp.type, from, qpAttrCodec.read(view, 0, mask)),
+      });
+    },
+  };
 }
 
 /** How the connections of an id are made: the limits of private data depend on it. */

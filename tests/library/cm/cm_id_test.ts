@@ -247,6 +247,8 @@ for (
       assertEquals(bed.net.takeCalls(), []);
       const sent = Uint8Array.from({ length: limit }, (_, i) => i);
       Promise.resolve(calls[message](sent)).catch(() => {});
+      const name = { request: "connect", reply: "accept", rejection: "reject" }[message];
+      while (!bed.net.takeCalls().includes(name)) await new Promise((done) => setImmediate(done));
       assertEquals(bed.net.data, sent);
     }
   });

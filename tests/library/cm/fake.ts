@@ -94,7 +94,9 @@ export class FakeNet implements Disposable {
       if (state === "LISTENING") return id;
       this.push(id, TYPE.CONNECT_REQUEST);
       const request = await this.next();
-      if (state === "ACCEPTING") request.accept(this.newQp(portSpace)).catch(() => {});
+      if (state === "REQUESTED") return request;
+      request.accept(this.newQp(portSpace)).catch(() => {});
+      while (request.state === "REQUESTED") await new Promise((done) => setImmediate(done));
       return request;
     }
     await this.#advance(id, to, state, portSpace);

@@ -52,6 +52,7 @@ const STEPS: Readonly<Record<string, Step>> = {
   prepare: ["ADDR_RESOLVED", undefined, ({ cmNet }) => [cmNet.newQp()]],
   connect: ["ROUTE_RESOLVED", TYPE.CONNECT_RESPONSE, withQp],
   establish: ["RESPONDED", undefined, () => []],
+  establishAsync: ["RESPONDED", undefined, () => [{ signal: signal() }]],
   accept: ["REQUESTED", TYPE.ESTABLISHED, withQp],
   reject: ["REQUESTED", undefined, () => [new Uint8Array(4), { ece: true }]],
   notify: ["ESTABLISHED", undefined, () => [EventType.COMM_EST]],

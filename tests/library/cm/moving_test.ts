@@ -1,0 +1,122 @@
+// Queue pairs that move on another thread, and connections that end meanwhile.
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { stub } from "@std/testing/mock";
+import { CmError, CmEventType, type CmId } from "../../../cm.ts";
+import { waitReadable } from "../../../ffi/fd_watcher.ts";
+import { nonblocking } from "../../../ffi/library.ts";
+import { type QueuePair, VerbsError } from "../../../mod.ts";
+import { FakeBed } from "./fake.ts";
+
+const EINVAL = 22;
+
+function test(title: string, body: (bed: FakeBed) => Promise<void>): void {
+  Deno.test(title, async () => {
+    {
+      using bed = new FakeBed();
+      await body(bed);
+    }
+    // Ends when the watcher's poll has returned.
+    await waitReadable(0).cancel();
+  });
+}
+
+/** Holds modifications on other threads until the test lets them go. */
+function held(): { readonly started: () => number; readonly go: () => void } & Disposable {
+  const modify = nonblocking().ibv_modify_qp;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const calls = stub(nonblocking(), "ibv_modify_qp", async (...args) => {
+    await promise;
+    return await modify(...args);
+  });
+  return {
+    started: () => calls.calls.length,
+    go: resolve,
+    [Symbol.dispose]: () => calls.restore(),
+  };
+}
+
+/** The two ends of a connection: the state in which a queue pair moves, and the step. */
+const STEPS: readonly [
+  name: string,
+  state: string,
+  call: string,
+  step: (id: CmId, qp: QueuePair, signal?: AbortSignal) => Promise<void>,
+][] = [
+  ["accept", "REQUESTED", "accept", (id, qp, signal) => id.accept(qp, {}, { signal })],
+  ["establishAsync", "RESPONDED", "establish", (id, _qp, signal) => id.establishAsync({ signal })],
+];
+
+for (const [name, state, call, step] of STEPS) {
+  test(`CmId.${name}() looks for the peer on another thread, and goes on when it is found`, async (bed) => {
+    const id = await bed.net.idIn(state);
+    const qp = bed.net.newQp();
+    using calls = held();
+    bed.net.takeCalls();
+    const stepped = step(id, qp);
+    assertEquals([calls.started(), bed.net.takeCalls().includes(call)], [1, false]);
+    for (const other of [() => id.reject(), () => id.establish()]) {
+      assertThrows(other, TypeError);
+    }
+    await assertRejects(() => step(id, qp), TypeError, "is moving the queue pair");
+    calls.go();
+    while (!bed.net.takeCalls().includes(call)) await new Promise((done) => setTimeout(done, 1));
+    if (name === "accept") bed.net.push(id, CmEventType.ESTABLISHED);
+    await stepped;
+    assertEquals(id.state, "ESTABLISHED");
+  });
+
+  test(`CmId.${name}() ends when the id is closed while the kernel looks for the peer`, async (bed) => {
+    const id = await bed.net.idIn(state);
+    const qp = bed.net.newQp();
+    using calls = held();
+    const stepped = step(id, qp);
+    id.close();
+    qp.close();
+    calls.go();
+    await assertRejects(() => stepped, TypeError, "disposed");
+  });
+
+  test(`CmId.${name}() tells by which event the connection has ended`, async (bed) => {
+    const id = await bed.net.idIn(state);
+    const qp = bed.net.newQp();
+    bed.net.fail("rdma_init_qp_attr", EINVAL);
+    const stepped = step(id, qp);
+    await new Promise((done) => setTimeout(done, 1));
+    bed.net.push(id, CmEventType.REJECTED, 28);
+    const error = await assertRejects(
+      () => stepped,
+      CmError,
+      "the peer's program does not want it",
+    );
+    assertEquals([error.event, error.status, id.state], [CmEventType.REJECTED, 28, "FAILED"]);
+    await assertRejects(() => id.disconnected(), CmError, "REJECTED (28");
+  });
+
+  test(`CmId.${name}() goes no further when the connection ends while the queue pair moves`, async (bed) => {
+    const id = await bed.net.idIn(state);
+    const qp = bed.net.newQp();
+    using calls = held();
+    const stepped = step(id, qp);
+    const ended = id.disconnected();
+    bed.net.push(id, CmEventType.REJECTED, 28);
+    await assertRejects(() => ended, CmError);
+    bed.net.takeCalls();
+    calls.go();
+    await assertRejects(() => stepped, CmError, "does not want it");
+    assert(!bed.net.takeCalls().includes(call));
+  });
+
+  test(`CmId.${name}() tells the error of the system when no event says why`, async (bed) => {
+    const id = await bed.net.idIn(state);
+    const signal = AbortSignal.timeout(20);
+    bed.net.fail("rdma_init_qp_attr", EINVAL);
+    await assertRejects(() => step(id, bed.net.newQp(), signal), VerbsError, "rdma_init_qp_attr");
+  });
+}
+
+test("CmId.disconnected() of a request rejects when the peer gives up", async (bed) => {
+  const id = await bed.net.idIn("REQUESTED");
+  const ended = id.disconnected();
+  bed.net.push(id, CmEventType.REJECTED, 4);
+  await assertRejects(() => ended, CmError, "waited too long");
+});
