@@ -34,7 +34,7 @@ import {
   type UdParam,
 } from "./conn_param.ts";
 import { CmEventType, type CmState, PortSpace } from "./enums.ts";
-import { callCm, CmError, eventError } from "./errors.ts";
+import { callCm, type CmError, eventError } from "./errors.ts";
 import { readSockaddr, sockaddrOf, type SocketAddress } from "./socket_address.ts";
 
 /**

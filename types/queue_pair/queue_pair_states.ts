@@ -2,6 +2,7 @@ import type { IbvQp } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
 import { allocStruct, readField, readNative } from "../../ffi/struct.ts";
 import { integer, snapshot, uint24, uint32 } from "../../internal/checks.ts";
+import { inTurn } from "../../internal/turns.ts";
 import {
   type BlockingCall,
   callLater,
@@ -131,6 +132,10 @@ export abstract class QueuePairStates extends NativeResource<IbvQp> {
    * @throws As {@linkcode QueuePairStates.modify}; {TypeError} if the queue pair is disposed in the meantime.
    */
   async modifyAsync(attr: QpAttrInit, options: PeerOptions = {}): Promise<void> {
+    await inTurn(() => this.#modifyLater(attr, options));
+  }
+
+  async #modifyLater(attr: QpAttrInit, options: PeerOptions): Promise<void> {
     const { signal, forStranger } = peerOptions(options);
     const modification = this.#modification(attr);
     signal?.throwIfAborted();
@@ -256,7 +261,10 @@ export abstract class QueuePairStates extends NativeResource<IbvQp> {
     options: RcActivation = {},
     waiting: PeerOptions = {},
   ): Promise<void> {
-    await this.#activateAsync(this.#connectionRc("activateRcAsync", peer, options), waiting);
+    await this.#activateAsync(
+      () => this.#connectionRc("activateRcAsync", peer, options),
+      waiting,
+    );
   }
 
   #connectionRc(method: string, peer: QpAddress, options: RcActivation): QpAttrInit {
@@ -285,7 +293,10 @@ export abstract class QueuePairStates extends NativeResource<IbvQp> {
     options: UcActivation = {},
     waiting: PeerOptions = {},
   ): Promise<void> {
-    await this.#activateAsync(this.#connectionUc("activateUcAsync", peer, options), waiting);
+    await this.#activateAsync(
+      () => this.#connectionUc("activateUcAsync", peer, options),
+      waiting,
+    );
   }
 
   #connectionUc(method: string, peer: QpAddress, options: UcActivation): QpAttrInit {
@@ -312,10 +323,12 @@ export abstract class QueuePairStates extends NativeResource<IbvQp> {
   }
 
   /** {@linkcode QueuePairStates.#activate} on another thread: only the way to RTR looks for the peer. */
-  async #activateAsync(attr: QpAttrInit, options: PeerOptions): Promise<void> {
-    const [rtr, rts] = this.#way(attr);
-    await this.modifyAsync(rtr, options);
-    this.modify(rts);
+  async #activateAsync(attr: () => QpAttrInit, options: PeerOptions): Promise<void> {
+    await inTurn(async () => {
+      const [rtr, rts] = this.#way(attr());
+      await this.#modifyLater(rtr, options);
+      this.modify(rts);
+    });
   }
 
   #way(attr: QpAttrInit): [rtr: QpAttrInit, rts: QpAttrInit] {
