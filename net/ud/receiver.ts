@@ -70,7 +70,8 @@ export class Receiver {
   readonly #slots: Slots;
   /** How many receives are to be posted at any time. */
   readonly #depth: number;
-  readonly #bytes: Uint8Array<ArrayBuffer>;
+  /** The memory of the slots; a copy of it once the connection is closed. */
+  #bytes: Uint8Array<ArrayBuffer>;
   readonly #words: Uint32Array<ArrayBuffer>;
   readonly #requests: RecvRequestList;
   /** How many receives are posted. */
@@ -82,6 +83,7 @@ export class Receiver {
   readonly #waiters: Waiters<Target, Datagram> = new Waiters(() => hold(this.#pumping));
   readonly #pumping: Pumping;
   readonly #abort: AbortController = new AbortController();
+  #isClosing = false;
   #failure: unknown;
   #endPause: () => void = () => {};
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -242,6 +244,7 @@ export class Receiver {
       }
     }
     this.#serve();
+    if (this.#isClosing) return;
     if (!this.#parts.isReliable) this.#dropExcess();
     if (failed >= 0) this.#parts.onError(new WorkCompletionError(batch.at(failed)));
     else if (!this.#isStopped) {
@@ -298,9 +301,11 @@ export class Receiver {
     this.#waiters.rejectAll(this.#failure);
   }
 
-  /** Ends all waits. Datagrams that nobody has taken are gone. */
+  /** Ends all waits, before the memory of the slots is freed. Datagrams that were received can still be taken. */
   close(reason: Error): void {
-    this.#queue = [];
+    this.#isClosing = true;
+    this.drain();
+    if (this.#queue.length > 0) this.#bytes = this.#bytes.slice();
     this.fail(reason);
     this.#failure = reason;
     this.#abort.abort(reason);

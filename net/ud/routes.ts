@@ -60,17 +60,31 @@ export class Routes {
     return this.#making === 0;
   }
 
-  /** The handle that reaches a target, if it was used before. */
-  known({ ah }: Target): AddressHandle | undefined {
-    return ah?.disposed === false ? ah : undefined;
+  /** Whether {@linkcode Routes.find} finds a handle. */
+  canFind({ ah }: Target): boolean {
+    return this.local.isEfa || ah?.disposed === false;
   }
 
-  /** Finds or makes the handle that reaches a target. */
-  async make(target: Target, signal: AbortSignal | undefined): Promise<AddressHandle> {
+  /**
+   * The handle that reaches a target, if there is one or it can be made at once: an Elastic Fabric Adapter looks for no link
+   * address. Post with it before another one is made, which may take its place.
+   */
+  find(target: Target): AddressHandle | undefined {
+    const { ah, packet } = target;
+    if (ah?.disposed === false) return ah;
+    if (!this.local.isEfa) return undefined;
+    this.#onClosing();
+    return target.ah = isOfSender(packet)
+      ? this.#path.to(packet.wc, packet.grh)
+      : this.#path.toAddress(attrOf(this.local, target));
+  }
+
+  /** Finds or makes the handle that reaches a target, which may take seconds. It may be closed before it is used. */
+  async make(target: Target, signal: AbortSignal | undefined): Promise<void> {
     this.#onClosing();
     this.#making++;
     try {
-      return target.ah = await this.#make(target, signal);
+      target.ah = await this.#make(target, signal);
     } finally {
       this.#making--;
     }
@@ -80,11 +94,9 @@ export class Routes {
     const path = this.#path;
     const { packet } = target;
     try {
-      // A packet to a group does not tell the address of an answer.
-      if (packet === undefined || packet.grh.dgid.isMulticast) {
-        return await path.toAddressAsync(attrOf(this.local, target), { signal });
-      }
-      return await path.toAsync(packet.wc, packet.grh, { signal });
+      return isOfSender(packet)
+        ? await path.toAsync(packet.wc, packet.grh, { signal })
+        : await path.toAddressAsync(attrOf(this.local, target), { signal });
     } catch (error) {
       // Addresses have changed in the meantime, and there is another path.
       if (path === this.#path) throw error;
@@ -124,4 +136,9 @@ export class Routes {
       // The port has no usable GID now. There is another event when it gets one.
     }
   }
+}
+
+/** Whether there is a packet whose sender can be answered. A packet to a group does not tell the address of an answer. */
+function isOfSender(packet: Target["packet"]): packet is NonNullable<Target["packet"]> {
+  return packet !== undefined && !packet.grh.dgid.isMulticast;
 }

@@ -27,6 +27,8 @@ export interface SenderParts {
   /** Slots of this size. */
   readonly mr: MemoryRegion;
   readonly slotSize: number;
+  /** The handle that reaches a target now, if there is one. */
+  readonly handleOf: (target: Target) => AddressHandle | undefined;
   /** Whether address handles stay open until the next microtask: then datagrams may wait for others. */
   readonly mayWait: () => boolean;
   /** It is called when sends have completed, and when one has failed. */
@@ -36,7 +38,6 @@ export interface SenderParts {
 
 export interface Sending {
   readonly message: Uint8Array;
-  readonly ah: AddressHandle;
   readonly target: Target;
   readonly letter: object | undefined;
 }
@@ -98,7 +99,7 @@ export class Sender {
     return this.#slots.free > 0;
   }
 
-  /** Sends a datagram when there is a free slot. It is false if the address handle was closed in the meantime. */
+  /** Sends a datagram when there is a free slot. It is false if there is no address handle then. */
   sendInTurn(sending: Sending, signal: AbortSignal | undefined): Promise<boolean> {
     const sent = this.#waiters.wait(sending, signal);
     this.#startPump();
@@ -249,10 +250,11 @@ export class Sender {
   }
 
   #sendNow(sending: Sending): void {
-    const { message, ah, target, letter } = sending;
+    const { message, target, letter } = sending;
     try {
-      if (!ah.disposed) this.send(message, ah, target, letter);
-      this.#waiters.resolve(sending, !ah.disposed);
+      const ah = this.#parts.handleOf(target);
+      if (ah !== undefined) this.send(message, ah, target, letter);
+      this.#waiters.resolve(sending, ah !== undefined);
     } catch (error) {
       // A buffer can be transferred or changed in the meantime.
       this.#waiters.reject(sending, error);

@@ -3,7 +3,6 @@ import { byteArray, integer, listOf } from "../../internal/checks.ts";
 import { inTurn, mayContinue, nextTurn } from "../../internal/turns.ts";
 import {
   AccessFlags,
-  type AddressHandle,
   Context,
   Gid,
   MemoryRegion,
@@ -119,6 +118,7 @@ export class UdConn
       cq: sendCq,
       mr: memory(sendDepth, maxMessage),
       slotSize: maxMessage,
+      handleOf: (target) => this.#routes.find(target),
       mayWait: () => this.#routes.isIdle,
       onSent: () => this.#recovery.succeeded(),
       onError: (error) => this.#recovery.sendFailed(error),
@@ -192,7 +192,7 @@ export class UdConn
    * @returns The message, and the address of its sender. {@linkcode UdConn.send} answers it without a look-up.
    * @throws {TypeError} If an argument has the wrong type.
    * @throws {RangeError} If the message is longer than `p`. The next call gets it.
-   * @throws {Deno.errors.BadResource} If the connection is closed.
+   * @throws {Deno.errors.BadResource} If the connection is closed, and all that was received is read.
    * @throws The reason of the signal, if it aborts.
    */
   async receive(
@@ -352,13 +352,15 @@ export class UdConn
     letter?: object,
   ): Promise<void> | undefined {
     // The look for room can find an error, after which there are no handles.
-    const hasRoom = this.#sender.hasRoom();
-    const ah = this.#routes.known(target);
-    if (ah === undefined || !hasRoom) return this.#sendLater(message, target, signal, letter);
+    const ah = this.#sender.hasRoom() ? this.#routes.find(target) : undefined;
+    if (ah === undefined) return this.#sendLater(message, target, signal, letter);
     this.#sender.send(message, ah, target, letter);
   }
 
-  /** Nobody else waits behind a peer that does not answer: the handle comes first, and then the slot. */
+  /**
+   * Nobody else waits behind a peer that does not answer: the handle comes first, and then the slot. A handle that is made
+   * at once comes last, because those of others who wait could take its place.
+   */
   async #sendLater(
     message: Uint8Array,
     target: Target,
@@ -366,17 +368,19 @@ export class UdConn
     letter: object | undefined,
   ): Promise<void> {
     while (true) {
-      const ah = this.#routes.known(target) ?? await this.#makeHandle(target, signal);
-      const hasRoom = this.#sender.hasRoom();
-      if (ah.disposed) continue;
-      if (hasRoom) return this.#sender.send(message, ah, target, letter);
-      if (await this.#sender.sendInTurn({ message, ah, target, letter }, signal)) return;
+      if (!this.#routes.canFind(target)) await this.#makeHandle(target, signal);
+      if (!this.#sender.hasRoom()) {
+        if (await this.#sender.sendInTurn({ message, target, letter }, signal)) return;
+        continue;
+      }
+      const ah = this.#routes.find(target);
+      if (ah !== undefined) return this.#sender.send(message, ah, target, letter);
     }
   }
 
-  async #makeHandle(target: Target, signal: AbortSignal | undefined): Promise<AddressHandle> {
+  async #makeHandle(target: Target, signal: AbortSignal | undefined): Promise<void> {
     try {
-      return await this.#routes.make(target, signal);
+      await this.#routes.make(target, signal);
     } catch (error) {
       // If the connection was closed in the meantime, that is the reason.
       this.#assertOpen("send");
@@ -491,7 +495,7 @@ export class UdConn
     return group;
   }
 
-  /** Datagrams as they come, until the connection is closed. */
+  /** Datagrams as they come, until the connection is closed and those that were received are read. */
   async *[Symbol.asyncIterator](): AsyncIterableIterator<
     [Uint8Array<ArrayBuffer>, UdAddress],
     void,
@@ -499,14 +503,15 @@ export class UdConn
   > {
     const closing = this.#closing.signal;
     try {
-      while (!closing.aborted) yield await this.receive();
+      while (true) yield await this.receive();
     } catch (error) {
       if (!closing.aborted) throw error;
     }
   }
 
   /**
-   * Closes the connection and its device. Iterators end. Calls that wait reject. Closing again does nothing.
+   * Closes the connection and its device. Calls that wait reject. What was received can still be read:
+   * {@linkcode UdConn.receive} gives it, and then rejects; iterators end after it. Closing again does nothing.
    *
    * @throws {VerbsError} If the system refuses. The connection can then be closed again.
    */

@@ -190,6 +190,33 @@ Deno.test("listenSrd() keeps the handles of as many peers as messages may wait",
   for (const gid of gids) assertEquals((await conn.receive())[1].gid, gid);
 });
 
+for (const [name, listen] of [["Srd", listenSrd], ["Ud", listenUd]] as const) {
+  for (const sendDepth of [4, 32]) {
+    Deno.test(`listen${name}() sends to more new peers at once than it keeps handles, with ${sendDepth} slots`, async () => {
+      await using bed = await open(listen, { maxPeers: 2, sendDepth });
+      const { conn } = bed;
+      // Those of closed handles stay open for as long as their number may name a sender.
+      const count = 3 * 2 * 4 + 1;
+      let ended = 0;
+      recorder.take();
+      const sends = Array.from({ length: count }, (_, i) => {
+        const gid = `fe80::${(i + 1).toString(16)}`;
+        return conn.send(Uint8Array.of(i), { ...conn.addr, gid }).finally(() => ended++);
+      });
+      while (ended < count) {
+        await pause();
+        const posts = recorder.takeOf("ibv_post_send").flatMap(({ args }) =>
+          Object.entries(args).filter(([name]) => /^wr\[\d+\]$/.test(name))
+        );
+        for (const [, wr] of posts) endSend(conn, Number((wr as RecordedStruct).fields.wr_id));
+        void conn.stats;
+      }
+      assertEquals(await Promise.all(sends), sends.map(() => 1));
+      assertEquals([conn.stats.sent, conn.stats.sendErrors], [count, 0]);
+    });
+  }
+}
+
 for (const [name, listen, headroom] of [["Srd", listenSrd, 0], ["Ud", listenUd, 40]] as const) {
   Deno.test(`listen${name}() finds senders by their GID, and then by the number of a handle`, async () => {
     await using bed = await open(listen);

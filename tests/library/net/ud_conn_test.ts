@@ -49,6 +49,46 @@ netTest("UdConn iterates over datagrams until it is closed", async () => {
 });
 
 netTest(
+  "UdConn gives what was received after close(), and then tells that it is closed",
+  async () => {
+    await using client = await listen();
+    const words = Array.from({ length: 20 }, (_, i) => `word ${i}`);
+    const datagrams = (addr: UdAddress): [Uint8Array, UdAddress][] =>
+      words.map((word) => [bytes(word), addr]);
+    for (const read of [0, 1]) {
+      // Those that are not polled yet are more than may wait.
+      const server = await listen({ maxQueued: 4, recvDepth: 32 });
+      await client.sendMany(datagrams(server.addr));
+      const seen: string[] = [];
+      for (let i = 0; i < read; i++) seen.push(text((await server.receive())[0])!);
+      server.close();
+      server.close();
+      const { received, dropped } = server.stats;
+      for await (const [message, { qpn }] of server) {
+        assertEquals(qpn, client.addr.qpn);
+        seen.push(text(message)!);
+      }
+      assertEquals([seen.length + dropped, received], [20, 20]);
+      assertEquals(seen, words.filter((word) => seen.includes(word)));
+      if (read === 0) assertEquals(dropped, 0);
+      await assertRejects(() => server.receive(), Deno.errors.BadResource, "closed");
+      assertEquals(await Array.fromAsync(server), []);
+      await server[Symbol.asyncDispose]();
+    }
+  },
+);
+
+netTest("UdConn.close() gives what has come to the one who waits for it", async () => {
+  await using client = await listen();
+  await using server = await listen();
+  const waiting = server.receive();
+  await client.send(bytes("last"), server.addr);
+  await client.sendMany([]);
+  server.close();
+  assertEquals(text((await waiting)[0]), "last");
+});
+
+netTest(
   "UdConn.sendMany() and receiveMany() keep the order, and leave what does not fit",
   async () => {
     await using server = await listen();
