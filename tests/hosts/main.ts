@@ -11,14 +11,13 @@ import { loss } from "./cases/loss.ts";
 import { multicast } from "./cases/multicast.ts";
 import { neighbours } from "./cases/neighbours.ts";
 import { net } from "./cases/net.ts";
-import { replyByHand } from "./cases/reply_by_hand.ts";
 import { replyPath } from "./cases/reply_path.ts";
 import type { Host, Outcome, Stream } from "./expected.ts";
 import type { HostCase } from "./host_case.ts";
 import { addresses, restoreAddresses } from "./network.ts";
 import { Session, type Side } from "./session.ts";
 
-const CASES = [replyByHand, replyPath, connected, byName, net, multicast, neighbours, loss].flat();
+const CASES = [replyPath, connected, byName, net, multicast, neighbours, loss].flat();
 
 /** Runs this host's side of a case. */
 async function runSide(session: Session, hostCase: HostCase, messages: number): Promise<Side> {

@@ -146,15 +146,6 @@ Deno.test("whyNoDevice() tells a missing module, a missing provider and no devic
   await Deno.remove(folder, { recursive: true });
 });
 
-Deno.test("cli devices fails without a device, and says why", async () => {
-  const script = `
-    import { runCli } from "${import.meta.resolve("../../cli/mod.ts")}";
-    console.log(await runCli(["devices"]), await runCli(["devices", "--json"]));`;
-  const { stdout, stderr } = await runScript(script, { env: { IBVERBS_LIBRARY: OLD } });
-  assertEquals(stdout, "[]\n1 1");
-  assertStringIncludes(stderr, "There is no RDMA device");
-});
-
 /** Calls that set errno, and calls that do not, through every kind of binding. */
 const ERRNO_PROBE = `
   import { errno, errnoName } from FFI/errno;

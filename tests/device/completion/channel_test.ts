@@ -47,25 +47,3 @@ deviceTest("CompletionQueue.reqNotify() waits for solicited ones when told so", 
   assertEquals(await nextEvent(right.cq.channel!), right.cq);
   assertEquals(right.cq.poll().length, 2);
 });
-
-deviceTest(
-  "CompletionQueue.waitSync() ends by an event, by the time and by polling, and lets the queue be closed",
-  () => {
-    using pair = udPair();
-    const { cq } = pair.left;
-    const [timeout, spinMicroseconds] = [10_000, 10_000_000];
-    assertEquals(cq.waitSync({ timeout: 2 }), false);
-    for (const options of [{ timeout }, {}, { timeout, spinMicroseconds }]) {
-      send(pair);
-      assertEquals([cq.waitSync(options), cq.poll().length], [true, 1]);
-    }
-    cq.reqNotify();
-    send(pair);
-    while (cq.poll().length === 0);
-    // Its event is still there, and is read here.
-    assertEquals(cq.waitSync({ timeout: 2 }), false);
-    cq.reqNotify();
-    send(pair);
-    assertEquals(cq.channel!.getCqEventSync({ timeout }), cq);
-  },
-);

@@ -13,7 +13,6 @@ import {
   GidType,
   LinkLayer,
   listDevices,
-  MemoryRegion,
   NodeType,
   type PortAttr,
   PortState,
@@ -83,7 +82,7 @@ deviceTest("Context.open() names the file when it may not be opened", async () =
   try {
     const printed = await outputOf(
       `
-      import { CompletionQueue, Context, MemoryRegion, ProtectionDomain, VerbsError } from MOD;
+      import { CompletionQueue, Context, ProtectionDomain, VerbsError } from MOD;
       try { Context.open("${RXE}"); } catch (error) {
         console.log(error instanceof VerbsError, error.verb, error.hint);
       }`,
@@ -179,17 +178,6 @@ deviceTest("Context.getPkeyIndex() finds a P_Key, and gives -1 when there is non
   assertEquals(context.getPkeyIndex(PORT, context.queryPkey(PORT, 0)), 0);
   assertEquals(context.getPkeyIndex(PORT, 0x1234), -1);
   assertThrows(() => context.getPkeyIndex(PORT, 0x1_0000), RangeError);
-});
-
-deviceTest("ProtectionDomain comes and goes with the kernel's", () => {
-  using context = openRxe();
-  const before = countOf("pd");
-  const pd = new ProtectionDomain(context);
-  assertEquals(countOf("pd"), before + 1);
-  pd.close();
-  assertEquals(countOf("pd"), before);
-  pd.close();
-  assertThrows(() => new MemoryRegion(pd, 4096, 0), TypeError, "Cannot use protection domain");
 });
 
 for (const name of [STUB, RXE]) {

@@ -3,6 +3,7 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import { AccessFlags, MemoryRegion, VerbsError, WcStatus, WrOpcode } from "../../../mod.ts";
 import { reregMr } from "../../../types/memory/rereg_mr.ts";
 import { connectedPair, deviceTest, type Pair, waitFor } from "../setup.ts";
+import { assertFails, failNext, openStub, stubTest } from "../stub.ts";
 
 const { LOCAL_WRITE, REMOTE_WRITE } = AccessFlags;
 const { SUCCESS } = WcStatus;
@@ -35,4 +36,15 @@ deviceTest("reregMr() leaves a region of rxe as it is", async () => {
   const error = assertThrows(() => reregMr(mr, { source: 8192 }), VerbsError);
   assert(error.notSupported);
   assertEquals(await write(pair, mr.addr, mr.rkey), SUCCESS);
+});
+
+// The recorder fails each verb with each errno. That of the kernel comes through ib_uverbs and libmlx4.
+stubTest("The kernel changes a region and a queue, and its error comes through", () => {
+  using stub = openStub();
+  using _mr = reregMr(stub.newMr(), { access: LOCAL_WRITE | REMOTE_WRITE });
+  const change = (): void => stub.cq.modify({ moderate: { cqCount: 1, cqPeriod: 1 } });
+  change();
+  failNext("modify_cq", "EIO");
+  assertFails(change, "ibv_modify_cq", "EIO");
+  change();
 });

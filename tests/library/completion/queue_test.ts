@@ -30,23 +30,6 @@ function range(from: number, to: number): number[] {
   return Array.from({ length: to - from }, (_, i) => from + i);
 }
 
-on.test("CompletionQueue() passes its attributes to ibv_create_cq()", (setup) => {
-  const { context } = setup;
-  using channel = new CompletionChannel(context);
-  recorder.take();
-  const queues = [
-    new CompletionQueue(context, { cqe: 5 }),
-    new CompletionQueue(context, { cqe: 6, channel: null }),
-    new CompletionQueue(context, { cqe: 7, channel, compVector: 0 }),
-  ];
-  const calls = recorder.takeOf("ibv_create_cq");
-  assertEquals(
-    calls.map(({ args }) => [args.cqe, args.channel, args.comp_vector]),
-    [[5, "channel0", 0], [6, null, 0], [7, "channel1", 0]],
-  );
-  assertEquals(queues.map((queue) => queue.channel), [setup.cq.channel, null, channel]);
-});
-
 on.test("CompletionQueue() refuses attributes beyond their limits", ({ context }) => {
   const compVector = context.numCompVectors;
   const make = (): unknown => new CompletionQueue(context, { cqe: 4, compVector });

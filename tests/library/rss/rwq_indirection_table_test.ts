@@ -1,6 +1,5 @@
 // Indirection tables, as a provider receives them, and against wrong input.
 import { assertEquals, assertThrows } from "@std/assert";
-import * as recorder from "../../provider/recorder.ts";
 import {
   CompletionQueue,
   type Context,
@@ -23,15 +22,6 @@ function makeQueues(context: Context, count: number): WorkQueue[] {
   const cq = new CompletionQueue(context, { cqe: 8 });
   return Array.from({ length: count }, () => new WorkQueue(pd, { maxWr: 1, maxSge: 1, cq }));
 }
-
-onPd.test("RwqIndirectionTable gives the provider its work queues in order", (recorded) => {
-  const [a, b, c] = makeQueues(recorded.context, 3) as [WorkQueue, WorkQueue, WorkQueue];
-  const table = new RwqIndirectionTable(recorded.context, [c, a, b, a]);
-  const { args } = recorder.takeOne("ibv_create_rwq_ind_table");
-  const entries = [0, 1, 2, 3].map((i) => args[`attr.ind_tbl[${i}]`]);
-  assertEquals(entries, ["wq2", "wq0", "wq1", "wq0"]);
-  assertEquals([table.size, table.logIndTblSize], [4, 2]);
-});
 
 onPd.test("RwqIndirectionTable.workQueueFor() goes by the lowest bits of the hash", (recorded) => {
   const queues = makeQueues(recorded.context, 8);

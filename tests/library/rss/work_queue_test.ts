@@ -1,26 +1,9 @@
 // Work queues, as a provider receives them, and against wrong input.
 import * as recorder from "../../provider/recorder.ts";
 import { assertEquals, assertThrows } from "@std/assert";
-import { CompletionQueue, VerbsError, WorkQueue, WqState, WqType } from "../../../mod.ts";
+import { CompletionQueue, VerbsError, WorkQueue, WqState } from "../../../mod.ts";
 import { onPd } from "../recorded.ts";
 import { assertRefused, bad, fieldsOf, type Refusal } from "../refusals.ts";
-
-onPd.test("WorkQueue sets no mask for flags that are not given", ({ context, pd }) => {
-  new WorkQueue(pd, { maxWr: 1, maxSge: 1, cq: new CompletionQueue(context, { cqe: 8 }) });
-  const { comp_mask, create_flags, wq_type } = fieldsOf("ibv_create_wq");
-  assertEquals([comp_mask, create_flags, wq_type], [0, 0, WqType.RQ]);
-});
-
-onPd.test("WorkQueue needs maxWr, maxSge and a queue", ({ context, pd }) => {
-  const init = { maxWr: 1, maxSge: 1, cq: new CompletionQueue(context, { cqe: 8 }) };
-  assertRefused(
-    ...Object.keys(init).map((name): Refusal => [
-      () => new WorkQueue(pd, { ...init, [name]: undefined }),
-      TypeError,
-      `Cannot use work queue attributes: ${name} is missing`,
-    ]),
-  );
-});
 
 onPd.test("WorkQueue.modify() refuses flags without their mask, and empty changes", (recorded) => {
   const cq = new CompletionQueue(recorded.context, { cqe: 8 });

@@ -18,19 +18,6 @@ import { requiredFor } from "../../../types/queue_pair/activation.ts";
 
 const { INIT, RTR, RTS } = QpState;
 
-Deno.test("linksOf() leaves out code and other hosts", () => {
-  const text = "[a](no.md) and `[b](c.md)` and [d](https://example.com)\n```ts\n[e](f.md)\n```";
-  assertEquals(linksOf(text), ["no.md"]);
-});
-
-Deno.test("faultOf() names missing files and headings", () => {
-  const fault = (target: string): string | undefined => faultOf("docs/README.md", target);
-  assertEquals(fault("no.md"), "there is no docs/no.md");
-  assertEquals(fault("rss.md#no"), 'there is no heading "no"');
-  const present = ["rss.md#providers", "../mod.ts", "drawings/rss.svg"];
-  assertEquals(present.map(fault), present.map(() => undefined));
-});
-
 for (const document of documents()) {
   Deno.test(`links of ${document} lead somewhere`, () => {
     const links = linksOf(readDocument(document));
@@ -79,33 +66,6 @@ Deno.test("docs/queue_pairs.md explains each attribute of activations", () => {
   });
   assertEquals(names.length, 17);
   assertEquals(names.filter((name) => !new RegExp(`^\\| \`${name}\``, "m").test(text)), []);
-});
-
-/** What readers looked for and did not find, and what was wrong once. */
-const SAID: [file: string, ...phrases: string[]][] = [
-  [
-    "docs/recipes.md",
-    ...["## Turn completion timestamps into time", "## Share receives between queue pairs"],
-    ...[
-      "## Give a Worker a queue pair",
-      "## Exchange addresses",
-      "## Why multicast needs two hosts",
-    ],
-  ],
-  ["docs/queue_pairs.md", "soft-RoCE gives 16 bytes"],
-  ["docs/performance.md", "soft-RoCE gives 16 bytes"],
-  ["docs/without_hardware.md", "multicast"],
-  [
-    "net/ud/ud_conn.ts",
-    "On soft-RoCE (rxe) a datagram to a group reaches members on other hosts only",
-  ],
-];
-
-Deno.test("documents and comments say what readers looked for", async () => {
-  for (const [file, ...phrases] of SAID) {
-    const text = (await Deno.readTextFile(inProject(file))).replace(/\s+(\* )?/g, " ");
-    for (const phrase of phrases) assert(text.includes(phrase), `${file} does not say: ${phrase}`);
-  }
 });
 
 Deno.test("docs/from_c.md has a row for each function of librdmacm", () => {
