@@ -82,7 +82,7 @@ deviceTest("Context.open() names the file when it may not be opened", async () =
   try {
     const printed = await outputOf(
       `
-      import { CompletionQueue, Context, ProtectionDomain, VerbsError } from MOD;
+      import { Context, VerbsError } from MOD;
       try { Context.open("${RXE}"); } catch (error) {
         console.log(error instanceof VerbsError, error.verb, error.hint);
       }`,

@@ -10,7 +10,6 @@ import {
   exported,
   invoke,
   isIterator,
-  isPlain,
   keyOf,
   type Methods,
   type Path,
@@ -138,21 +137,15 @@ function receiverCases(call: Call): Case[] {
   }));
 }
 
+/** Objects of another context, attributes that there are not and disposed objects are in refusals_test.ts. */
 function valueCases(call: Call, { paths }: Learned): Case[] {
-  return paths.flatMap((path) => [
-    ...Object.entries(VALUES).map(([what, hostile]) =>
+  return paths.flatMap((path) =>
+    Object.entries(VALUES).map(([what, hostile]) =>
       changedAt(call, path, `is ${what}`, (place, key, world) => {
         place[key] = hostile(place[key], world);
       })
-    ),
-    changedAt(call, path, "is of another context", async (place, key, world) => {
-      const [otherPlace, otherKey] = placeOf((await call.prepare(world.other)).args, path);
-      place[key] = otherPlace[otherKey];
-    }),
-    changedAt(call, path, "has an unknown attribute", (place, key) => {
-      if (isPlain(place[key])) (place[key] as Attributes).maxSendWR = 1;
-    }),
-  ]);
+    )
+  );
 }
 
 /** Makes the call while it is made. The outcome of the inner call is of no interest, unless it is thrown. */
@@ -205,21 +198,14 @@ function signalCases(call: Call, { paths, resources }: Learned): Case[] {
 }
 
 function disposalCases(call: Call, { resources }: Learned): Case[] {
+  const transferred = "all buffers are transferred right after";
   return [
-    ...resources.flatMap((resource) => [
-      changed(call, `after ${resource} is disposed`, "after one is disposed", (_, world) => {
-        world.dispose(resource);
-      }),
-      changed(
-        call,
-        `${resource} is disposed right after`,
-        "one is disposed right after",
-        (_, world) => () => world.dispose(resource),
-      ),
-    ]),
-    ...["all buffers are transferred right after"].map((what) =>
-      changed(call, what, what, ({ args }) => () => transferAll(args))
-    ),
+    ...resources.map((resource) => {
+      const id = `${resource} is disposed right after`;
+      const dispose = (_: Prepared, world: World) => () => world.dispose(resource);
+      return changed(call, id, "one is disposed right after", dispose);
+    }),
+    changed(call, transferred, transferred, ({ args }) => () => transferAll(args)),
   ];
 }
 
