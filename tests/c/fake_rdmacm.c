@@ -545,6 +545,9 @@ int rdma_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *attr, int *mask
 		*mask |= id->ps == RDMA_PS_UDP ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS;
 		attr->port_num = 1;
 		attr->qkey = RDMA_UDP_QKEY;
+		// The kernel knows what the peer may do only since there is a request.
+		attr->qp_access_flags = !peer ? 0 : IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+						    IBV_ACCESS_REMOTE_ATOMIC;
 	}
 	if (id->ps == RDMA_PS_UDP) {
 		*mask |= attr->qp_state == IBV_QPS_RTS ? IBV_QP_SQ_PSN : 0;

@@ -2,7 +2,14 @@ import type { RdmaCmId, RdmaEventChannel } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
 import { handleAddress, handleAt } from "../../ffi/pointers.ts";
 import { type AbortOptions, checkSignal, signalOf } from "../../internal/abort.ts";
-import { boolean, integer, milliseconds, positiveInt, snapshot } from "../../internal/checks.ts";
+import {
+  boolean,
+  integer,
+  milliseconds,
+  positiveInt,
+  snapshot,
+  uint24,
+} from "../../internal/checks.ts";
 import { Deadline } from "../../internal/deadline.ts";
 import { inTurn } from "../../internal/turns.ts";
 import type { Cause } from "../core/abortable.ts";
@@ -14,6 +21,7 @@ import { assertOpen, isOpen, moveTo } from "../core/resource.ts";
 import { EventType } from "../device/async_events.ts";
 import { QpState, QpType } from "../queue_pair/qp_enums.ts";
 import { QueuePair } from "../queue_pair/queue_pair.ts";
+import { hasOwnAccess } from "../queue_pair/queue_pair_states.ts";
 import { CmEvents, type NativeEvent, OF_PEERS } from "./cm_events.ts";
 import { Groups } from "./groups.ts";
 import {
@@ -216,6 +224,8 @@ class Core implements CmCore {
   isMoving = false;
   /** What has ended the connection. */
   end: CmEvent | undefined;
+  /** Aborts when the id is closed. It is made by the first that needs it. */
+  ending: AbortController | undefined;
   /** The multicast groups that the id has not left. */
   readonly groups: Groups = new Groups();
 
@@ -304,7 +314,7 @@ export class CmId extends CmIdentity {
     return this.#core.channel;
   }
 
-  /** The queue pair of the connection, if there is one. */
+  /** The queue pair of the connection, if there is one, and the program has not given its number instead. */
   get qp(): QueuePair | undefined {
     return this.#core.qp;
   }
@@ -409,9 +419,8 @@ export class CmId extends CmIdentity {
       return;
     }
     if (isUnprepared) qp.modify(this.initQpAttr(QpState.INIT));
-    if (qp.state !== QpState.INIT) return;
-    qp.modify({ qpState: QpState.RTR });
-    qp.modify({ qpState: QpState.RTS, sqPsn: 0 });
+    if (qp.state === QpState.INIT) qp.modify({ qpState: QpState.RTR });
+    if (qp.state === QpState.RTR) qp.modify({ qpState: QpState.RTS, sqPsn: 0 });
   }
 
   /**
@@ -419,7 +428,8 @@ export class CmId extends CmIdentity {
    * between the program can look at the answer. Over iWARP, and for UD, the connection is established already. iWARP moves
    * the queue pair itself: `qp.state`, which tells what this process has set, stays INIT.
    *
-   * @param qp The queue pair of this side. It moves to INIT; for UD to RTS.
+   * @param qp The queue pair of this side. It moves to INIT; for UD to RTS. Or its number, 24 bits: then the program moves the
+   * queue pair itself, also to ERR at the end.
    * @param param What the peer gets to know.
    * @returns The answer. For UD it has what reaches the peer in `ud`.
    * @throws {TypeError} If the state is not ROUTE_RESOLVED, or the queue pair does not fit.
@@ -428,7 +438,7 @@ export class CmId extends CmIdentity {
    * @throws {VerbsError} If the system or the device refuses.
    */
   async connect(
-    qp: QueuePair,
+    qp: QueuePair | number,
     param: ConnParamInit = {},
     options: AbortOptions = {},
   ): Promise<CmEvent> {
@@ -436,16 +446,20 @@ export class CmId extends CmIdentity {
     const view = this.#param(qp, param, "request");
     this.#assertState("connect", ["ROUTE_RESOLVED"]);
     signal?.throwIfAborted();
-    this.prepare(qp);
+    if (typeof qp !== "number") this.prepare(qp);
     callCm("rdma_connect", "connect", [this.unsafeHandle, view]);
-    this.#core.qp = qp;
+    this.#core.qp = typeof qp === "number" ? undefined : qp;
     this.#core.state = "CONNECTING";
     return await this.#step("connect", [TYPE.CONNECT_RESPONSE, TYPE.ESTABLISHED], REFUSALS, signal);
   }
 
   /**
    * Ends what {@linkcode CmId.connect} began (`rdma_establish`): the queue pair moves to RTR and RTS, and the peer is told.
-   * It does nothing where the connection is established already.
+   * States that the program has moved it to itself, by {@linkcode CmId.initQpAttr}, are skipped. It does nothing where the
+   * connection is established already.
+   *
+   * **What the peer may do** is REMOTE_WRITE, and with `responderResources` REMOTE_READ and REMOTE_ATOMIC too, as in C: unless
+   * the program has set `qpAccessFlags` itself, at any time since the queue pair was in RESET.
    *
    * @throws {TypeError} If the peer has not answered, or the queue pair is disposed.
    * @throws {VerbsError} If the device or the system refuses.
@@ -455,9 +469,10 @@ export class CmId extends CmIdentity {
     this.#assertStill("establish");
     const { state, qp } = this.#core;
     if (state === "ESTABLISHED") return;
-    // What the peer may do follows from the request: connect() had moved the queue pair before it.
-    moveConnected(qp!, this, QpState.INIT);
-    this.#ready(qp!);
+    if (qp !== undefined) {
+      this.#grant(qp);
+      this.#ready(qp);
+    }
     callCm("rdma_establish", "establish connection", [this.unsafeHandle]);
     this.#core.state = "ESTABLISHED";
   }
@@ -479,7 +494,7 @@ export class CmId extends CmIdentity {
     if (state === "ESTABLISHED") return await inTurn(() => {});
     const action = "establish connection";
     await this.#orEnd(action, async () => {
-      await this.#readyLater(qp!, "program", signal);
+      if (qp !== undefined) await this.#readyLater(qp, "program", signal);
       this.#assertOn(action);
       callCm("rdma_establish", action, [this.unsafeHandle]);
       this.#core.state = "ESTABLISHED";
@@ -487,11 +502,13 @@ export class CmId extends CmIdentity {
   }
 
   /**
-   * Accepts the request that made this id (`rdma_accept`): the queue pair moves to RTS, and the peer gets its number. It
-   * waits until the peer has established the connection. The queue pair is moved on another thread, because on RoCE the kernel
-   * looks for the link address of the peer, who is a stranger: see `PeerOptions`.
+   * Accepts the request that made this id (`rdma_accept`): the queue pair moves to RTS, and the peer gets its number. States
+   * that the program has moved it to itself are skipped. It waits until the peer has established the connection. The queue
+   * pair is moved on another thread, because on RoCE the kernel looks for the link address of the peer, who is a stranger: see
+   * `PeerOptions`.
    *
-   * @param qp The queue pair of this side. For UD one queue pair may serve all peers.
+   * @param qp The queue pair of this side. For UD one queue pair may serve all peers. Or its number, 24 bits: then the program
+   * moves the queue pair itself, to RTS before it accepts, and to ERR at the end.
    * @param param What the peer gets to know.
    * @throws {TypeError} If the state is not REQUESTED, or the queue pair does not fit.
    * @throws {RangeError} If the private data is too long, or a number is out of range.
@@ -499,7 +516,7 @@ export class CmId extends CmIdentity {
    * @throws {VerbsError} If the system or the device refuses.
    */
   async accept(
-    qp: QueuePair,
+    qp: QueuePair | number,
     param: ConnParamInit = {},
     options: AbortOptions = {},
   ): Promise<void> {
@@ -509,14 +526,17 @@ export class CmId extends CmIdentity {
     this.#assertStill("accept");
     signal?.throwIfAborted();
     const service = serviceOf(this);
+    const own = typeof qp === "number" ? undefined : qp;
     const action = "accept connection";
     await this.#orEnd(action, async () => {
-      this.prepare(qp);
+      if (own !== undefined) this.prepare(own);
       // iWARP moves the queue pair itself.
-      if (service === "RC") await this.#readyLater(qp, "connection", signal);
+      if (own !== undefined && service === "RC") {
+        await this.#readyLater(own, "connection", signal);
+      }
       this.#assertOn(action);
       callCm("rdma_accept", action, [this.unsafeHandle, view]);
-      this.#core.qp = qp;
+      this.#core.qp = own;
       this.#core.state = service === "UD" ? "ESTABLISHED" : "ACCEPTING";
     }, signal);
     // A request for datagrams ends with the reply.
@@ -696,24 +716,30 @@ export class CmId extends CmIdentity {
     }
   }
 
-  /** Moves the queue pair on, when the peer's number is known. */
-  #ready(qp: QueuePair): void {
-    moveConnected(qp, this, QpState.RTR);
-    moveConnected(qp, this, QpState.RTS);
+  /** librdmacm knows what the peer may do only since the request, before which connect() has moved the queue pair. */
+  #grant(qp: QueuePair): void {
+    if (qp.state === QpState.INIT && !hasOwnAccess(qp)) moveConnected(qp, this, QpState.INIT);
   }
 
-  /** {@linkcode CmId.#ready} on another thread. */
+  /** Moves the queue pair on, when the peer's number is known. */
+  #ready(qp: QueuePair): void {
+    if (isBeforeRtr(qp)) moveConnected(qp, this, QpState.RTR);
+    if (qp.state !== QpState.RTS) moveConnected(qp, this, QpState.RTS);
+  }
+
+  /** {@linkcode CmId.#ready} on another thread. The wait ends with the id. */
   async #readyLater(qp: QueuePair, cause: Cause, signal: AbortSignal | undefined): Promise<void> {
+    if (this.#core.state === "RESPONDED") this.#grant(qp);
+    const ending = this.#core.ending ??= new AbortController();
+    const ends = signal === undefined ? ending.signal : AbortSignal.any([signal, ending.signal]);
     this.#core.isMoving = true;
-    const { state } = this.#core;
     try {
-      if (state === "RESPONDED") moveConnected(qp, this, QpState.INIT);
-      await moveConnectedLater(qp, this, QpState.RTR, cause, signal);
+      if (isBeforeRtr(qp)) await moveConnectedLater(qp, this, QpState.RTR, cause, ends);
     } finally {
       this.#core.isMoving = false;
     }
     assertOpen(this);
-    moveConnected(qp, this, QpState.RTS);
+    this.#ready(qp);
   }
 
   /**
@@ -757,8 +783,8 @@ export class CmId extends CmIdentity {
     );
   }
 
-  #param(qp: QueuePair, param: ConnParamInit, message: CmMessage): DataView<ArrayBuffer> {
-    const { qpNum } = instance(qp, QueuePair, "qp");
+  #param(qp: QueuePair | number, param: ConnParamInit, message: CmMessage): DataView<ArrayBuffer> {
+    const qpNum = typeof qp === "number" ? uint24(qp, "qp") : instance(qp, QueuePair, "qp").qpNum;
     const given = snapshot(param, "connection parameters", connParamCodec.names as never);
     const privateData = checkPrivateData(given.privateData, message, serviceOf(this));
     const own = { privateDataLen: privateData.length, qpNum };
@@ -877,10 +903,17 @@ export class CmId extends CmIdentity {
       // Requests that nobody has taken. The others of this id are only forgotten.
       if (id !== this) closeQuietly(id);
     }
-    events.endSteps(this, "the connection identifier was disposed");
+    const why = "the connection identifier was disposed";
+    events.endSteps(this, why);
+    this.#core.ending?.abort(new TypeError(`Cannot move queue pair: ${why}`));
     this.#core.groups.leaveAll(handleOf(this));
     if (CONNECTED.includes(state)) this.#stopQp();
   }
+}
+
+/** Whether a queue pair has to move to RTR yet. */
+function isBeforeRtr({ state }: QueuePair): boolean {
+  return state !== QpState.RTR && state !== QpState.RTS;
 }
 
 function closeQuietly(id: CmId): void {

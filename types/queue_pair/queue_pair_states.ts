@@ -64,6 +64,9 @@ export interface QpKind<Q extends QueuePairStates> extends NativeKind<IbvQp, Q> 
   readonly modified: (qp: Q, maxMessage: number, endsSends: boolean) => void;
 }
 
+/** Whether the program has chosen what peers may do with a queue pair since it was reset: nothing else grants it then. */
+export let hasOwnAccess: (qp: QueuePairStates) => boolean;
+
 /**
  * The states and the attributes of a queue pair. {@linkcode QueuePair} inherits them.
  *
@@ -82,6 +85,11 @@ export abstract class QueuePairStates extends NativeResource<IbvQp> {
   #port: number | undefined;
   /** What {@linkcode QueuePairStates.init} has chosen. */
   #chosen: Chosen | undefined;
+  #hasOwnAccess = false;
+
+  static {
+    hasOwnAccess = (qp) => qp.#hasOwnAccess;
+  }
 
   /** @ignore */
   protected constructor(
@@ -156,6 +164,8 @@ export abstract class QueuePairStates extends NativeResource<IbvQp> {
     const ends = endsSends(from, given);
     const done = (): void => {
       this.#port = given.portNum ?? this.#port;
+      if (given.qpState === QpState.RESET) this.#hasOwnAccess = false;
+      if (given.qpAccessFlags !== undefined) this.#hasOwnAccess = true;
       this.#kind.modified(this, maxMessage, ends);
     };
     return {

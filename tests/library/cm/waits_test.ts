@@ -1,7 +1,9 @@
 // Every promise of ./cm settles when what it belongs to ends: its id, its group or its channel.
 import { assertEquals, assertRejects } from "@std/assert";
+import { stub } from "@std/testing/mock";
 import { CmError, CmEventType, CmId, PortSpace } from "../../../cm.ts";
 import { waitReadable } from "../../../ffi/fd_watcher.ts";
+import { nonblocking } from "../../../ffi/library.ts";
 import { type QpAttrInit, QpState, QpType, QueuePair } from "../../../mod.ts";
 import { FakeBed } from "./fake.ts";
 
@@ -155,6 +157,24 @@ test("A queue pair whose modify() closes its id does not wait for ever for the e
     const none = bed.net.channel.events({ signal: AbortSignal.timeout(1) }).next();
     await assertRejects(() => none);
   }
+});
+
+test("CmId.accept() looks for the peer on another thread, and ends with its id at once", async (bed) => {
+  const [id, other] = [await bed.net.idIn("REQUESTED"), await bed.net.idIn("REQUESTED")];
+  const gate = Promise.withResolvers<void>();
+  const modify = nonblocking().ibv_modify_qp;
+  using _held = stub(nonblocking(), "ibv_modify_qp", async (...args) => {
+    const outcome = modify(...args);
+    await gate.promise;
+    return await outcome;
+  });
+  const [accepted, rejected] = [id.accept(bed.net.newQp()), other.accept(bed.net.newQp())];
+  assertEquals([id.state, other.state], ["REQUESTED", "REQUESTED"]);
+  id.close();
+  await assertRejects(() => accepted, TypeError, "the connection identifier was disposed");
+  other.close();
+  gate.resolve();
+  await assertRejects(() => rejected, TypeError, "the connection identifier was disposed");
 });
 
 test("Requests that nobody took move with their listener, and end with it", async (bed) => {
