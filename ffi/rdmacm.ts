@@ -5,7 +5,7 @@ import { BoundLibrary } from "./library/bound.ts";
 import { librdmacm } from "./library/discovery.ts";
 import { type Rdmacm, rdmacmRows } from "./rdmacm/functions.ts";
 
-type Blocking = "rdma_getaddrinfo";
+type Blocking = "rdma_getaddrinfo" | "rdma_resolve_addrinfo";
 
 /** Those that may block, each on a thread of its own. */
 type NonblockingRdmacm = {

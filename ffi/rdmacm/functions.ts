@@ -119,8 +119,21 @@ export interface Rdmacm {
     hints: BufferSource | null,
     res: BufferSource,
   ): number;
+  /**
+   * `int rdma_resolve_addrinfo(struct rdma_cm_id *id, const char *node, const char *service, const struct rdma_addrinfo *hints)`
+   */
+  rdma_resolve_addrinfo(
+    id: RdmaCmId,
+    node: BufferSource | null,
+    service: BufferSource | null,
+    hints: BufferSource | null,
+  ): number;
+  /** `int rdma_query_addrinfo(struct rdma_cm_id *id, struct rdma_addrinfo **info)` */
+  rdma_query_addrinfo(id: RdmaCmId, info: BufferSource): number;
   /** `void rdma_freeaddrinfo(struct rdma_addrinfo *res)` */
   rdma_freeaddrinfo(res: Deno.PointerValue): void;
+  /** `int rdma_write_cm_event(struct rdma_cm_id *id, enum rdma_cm_event_type event, int status, uint64_t arg)` */
+  rdma_write_cm_event(id: RdmaCmId, event: number, status: number, arg: bigint): number;
   /** `int rdma_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *qp_attr, int *qp_attr_mask)` */
   rdma_init_qp_attr(id: RdmaCmId, qp_attr: BufferSource, qp_attr_mask: BufferSource): number;
   /** `int rdma_set_local_ece(struct rdma_cm_id *id, struct ibv_ece *ece)` */
@@ -181,7 +194,20 @@ export const rdmacmRows: Table<Rdmacm> = {
     fails: "errno",
     blocking: true,
   },
+  // It asks name servers before it returns.
+  rdma_resolve_addrinfo: {
+    parameters: [CmId, Buffer, Buffer, Buffer],
+    result: "i32",
+    fails: "errno",
+    blocking: true,
+  },
+  rdma_query_addrinfo: { parameters: [CmId, Buffer], result: "i32", fails: "errno" },
   rdma_freeaddrinfo: { parameters: [Pointer], result: "void", fails: "never" },
+  rdma_write_cm_event: {
+    parameters: [CmId, "u32", "i32", "u64"],
+    result: "i32",
+    fails: "errno",
+  },
   rdma_init_qp_attr: { parameters: [CmId, Buffer, Buffer], result: "i32", fails: "errno" },
   rdma_set_local_ece: { parameters: [CmId, Buffer], result: "i32", fails: "errno" },
   rdma_get_remote_ece: { parameters: [CmId, Buffer], result: "i32", fails: "errno" },

@@ -510,6 +510,38 @@ int rdma_getaddrinfo(const char *node, const char *service, const struct rdma_ad
 	return 0;
 }
 
+// Another thread calls it. The test says which event comes.
+int rdma_resolve_addrinfo(struct rdma_cm_id *id, const char *node, const char *service,
+			  const struct rdma_addrinfo *hints)
+{
+	if (!node || strcmp(node, "nobody") != 0)
+		return 0;
+	// librdmacm does it so.
+	errno = EAI_NONAME;
+	return -1;
+}
+
+int rdma_query_addrinfo(struct rdma_cm_id *id, struct rdma_addrinfo **info)
+{
+	const struct rdma_addrinfo hints = { 0 };
+
+	if (note("rdma_query_addrinfo"))
+		return -1;
+	return rdma_getaddrinfo("host", "7471", &hints, info);
+}
+
+int rdma_write_cm_event(struct rdma_cm_id *id, int type, int status, uint64_t arg)
+{
+	struct rdma_cm_event *event = calloc(1, sizeof(struct event));
+
+	event->event = type;
+	event->status = status;
+	event->id = id;
+	memcpy(&event->param, &arg, sizeof arg);
+	send_event(event);
+	return note("rdma_write_cm_event");
+}
+
 void rdma_freeaddrinfo(struct rdma_addrinfo *info)
 {
 	free(info->ai_src_addr);

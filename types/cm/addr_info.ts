@@ -1,5 +1,4 @@
 import { constants, structs } from "../../ffi/layout.ts";
-import type { Outcome } from "../../ffi/library/bind.ts";
 import { cString, handleAt, nativeView, readCString } from "../../ffi/pointers.ts";
 import { nonblockingRdmacm, rdmacm } from "../../ffi/rdmacm.ts";
 import { readField } from "../../ffi/struct.ts";
@@ -15,7 +14,7 @@ import { CmError } from "./errors.ts";
 import { readSockaddr, type SocketAddress } from "./socket_address.ts";
 
 /**
- * Flags of {@linkcode getAddrInfo} (`RAI_...`).
+ * Flags of {@linkcode getAddrInfo} and of {@linkcode CmId.prototype.resolveAddrInfo | CmId.resolveAddrInfo} (`RAI_...`).
  *
  * @category Addresses
  */
@@ -28,11 +27,17 @@ export const AddrInfoFlags: {
   readonly NOROUTE: 4;
   /** Only addresses of the family of the hints. */
   readonly FAMILY: 8;
+  /** The subnet administration of InfiniBand is asked for a service, not a name server. rdma-core 60 or newer. */
+  readonly SA: 16;
+  /** A name server is asked, as without SA. rdma-core 60 or newer. */
+  readonly DNS: 32;
 } = Object.freeze({
   PASSIVE: constants.RAI_PASSIVE,
   NUMERICHOST: constants.RAI_NUMERICHOST,
   NOROUTE: constants.RAI_NOROUTE,
   FAMILY: constants.RAI_FAMILY,
+  SA: constants.RAI_SA,
+  DNS: constants.RAI_DNS,
 });
 
 /**
@@ -93,8 +98,9 @@ const codec: AttributeCodec<Omit<AddrInfoHints, "signal">, AddrInfo> = codecOf(
 
 const { fields } = structs.rdma_addrinfo;
 
-/** What `getaddrinfo(3)` returns, where it is none of errno. */
+/** What `getaddrinfo(3)` returns. */
 const FAILURES: Readonly<Record<number, string>> = {
+  [-1]: "the flags are not valid, there is no RDMA device, or the kernel is older than Linux 6.17",
   [-2]: "the name or the service is not known",
   [-3]: "the name server does not answer now",
   [-4]: "the name server has failed",
@@ -129,18 +135,51 @@ export async function getAddrInfo(
   hints: AddrInfoHints = {},
 ): Promise<AddrInfo[]> {
   return await inTurn(async () => {
-    const { signal, ...rest } = snapshot(hints, "hints", [...codec.names, "signal"] as never);
-    checkSignal(signal);
-    const { view } = codec.write(rest);
-    const [host, port] = [cStringOf(node, "node"), cStringOf(service, "service")];
+    const { signal, host, port, view, action } = readLookUp(node, service, hints);
     const list = new BigUint64Array(1);
     return await abortable({
       signal,
       start: () => nonblockingRdmacm().rdma_getaddrinfo(host, port, view, list),
-      finish: (outcome) => answersOf(outcome, node, service, list),
+      finish: ({ value, errno }) => {
+        if (value === 0) return answersAt(list);
+        throw value === -1 && errno > 0
+          ? failure("rdma_getaddrinfo", action, errno)
+          : lookUpError(action, value);
+      },
       discard: () => free(list),
     });
   });
+}
+
+/** What a look-up takes, in the form of C. */
+export interface LookUp {
+  readonly signal: AbortSignal | undefined;
+  readonly host: Uint8Array<ArrayBuffer> | null;
+  readonly port: Uint8Array<ArrayBuffer> | null;
+  /** The hints. */
+  readonly view: DataView<ArrayBuffer>;
+  /** What is done, for messages. */
+  readonly action: string;
+}
+
+/** Reads and checks what is looked for. */
+export function readLookUp(
+  node: string | undefined,
+  service: string | undefined,
+  hints: AddrInfoHints,
+): LookUp {
+  const { signal, ...rest } = snapshot(hints, "hints", [...codec.names, "signal"] as never);
+  checkSignal(signal);
+  const { view } = codec.write(rest);
+  const [host, port] = [cStringOf(node, "node"), cStringOf(service, "service")];
+  const action = `look up ${quote(node ?? "any address")}, service ${quote(service ?? "none")}`;
+  return { signal, host, port, view, action };
+}
+
+/** The error of what `getaddrinfo(3)` returns. */
+export function lookUpError(action: string, value: number): CmError {
+  const reason = FAILURES[value] ?? `getaddrinfo gives ${value}`;
+  return new CmError(`Cannot ${action}: ${reason}`, undefined, value);
 }
 
 function cStringOf(value: string | undefined, what: string): Uint8Array<ArrayBuffer> | null {
@@ -153,18 +192,8 @@ function free(list: BigUint64Array): void {
   if (list[0] !== 0n) rdmacm().rdma_freeaddrinfo(handleAt(list[0]!));
 }
 
-function answersOf(
-  { value, errno }: Outcome<number>,
-  node: string | undefined,
-  service: string | undefined,
-  list: BigUint64Array,
-): AddrInfo[] {
-  if (value !== 0) {
-    const action = `look up ${quote(node ?? "any address")}, service ${quote(service ?? "none")}`;
-    if (value === -1 && errno !== 0) throw failure("rdma_getaddrinfo", action, errno);
-    const reason = FAILURES[value] ?? `getaddrinfo gives ${value}`;
-    throw new CmError(`Cannot ${action}: ${reason}`, undefined, value);
-  }
+/** The answers of a list, which is freed. */
+export function answersAt(list: BigUint64Array): AddrInfo[] {
   const answers: AddrInfo[] = [];
   for (let at = handleAt(list[0]!); at !== null;) {
     const view = nativeView(at, structs.rdma_addrinfo.size);

@@ -1,6 +1,8 @@
 import type { RdmaCmId, RdmaEventChannel } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
 import { handleAddress, handleAt } from "../../ffi/pointers.ts";
+import { nonblockingRdmacm } from "../../ffi/rdmacm.ts";
+import { readField } from "../../ffi/struct.ts";
 import { type AbortOptions, checkSignal, signalOf } from "../../internal/abort.ts";
 import {
   boolean,
@@ -9,19 +11,28 @@ import {
   positiveInt,
   snapshot,
   uint24,
+  uint64,
 } from "../../internal/checks.ts";
 import { Deadline } from "../../internal/deadline.ts";
 import { inTurn } from "../../internal/turns.ts";
-import type { Cause } from "../core/abortable.ts";
+import { abortable, type Cause } from "../core/abortable.ts";
 import { instance } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
-import { VerbsError } from "../core/errors.ts";
+import { failure, VerbsError } from "../core/errors.ts";
 import { Adopted, handleOf, type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { assertOpen, isOpen, moveTo } from "../core/resource.ts";
 import { EventType } from "../device/async_events.ts";
 import { QpState, QpType } from "../queue_pair/qp_enums.ts";
 import { QueuePair } from "../queue_pair/queue_pair.ts";
 import { hasOwnAccess } from "../queue_pair/queue_pair_states.ts";
+import {
+  type AddrInfo,
+  type AddrInfoHints,
+  answersAt,
+  type LookUp,
+  lookUpError,
+  readLookUp,
+} from "./addr_info.ts";
 import { CmEvents, type NativeEvent, OF_PEERS } from "./cm_events.ts";
 import { Groups } from "./groups.ts";
 import {
@@ -63,6 +74,8 @@ export interface CmEvent {
   readonly conn: ConnParam | undefined;
   /** How datagrams reach the peer or the group. It is `undefined` where the event has none. */
   readonly ud: UdParam | undefined;
+  /** What the program gave to {@linkcode CmId.writeCmEvent}. It is `undefined` for all events but USER. */
+  readonly arg: bigint | undefined;
 }
 
 const EVENTS = new WeakMap<EventChannel, CmEvents<CmEvent>>();
@@ -384,6 +397,89 @@ export class CmId extends CmIdentity {
     callCm("rdma_resolve_route", "resolve route", args, { hint: hintAddress });
     this.#core.state = "RESOLVING_ROUTE";
     await this.#step("resolve route", [TYPE.ROUTE_RESOLVED], [TYPE.ROUTE_ERROR], signal);
+  }
+
+  /**
+   * Looks up addresses by the names of a host and of a service (`rdma_resolve_addrinfo`), and waits for the answer, which
+   * {@linkcode CmId.queryAddrInfo} gives. With the flag SA of {@linkcode AddrInfoFlags} it asks the subnet administration of
+   * InfiniBand for a service, whose name is `service`; the id must be bound then. {@linkcode getAddrInfo} does the same without
+   * an id, and for older systems.
+   *
+   * It needs rdma-core 60 and Linux 6.17, or newer ones.
+   *
+   * @param node The name of the host; `undefined` with the flag PASSIVE or SA.
+   * @param service The name of the service, or the port as text; `undefined` for port 0.
+   * @param hints What is looked for.
+   * @throws {TypeError} If an argument has the wrong type, or the state is not IDLE, BOUND, ADDR_RESOLVED or ROUTE_RESOLVED.
+   * @throws {CmError} If there is no answer. `status` is what `getaddrinfo(3)` returns, if it is not of an event.
+   * @throws {VerbsError} If an answer is still being looked for or was not taken (EBUSY), librdmacm is older (EOPNOTSUPP), or
+   * the system refuses.
+   */
+  async resolveAddrInfo(
+    node: string | undefined,
+    service?: string,
+    hints: AddrInfoHints = {},
+  ): Promise<void> {
+    const lookUp = readLookUp(node, service, hints);
+    const { signal, action } = lookUp;
+    this.#assertState(action, ["IDLE", "BOUND", "ADDR_RESOLVED", "ROUTE_RESOLVED"]);
+    signal?.throwIfAborted();
+    const failed = new AbortController();
+    const ends = signal === undefined ? failed.signal : AbortSignal.any([signal, failed.signal]);
+    // The event may come before the call on the other thread returns.
+    const event = this.#step(action, [TYPE.ADDRINFO_RESOLVED], [TYPE.ADDRINFO_ERROR], ends);
+    this.#lookUp(lookUp).catch((error) => failed.abort(error));
+    await event;
+  }
+
+  async #lookUp({ host, port, view, action }: LookUp): Promise<void> {
+    await abortable({
+      owner: this,
+      signal: undefined,
+      start: () => nonblockingRdmacm().rdma_resolve_addrinfo(this.unsafeHandle, host, port, view),
+      finish: ({ value, errno }) => {
+        if (value === 0) return;
+        throw errno > 0
+          ? failure("rdma_resolve_addrinfo", action, errno)
+          // librdmacm puts into errno what getaddrinfo(3) has returned.
+          : lookUpError(action, errno);
+      },
+    });
+  }
+
+  /**
+   * The answer of {@linkcode CmId.resolveAddrInfo} (`rdma_query_addrinfo`), which can be taken once. The addresses of services
+   * of InfiniBand are no IP addresses: `dstAddr` is `undefined` then.
+   *
+   * @throws {TypeError} If the id is disposed.
+   * @throws {VerbsError} If there is no answer (ENOENT), or librdmacm is older than rdma-core 60 (EOPNOTSUPP).
+   */
+  queryAddrInfo(): AddrInfo[] {
+    const list = new BigUint64Array(1);
+    callCm("rdma_query_addrinfo", "take addresses", [this.unsafeHandle, list]);
+    return answersAt(list);
+  }
+
+  /**
+   * Makes an event of the program's own (`rdma_write_cm_event`). It comes by the channel of the id, to who iterates over it.
+   * It needs rdma-core 60 and Linux 6.17, or newer ones.
+   *
+   * @param event The kind of event: `CmEventType.USER`.
+   * @param status The status of the event, -2^31 to 2^31 - 1.
+   * @param arg What the event shall have in {@linkcode CmEvent.arg}, 64 bits.
+   * @throws {TypeError} If an argument has the wrong type, or the id is disposed.
+   * @throws {RangeError} If the event is another one, or a number is out of range.
+   * @throws {VerbsError} If librdmacm is older (EOPNOTSUPP), or the kernel is (EINVAL).
+   */
+  writeCmEvent(event: CmEventType, status: number, arg: bigint | number): void {
+    if (event !== TYPE.USER) {
+      throw new RangeError(`Cannot use event ${nameOf(CmEventType, event)}: it is not USER`);
+    }
+    integer(status, "status", -0x8000_0000, 0x7fff_ffff);
+    const value = uint64(arg, "arg");
+    callCm("rdma_write_cm_event", "write event", [this.unsafeHandle, event, status, value], {
+      hint: (code) => code === "EINVAL" ? "Linux 6.17 and newer have it" : undefined,
+    });
   }
 
   /**
@@ -854,6 +950,7 @@ export class CmId extends CmIdentity {
       status,
       conn: hasParam && !isUd ? readConnParam(view, offset, privateData) : undefined,
       ud: isUd ? readUdParam(view, offset, privateData) : undefined,
+      arg: type === TYPE.USER ? readField(view, { offset, type: "u64" }) : undefined,
     };
     if (isGroup) numbers.set(event, this.#core.groups.answered(handleOf(this), view, type));
     this.#follow(event);

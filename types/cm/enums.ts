@@ -39,13 +39,13 @@ export const CmEventType: {
   readonly ADDR_CHANGE: CEnum.rdma_cm_event_type.RDMA_CM_EVENT_ADDR_CHANGE;
   /** No packet of the connection is under way any more. */
   readonly TIMEWAIT_EXIT: CEnum.rdma_cm_event_type.RDMA_CM_EVENT_TIMEWAIT_EXIT;
-  /** An event of newer functions, which this module does not call. */
+  /** {@linkcode CmId.prototype.resolveAddrInfo | CmId.resolveAddrInfo} has found addresses. */
   readonly ADDRINFO_RESOLVED: CEnum.rdma_cm_event_type.RDMA_CM_EVENT_ADDRINFO_RESOLVED;
-  /** An event of newer functions, which this module does not call. */
+  /** {@linkcode CmId.prototype.resolveAddrInfo | CmId.resolveAddrInfo} has failed. */
   readonly ADDRINFO_ERROR: CEnum.rdma_cm_event_type.RDMA_CM_EVENT_ADDRINFO_ERROR;
-  /** An event of newer functions, which this module does not call. */
+  /** A program has made it, by {@linkcode CmId.prototype.writeCmEvent | CmId.writeCmEvent}. */
   readonly USER: CEnum.rdma_cm_event_type.RDMA_CM_EVENT_USER;
-  /** An event of newer functions, which this module does not call. */
+  /** One of librdmacm itself, which programs do not get. */
   readonly INTERNAL: CEnum.rdma_cm_event_type.RDMA_CM_EVENT_INTERNAL;
 } = members("rdma_cm_event_type", "RDMA_CM_EVENT_");
 /**

@@ -97,10 +97,12 @@ export function eventError(
 }
 
 function causeOf(event: CmEventType, status: number): string {
-  if (status < 0) {
-    const code = errnoName(-status);
+  // librdmacm gives this one as it is in errno.
+  if (status < 0 || event === TYPE.ADDRINFO_ERROR) {
+    const value = Math.abs(status);
+    const code = errnoName(value);
     const cause = CAUSES[event]?.[code];
-    return `${code}: ${errnoDescription(-status)}${cause === undefined ? "" : `; ${cause}`}`;
+    return `${code}: ${errnoDescription(value)}${cause === undefined ? "" : `; ${cause}`}`;
   }
   const { REJECTED, UNREACHABLE } = TYPE;
   const reasons = event === REJECTED ? REJECT_REASONS : event === UNREACHABLE ? SIDR_STATUSES : {};

@@ -33,6 +33,7 @@ Deno.test("an error of an event names the event and a likely cause", () => {
     [TYPE.REJECTED, 8, "REJECTED (8: ", "nobody listens"],
     [TYPE.CONNECT_ERROR, -22, "CONNECT_ERROR (EINVAL: ", "Invalid argument)"],
     [TYPE.REJECTED, 34, "(status 34)", ""],
+    [TYPE.ADDRINFO_ERROR, 2, "ADDRINFO_ERROR (ENOENT: ", "No such file"],
     [TYPE.DEVICE_REMOVAL, 0, "(status 0)", ""],
   ] as const;
   for (const [type, status, start, cause] of cases) {

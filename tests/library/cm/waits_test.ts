@@ -27,6 +27,7 @@ const WAITS: Readonly<
   Record<string, readonly [string, (id: CmId, bed: FakeBed) => Promise<unknown>, PortSpace?]>
 > = {
   resolveAddr: ["IDLE", (id) => id.resolveAddr(TO)],
+  resolveAddrInfo: ["IDLE", (id) => id.resolveAddrInfo("host", "7471")],
   resolveRoute: ["ADDR_RESOLVED", (id) => id.resolveRoute()],
   connect: ["ROUTE_RESOLVED", (id, { net }) => id.connect(net.newQp())],
   accept: ["REQUESTED", (id, { net }) => id.accept(net.newQp())],

@@ -26,6 +26,13 @@ const param = (): object => ({
   rnrRetryCount: 7,
   srq: false,
 });
+const hints = (): object => ({
+  flags: AddrInfoFlags.NOROUTE,
+  family: 2,
+  qpType: QpType.RC,
+  portSpace: PortSpace.TCP,
+  signal: signal(),
+});
 const withQp = ({ cmNet }: World): unknown[] => [cmNet.newQp(), param(), { signal: signal() }];
 
 /** A method of an id: the state that it needs, the event that it waits for, and its arguments. */
@@ -48,6 +55,9 @@ const STEPS: Readonly<Record<string, Step>> = {
     TYPE.ROUTE_RESOLVED,
     () => [{ timeout: 2000, signal: signal() }],
   ],
+  resolveAddrInfo: ["IDLE", TYPE.ADDRINFO_RESOLVED, () => ["localhost", "7471", hints()]],
+  queryAddrInfo: ["IDLE", undefined, () => []],
+  writeCmEvent: ["IDLE", undefined, () => [TYPE.USER, -5, 2n ** 64n - 1n]],
   listen: ["BOUND", undefined, () => [16]],
   prepare: ["ADDR_RESOLVED", undefined, ({ cmNet }) => [cmNet.newQp()]],
   connect: ["ROUTE_RESOLVED", TYPE.CONNECT_RESPONSE, withQp],
@@ -111,17 +121,7 @@ export const CM_RECIPES: Readonly<Record<string, Recipe>> = {
   "CmIdentity#setOptions": () => [{ tos: 8, reuseAddr: true, afOnly: true, ackTimeout: 14 }],
   "CmIdentity#setLocalEce": () => [{ vendorId: 1, options: 2 }],
   "CmIdentity#initQpAttr": () => [QpState.INIT],
-  getAddrInfo: () => [
-    "localhost",
-    "7471",
-    {
-      flags: AddrInfoFlags.NOROUTE,
-      family: 2,
-      qpType: QpType.RC,
-      portSpace: PortSpace.TCP,
-      signal: signal(),
-    },
-  ],
+  getAddrInfo: () => ["localhost", "7471", hints()],
   getDevices: (world) => {
     world.cmNet;
     return [];
