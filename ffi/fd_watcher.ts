@@ -96,6 +96,15 @@ export class FdWatcher {
     };
   }
 
+  /** Ends all waits and the `poll` that is running, whose memory goes away with the program. */
+  end(): void {
+    for (const wait of this.#waits) wait.resolve();
+    this.#waits.clear();
+    this.#wake();
+    if (this.#eventFd >= 0) libc().close(this.#eventFd);
+    this.#eventFd = -1;
+  }
+
   async #cancel(wait: Wait): Promise<void> {
     if (this.#waits.delete(wait)) {
       wait.resolve();
@@ -134,7 +143,7 @@ export class FdWatcher {
       if (this.#waits.size > 0) await nextTurn();
     }
     this.#looping = false;
-    if (!this.#keepsEventFd) {
+    if (!this.#keepsEventFd && this.#eventFd >= 0) {
       libc().close(this.#eventFd);
       this.#eventFd = -1;
     }
@@ -182,6 +191,11 @@ const watcher = new FdWatcher((...args) => libc().poll(...args), !inWorker());
  */
 export function waitReadable(fd: number, isHeld: boolean = true): FdWait {
   return watcher.wait(fd, isHeld);
+}
+
+/** Ends all waits, because the program ends: `ready` of each resolves. */
+export function endWaits(): void {
+  watcher.end();
 }
 
 /**

@@ -1,7 +1,14 @@
+import { endWaits } from "../../ffi/fd_watcher.ts";
+
 /** The depth of nested disposals. */
 let depth = 0;
 /** Serial number of the outermost disposal: a resource with several parents is tried once in it, and fails once. */
 let round = 0;
+
+/** The resources that were made from nothing and still exist, oldest first. */
+const roots: Set<Resource> = new Set();
+/** Whether the program ends. Waits for events keep nothing then. */
+let isUnloading = false;
 
 /** A cached check is valid while the number of disposals is unchanged. */
 export const disposals: { count: number } = { count: 0 };
@@ -33,6 +40,8 @@ export interface Lifetime {
   state: "open" | "closing" | "destroyed";
   /** How many {@linkcode retain} have not ended. */
   holds: number;
+  /** How many {@linkcode beginWait} have not ended. */
+  waits: number;
   /** The round of disposal in which destroying it was tried. */
   triedIn: number;
 }
@@ -66,9 +75,11 @@ export abstract class Resource implements Disposable {
       openHandle: handle,
       state: "open",
       holds: 0,
+      waits: 0,
       triedIn: 0,
     };
     for (const parent of parents) parent.#lifetime.children.add(this);
+    if (parents.length === 0) addRoot(this);
   }
 
   /** Whether the resource was disposed, directly or with a resource it was made from. */
@@ -124,12 +135,14 @@ function endDisposal(resource: Resource): void {
 
 function destroyWhenUnused(resource: Resource): void {
   const lifetime = lifetimeOf(resource);
-  const { kind, parents, children, handle, state, holds, triedIn } = lifetime;
+  const { kind, parents, children, handle, state, holds, waits, triedIn } = lifetime;
   if (state !== "closing" || holds > 0 || children.size > 0) return;
+  if (waits > 0 && !isUnloading) return;
   if (kind.isInUse?.(resource) || triedIn === round) return;
   lifetime.triedIn = round;
   kind.destroy(handle, resource);
   lifetime.state = "destroyed";
+  roots.delete(resource);
   for (const parent of parents) lifetimeOf(parent).children.delete(resource);
   for (const parent of parents) destroyIfUnused(parent);
 }
@@ -152,6 +165,47 @@ export function retain(resource: Resource): void {
 export function release(resource: Resource): void {
   lifetimeOf(resource).holds--;
   destroyIfUnused(resource);
+}
+
+/** Keeps the native object of a resource as {@linkcode retain} does, but not when the program ends. */
+export function beginWait(resource: Resource): void {
+  lifetimeOf(resource).waits++;
+}
+
+/** Ends a {@linkcode beginWait}. */
+export function endWait(resource: Resource): void {
+  lifetimeOf(resource).waits--;
+  destroyIfUnused(resource);
+}
+
+/**
+ * A process can outlive the program: `deno run --watch` starts it again in the same one, whose devices and ports are still
+ * open. All that is left to run of a program that ends is this listener.
+ */
+function addRoot(root: Resource): void {
+  if (!isListening) addEventListener("unload", closeAll);
+  isListening = true;
+  roots.add(root);
+}
+
+let isListening = false;
+
+function closeAll(): void {
+  isUnloading = true;
+  endWaits();
+  try {
+    for (const root of [...roots].reverse()) closeQuietly(root);
+  } finally {
+    isUnloading = false;
+  }
+}
+
+function closeQuietly(root: Resource): void {
+  try {
+    root.close();
+  } catch {
+    // Nobody is there to close it again: the end of the process does.
+  }
 }
 
 /** Puts another parent in the place of one. Both are open. */

@@ -7,11 +7,11 @@ import { Waiters } from "../../internal/waiters.ts";
 import { failure, VerbsError } from "../core/errors.ts";
 import {
   assertOpen,
+  beginWait,
   disposedError,
+  endWait,
   isOpen,
-  release,
   type Resource,
-  retain,
 } from "../core/resource.ts";
 
 /**
@@ -135,7 +135,7 @@ export class EventSource<K, V> {
 
   async #watch(): Promise<void> {
     this.#watching = true;
-    retain(this.#owner);
+    beginWait(this.#owner);
     try {
       do {
         this.#wait = asVerbsError(() => waitReadable(this.#fd, this.#isHeld));
@@ -155,7 +155,7 @@ export class EventSource<K, V> {
       this.#waiters.rejectAll(error);
     } finally {
       this.#watching = false;
-      release(this.#owner);
+      endWait(this.#owner);
     }
   }
 
