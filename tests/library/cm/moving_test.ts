@@ -20,8 +20,15 @@ function test(title: string, body: (bed: FakeBed) => Promise<void>): void {
   });
 }
 
+interface Held {
+  readonly started: () => number;
+  readonly go: () => void;
+  /** Resolves when no call is on another thread any more. */
+  readonly ended: () => Promise<unknown>;
+}
+
 /** Holds modifications on other threads until the test lets them go. */
-function held(): { readonly started: () => number; readonly go: () => void } & Disposable {
+function held(): Held & Disposable {
   const modify = nonblocking().ibv_modify_qp;
   const { promise, resolve } = Promise.withResolvers<void>();
   const calls = stub(nonblocking(), "ibv_modify_qp", async (...args) => {
@@ -31,6 +38,10 @@ function held(): { readonly started: () => number; readonly go: () => void } & D
   return {
     started: () => calls.calls.length,
     go: resolve,
+    ended: async () => {
+      await Promise.all(calls.calls.map(({ returned }) => returned));
+      await new Promise((done) => setTimeout(done, 0));
+    },
     [Symbol.dispose]: () => calls.restore(),
   };
 }
@@ -72,8 +83,9 @@ for (const [name, state, call, step] of STEPS) {
     const stepped = step(id, qp);
     id.close();
     qp.close();
-    calls.go();
     await assertRejects(() => stepped, TypeError, "disposed");
+    calls.go();
+    await calls.ended();
   });
 
   test(`CmId.${name}() tells by which event the connection has ended`, async (bed) => {
