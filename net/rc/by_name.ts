@@ -11,7 +11,7 @@ import {
 import { show } from "../../internal/checks.ts";
 import { eachAddress } from "../../internal/each_address.ts";
 import type { Rule, Rules } from "../../internal/options.ts";
-import { TransportType } from "../../mod.ts";
+import { TransportType, VerbsError } from "../../mod.ts";
 import { RcConn } from "./rc_conn.ts";
 import { SharedDevice } from "./rc_device.ts";
 import { RcEnd } from "./rc_end.ts";
@@ -58,11 +58,17 @@ export async function connectByName(
     try {
       return await connectAt(address, settings, `${hostname} port ${port}`, signal, late);
     } catch (error) {
-      // A refusal tells more than that another address leads nowhere.
-      if (!(failure instanceof Deno.errors.ConnectionRefused)) failure = error;
+      // What a host has answered tells more than that another address leads nowhere.
+      if (failure === undefined || leadsNowhere(failure)) failure = error;
     }
   }
   throw failure;
+}
+
+function leadsNowhere(error: unknown): boolean {
+  const { ADDR_ERROR, ROUTE_ERROR } = CmEventType;
+  const events: readonly (CmEventType | undefined)[] = [ADDR_ERROR, ROUTE_ERROR];
+  return error instanceof VerbsError || error instanceof CmError && events.includes(error.event);
 }
 
 async function connectAt(
@@ -80,10 +86,7 @@ async function connectAt(
   const { name } = id.device!;
   const shared = new SharedDevice({ device: name, portNum: id.portNum });
   await using end = await RcEnd.make(shared.use(), settings, id);
-  late.reason =
-    ": the host does not answer. It may drop RoCE packets (UDP port 4791), or have no " +
-    "kernel module rdma_cm";
-  const conn = new RcConn(await refused(target, end.connectById(signal)));
+  const conn = new RcConn(await refused(target, end.connectById(signal, late)));
   stack.move();
   return conn;
 }

@@ -1,9 +1,11 @@
 import { type CmEvent, CmEventType, CmId, EventChannel, type SocketAddress } from "../../cm.ts";
 import { nextTurn } from "../../internal/turns.ts";
 import { assertMessages, lookUp } from "./by_name.ts";
+import { addressOf, endsOfId } from "./cm_address.ts";
 import type { Door, Partner } from "./door.ts";
 import { readOffer } from "./exchange.ts";
-import type { RcOffer } from "./rc_address.ts";
+import { checkOwn, checkStated } from "./peer_gid.ts";
+import type { RcAddress } from "./rc_address.ts";
 import { SharedDevice } from "./rc_device.ts";
 import { RcEnd } from "./rc_end.ts";
 import type { RcSettings } from "./rc_options.ts";
@@ -98,7 +100,9 @@ class CmPartner implements Partner {
   readonly #data: Uint8Array;
   readonly #settings: RcSettings;
   readonly #device: SharedDevice;
-  #offer: RcOffer | undefined;
+  #peer: RcAddress | undefined;
+  /** Whether its GID has to be one of this host. */
+  #mustBeOwn = false;
   #isConnected = false;
 
   /** The connection gets a channel of its own, because it may outlive the listener. */
@@ -114,22 +118,28 @@ class CmPartner implements Partner {
     stack.move();
   }
 
-  // deno-lint-ignore require-await -- it rejects, it does not throw
-  async read(): Promise<void> {
-    this.#offer = readOffer(this.#data);
+  /** The request states the GID, and so does the address of its sender. */
+  async read(signal: AbortSignal): Promise<void> {
+    const offer = readOffer(this.#data);
     assertMessages(this.#id);
+    const peer = this.#peer = await addressOf(this.#id, offer, signal);
+    this.#mustBeOwn = checkStated(peer, endsOfId(this.#id));
   }
 
   async makeEnd(): Promise<RcEnd> {
     using stack = new DisposableStack();
     const device = stack.use(this.#device.use());
+    if (this.#mustBeOwn) {
+      const id = this.#id;
+      checkOwn(this.#peer!, endsOfId(id), device.context.gidTable(id.portNum));
+    }
     await nextTurn();
     stack.move();
     return await RcEnd.make(device, this.#settings, this.#id);
   }
 
   async connect(end: RcEnd, signal: AbortSignal): Promise<RcEnd> {
-    const connected = await end.connectById(signal, this.#offer!);
+    const connected = await end.acceptById(this.#peer!, signal);
     this.#isConnected = true;
     return connected;
   }

@@ -5,7 +5,7 @@ import { option, readOptions, within } from "../../internal/options.ts";
 import { inTurn } from "../../internal/turns.ts";
 import { BY_NAME, connectByName, isAbsent } from "./by_name.ts";
 import { readLine, writeAddress } from "./exchange.ts";
-import { checkOwn, checkSpeaker, checkUnicast, endsOf } from "./peer_gid.ts";
+import { checkOwn, checkStated, checkUnicast, endsOf } from "./peer_gid.ts";
 import { type RcAddress, readRcAddress } from "./rc_address.ts";
 import { RcConn } from "./rc_conn.ts";
 import { SharedDevice } from "./rc_device.ts";
@@ -106,7 +106,7 @@ export type RcConnectOptions =
  * `connectTimeout` is over; or if the peer rejects the request.
  * @throws {CmError} If the name has no address, or no RDMA device leads there. See `@rdma/ibverbs/cm`.
  * @throws {Deno.errors.NotSupported} If only an iWARP device leads there.
- * @throws {Deno.errors.ConnectionReset} If the peer does not answer.
+ * @throws {Deno.errors.ConnectionReset} If the peer does not answer, or ends the connection before it is made.
  * @throws {VerbsError} If the device refuses.
  * @throws The reason of the signal, if it aborts.
  * @category Connections
@@ -172,8 +172,7 @@ async function overTcp(
     return await readLine(conn, signal);
   });
   const peer = readRcAddress(value);
-  checkUnicast(peer);
-  if (settings.peerGid === "tcp" && checkSpeaker(peer, ends)) {
+  if (checkStated(peer, ends, settings.peerGid)) {
     checkOwn(peer, ends, device.context.gidTable(settings.portNum));
   }
   return new RcConn(await end.connect(peer, signal));

@@ -3,17 +3,19 @@ import type { RcAddress } from "./rc_address.ts";
 
 // A peer says in the handshake where its queue pair is; it could name a host that never asked for packets.
 
-/** The addresses of a TCP connection, as text. */
-export interface TcpEnds {
+/** The addresses of a connection by which a peer tells its address, as text. */
+export interface PeerEnds {
   readonly local: string;
+  /** By the connection manager it is what the request states. */
   readonly remote: string;
+  readonly way: "tcp" | "cm";
 }
 
 /** LIDs from this one on are those of multicast, or of no port. */
 const FIRST_MULTICAST_LID = 0xc000;
 
-export function endsOf({ localAddr, remoteAddr }: Deno.TcpConn): TcpEnds {
-  return { local: localAddr.hostname, remote: remoteAddr.hostname };
+export function endsOf({ localAddr, remoteAddr }: Deno.TcpConn): PeerEnds {
+  return { local: localAddr.hostname, remote: remoteAddr.hostname, way: "tcp" };
 }
 
 /** The GID that an address of TCP stands for. A link-local address can have the name of an interface behind it. */
@@ -21,11 +23,36 @@ export function gidOf(hostname: string): Gid {
   return Gid.parse(hostname.split("%", 1)[0]!);
 }
 
-function isLocal({ local, remote }: TcpEnds): boolean {
+function isLoopback(gid: Gid): boolean {
+  return gid.isIpv4Mapped ? gid.bytes[12] === 127 : gid.equals(Gid.parse("::1"));
+}
+
+function isLocal({ local, remote }: PeerEnds): boolean {
   const gid = gidOf(remote);
-  const { bytes } = gid;
-  const isLoopback = gid.isIpv4Mapped ? bytes[12] === 127 : gid.equals(Gid.parse("::1"));
-  return isLoopback || gid.equals(gidOf(local));
+  return isLoopback(gid) || gid.equals(gidOf(local));
+}
+
+/**
+ * Checks what a peer states as its address, however it has told it. Nothing is sent there before.
+ *
+ * @param permitted Which GIDs a peer may name, as the option `peerGid` says.
+ * @returns Whether the address has still to be one of this host: {@linkcode checkOwn}.
+ * @throws {Deno.errors.InvalidData} If it is not that of a single port, or the peer speaks from another host.
+ */
+export function checkStated(
+  peer: RcAddress,
+  ends: PeerEnds,
+  permitted: "tcp" | "any" = "tcp",
+): boolean {
+  checkUnicast(peer);
+  // Only a port of this host can have a loopback address.
+  if (isLoopback(Gid.parse(peer.gid))) {
+    if (!isLocal(ends)) throw foreign(peer, ends);
+    return true;
+  }
+  // InfiniBand by the connection manager: the address of a port is not the IP address that stands for it.
+  if (permitted === "any" || ends.way === "cm" && peer.lid > 0) return false;
+  return checkSpeaker(peer, ends);
 }
 
 /**
@@ -50,7 +77,7 @@ export function checkUnicast({ gid: text, lid }: RcAddress): void {
  * @returns Whether the address has still to be one of this host: {@linkcode checkOwn}.
  * @throws {Deno.errors.InvalidData} If it does not.
  */
-export function checkSpeaker(peer: RcAddress, ends: TcpEnds): boolean {
+function checkSpeaker(peer: RcAddress, ends: PeerEnds): boolean {
   const gid = Gid.parse(peer.gid);
   // A LID alone: there is no address to compare. It fails later on a port that needs GIDs.
   if (gid.isZero || gid.equals(gidOf(ends.remote))) return false;
@@ -63,15 +90,14 @@ export function checkSpeaker(peer: RcAddress, ends: TcpEnds): boolean {
  *
  * @throws {Deno.errors.InvalidData} If it is not.
  */
-export function checkOwn(peer: RcAddress, ends: TcpEnds, entries: readonly GidEntry[]): void {
+export function checkOwn(peer: RcAddress, ends: PeerEnds, entries: readonly GidEntry[]): void {
   const gid = Gid.parse(peer.gid);
   if (!entries.some((entry) => entry.gid.equals(gid))) throw foreign(peer, ends);
 }
 
-function foreign({ gid }: RcAddress, { remote }: TcpEnds): Error {
-  return refused(
-    `it speaks from ${remote}, and its GID is ${gid} (peerGid: "any" permits other GIDs)`,
-  );
+function foreign({ gid }: RcAddress, { remote, way }: PeerEnds): Error {
+  const remedy = way === "tcp" ? ' (peerGid: "any" permits other GIDs)' : "";
+  return refused(`it speaks from ${remote}, and its GID is ${gid}${remedy}`);
 }
 
 function refused(reason: string): Error {
@@ -84,7 +110,7 @@ function refused(reason: string): Error {
 export function gidOfTcp(
   entries: readonly GidEntry[],
   port: number,
-  { local }: TcpEnds,
+  { local }: PeerEnds,
 ): GidEntry | undefined {
   const gid = gidOf(local);
   return entries.find((entry) =>

@@ -1,26 +1,26 @@
-import { CmId } from "../../cm.ts";
+import { CmId, type ConnParamInit } from "../../cm.ts";
+import { SILENT_HOST } from "../../internal/cm_reasons.ts";
 import { needsGrh } from "../../internal/ports.ts";
 import { nextTurn } from "../../internal/turns.ts";
 import {
   AccessFlags,
-  AddressHandle,
   CompletionChannel,
   CompletionQueue,
   type Context,
   Gid,
   MemoryRegion,
-  mtuBytes,
   type ProtectionDomain,
   QpState,
   QpType,
   QueuePair,
 } from "../../mod.ts";
 import { chosenGid } from "../shared/chosen_gid.ts";
+import { addressOf, orReset, resetBy } from "./cm_address.ts";
 import { readOffer, writeOffer } from "./exchange.ts";
 import { Link } from "./link.ts";
-import { gidOfTcp, type TcpEnds } from "./peer_gid.ts";
+import { gidOfTcp, type PeerEnds } from "./peer_gid.ts";
 import { CONTROL_RECEIVES, CONTROL_SENDS } from "./protocol.ts";
-import { type RcAddress, type RcOffer, toQpAddress } from "./rc_address.ts";
+import { type RcAddress, toQpAddress } from "./rc_address.ts";
 import type { RcDevice } from "./rc_device.ts";
 import type { RcSettings } from "./rc_options.ts";
 import { ExposedMemory } from "./remote_memory.ts";
@@ -28,6 +28,10 @@ import { ExposedMemory } from "./remote_memory.ts";
 const { LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC } = AccessFlags;
 
 const REMOTE_ACCESS = LOCAL_WRITE | REMOTE_WRITE | REMOTE_READ | REMOTE_ATOMIC;
+
+const ANSWERED =
+  ": the peer has answered, and then sent no first message. Its program may hang, or packets of the " +
+  "connection are dropped (UDP port 4791)";
 
 /**
  * One end of a connection: its verbs objects, of which the device may be shared, and what moves messages. Until it is
@@ -50,7 +54,7 @@ export class RcEnd implements AsyncDisposable {
    * Makes an end, which ends the use of the device when it is closed, and closes the channel of the id if the peer is found
    * by one. Registering memory takes most of the time, and is done on another thread.
    */
-  static async make(device: RcDevice, settings: RcSettings, way?: TcpEnds | CmId): Promise<RcEnd> {
+  static async make(device: RcDevice, settings: RcSettings, way?: PeerEnds | CmId): Promise<RcEnd> {
     using stack = new DisposableStack();
     const { pd } = stack.use(device);
     const { credits, sendDepth, maxMessage } = settings;
@@ -67,7 +71,7 @@ export class RcEnd implements AsyncDisposable {
   private constructor(
     device: RcDevice,
     settings: RcSettings,
-    way: TcpEnds | CmId | undefined,
+    way: PeerEnds | CmId | undefined,
     memory: { readonly send: MemoryRegion; readonly recv: MemoryRegion },
     stack: DisposableStack,
   ) {
@@ -84,10 +88,9 @@ export class RcEnd implements AsyncDisposable {
     const cq = stack.use(new CompletionQueue(context, { cqe, channel }));
     const init = { type: QpType.RC, sendCq: cq, recvCq: cq, cap };
     const qp = this.#qp = stack.use(new QueuePair(pd, init));
-    // Without an rkey a peer can do nothing with these rights.
-    const qpAccessFlags = REMOTE_WRITE | REMOTE_READ | REMOTE_ATOMIC;
-    if (id !== undefined) qp.modify({ ...id.initQpAttr(QpState.INIT), qpAccessFlags });
-    else qp.init({ port, ...(gidIndex !== undefined && { gidIndex }), qpAccessFlags });
+    // Rights are given when there is a peer.
+    if (id !== undefined) qp.modify({ ...id.initQpAttr(QpState.INIT), qpAccessFlags: 0 });
+    else qp.init({ port, ...(gidIndex !== undefined && { gidIndex }) });
     this.link = new Link(qp, cq, memory, settings);
     const exposed = { [Symbol.dispose]: () => this.#exposed.forEach((mr) => mr.close()) };
     // Ending the connection first tells the peer.
@@ -111,64 +114,74 @@ export class RcEnd implements AsyncDisposable {
    * Connects to the peer, whose address was checked. An end that the peer waits for gives `answer`: it is called when this
    * end is ready to receive, and this end sends nothing before the peer does.
    */
-  async connect(peer: RcAddress, signal: AbortSignal, answer?: () => Promise<void>): Promise<this> {
+  async connect(
+    peer: RcAddress,
+    signal: AbortSignal,
+    { forStranger = false, answer }: {
+      readonly forStranger?: boolean;
+      readonly answer?: () => Promise<void>;
+    } = {},
+  ): Promise<this> {
     const { timeout, retryCnt } = this.settings;
-    if (this.#gidIndex !== undefined) await this.#resolve(peer, this.#gidIndex, signal);
+    if (this.#gidIndex !== undefined && Gid.parse(peer.gid).isZero) {
+      throw new Deno.errors.InvalidData("Cannot connect: the address of the peer has no GID");
+    }
     // A peer that has fewer receives than it says must not keep sends waiting for ever.
-    this.#qp.activateRc(toQpAddress(peer), { timeout, retryCnt, rnrRetry: 6, minRnrTimer: 14 });
+    const choices = { timeout, retryCnt, rnrRetry: 6, minRnrTimer: 14 };
+    await this.#qp.activateRcAsync(toQpAddress(peer), choices, { forStranger, signal });
     signal.throwIfAborted();
-    await this.link.connect(peer.credits, signal, answer);
-    this.#peer = peer;
+    await this.#start(peer, signal, answer);
     return this;
   }
 
-  /**
-   * Connects by the id that the end was made for: one that knows the route, or one of a request, whose sender has told of
-   * itself.
-   */
-  async connectById(signal: AbortSignal, asking?: RcOffer): Promise<this> {
+  /** Connects by the id that the end was made for, which knows the route. It tells in `late` how far it has come. */
+  async connectById(signal: AbortSignal, late: { reason: string }): Promise<this> {
     const id = this.#id!;
-    const { timeout, retryCnt } = this.settings;
-    id.setOptions({ ackTimeout: timeout });
-    const privateData = writeOffer(this.settings);
-    const param = { privateData, retryCount: retryCnt, rnrRetryCount: 6 };
-    const answer = asking && (async () => {
-      await id.accept(this.#qp, param, { signal });
+    late.reason = `: ${SILENT_HOST}`;
+    const { conn } = await id.connect(this.#qp, this.#param(id), { signal });
+    late.reason = ANSWERED;
+    const offer = readOffer(conn!.privateData);
+    const peer = await addressOf(id, offer, signal);
+    await orReset(id, signal, () => id.establishAsync({ signal }));
+    this.#watch(id);
+    await this.#start(peer, signal);
+    return this;
+  }
+
+  /** Accepts the request of the id that the end was made for. The address of its sender was checked. */
+  async acceptById(peer: RcAddress, signal: AbortSignal): Promise<this> {
+    const id = this.#id!;
+    await this.#start(peer, signal, async () => {
+      await orReset(id, signal, () => id.accept(this.#qp, this.#param(id), { signal }));
+      this.#permit();
       this.#watch(id);
     });
-    const answered = asking ? undefined : await id.connect(this.#qp, param, { signal });
-    const peer = addressOf(id, asking ?? readOffer(answered!.conn!.privateData));
-    if (answered !== undefined) {
-      id.establish();
-      this.#watch(id);
-    }
+    return this;
+  }
+
+  #param(id: CmId): ConnParamInit {
+    const { timeout, retryCnt } = this.settings;
+    id.setOptions({ ackTimeout: timeout });
+    return { privateData: writeOffer(this.settings), retryCount: retryCnt, rnrRetryCount: 6 };
+  }
+
+  async #start(peer: RcAddress, signal: AbortSignal, answer?: () => Promise<void>): Promise<void> {
+    if (this.#qp.state === QpState.RTS) this.#permit();
     await this.link.connect(peer.credits, signal, answer);
     this.#peer = peer;
-    return this;
+  }
+
+  /** The peer may use memory whose rkey it gets. It has no rkey before the first message. */
+  #permit(): void {
+    this.#qp.modify({ qpAccessFlags: REMOTE_WRITE | REMOTE_READ | REMOTE_ATOMIC });
   }
 
   /** The peer's kernel tells when its program is gone. */
   #watch(id: CmId): void {
     id.channel.unref();
-    const gone = "The connection is broken: the peer has disconnected";
-    id.disconnected().then(
-      () => this.link.break(new Deno.errors.ConnectionReset(gone)),
-      (cause) => this.link.break(new Deno.errors.ConnectionReset(cause.message, { cause })),
-    );
-  }
-
-  /**
-   * The kernel resolves the link address of the peer when the queue pair is modified, and blocks until then. Making an
-   * address handle on another thread resolves it before.
-   */
-  async #resolve(peer: RcAddress, sgidIndex: number, signal: AbortSignal): Promise<void> {
-    const dgid = Gid.parse(peer.gid);
-    if (dgid.isZero) {
-      throw new Deno.errors.InvalidData("Cannot connect: the address of the peer has no GID");
-    }
-    const grh = { dgid, sgidIndex, hopLimit: 64 };
-    const attr = { portNum: this.settings.portNum, dlid: peer.lid, grh };
-    using _ah = await AddressHandle.createAsync(this.#pd, attr, { signal });
+    id.disconnected().then(() => this.link.break(resetBy()), (cause) => {
+      this.link.break(resetBy(cause));
+    });
   }
 
   async expose(
@@ -208,19 +221,10 @@ export function closedError(): Error {
 function gidIndexFor(
   context: Context,
   { portNum: port, gidIndex }: RcSettings,
-  ends: TcpEnds | undefined,
+  ends: PeerEnds | undefined,
 ): number | undefined {
   if (gidIndex !== undefined) return chosenGid(context, port, gidIndex).gidIndex;
   if (!needsGrh(context.queryPort(port))) return undefined;
   const known = ends && gidOfTcp(context.gidTable(port), port, ends);
   return (known ?? context.recommendGid(port)).gidIndex;
-}
-
-/** The address of the peer of an id, which has told the rest of itself. */
-function addressOf(id: CmId, offer: RcOffer): RcAddress {
-  const { ahAttr, destQpNum, rqPsn, pathMtu } = id.initQpAttr(QpState.RTR);
-  const { maxRdAtomic } = id.initQpAttr(QpState.RTS);
-  const [gid, lid] = [ahAttr!.grh!.dgid.toString(), ahAttr!.dlid!];
-  const numbers = { qpn: destQpNum!, psn: rqPsn!, mtu: mtuBytes(pathMtu!), rdAtomic: maxRdAtomic! };
-  return { transport: "RC", gid, lid, ...numbers, ...offer };
 }

@@ -2,7 +2,7 @@ import { quote } from "../../internal/checks.ts";
 import { nextTurn } from "../../internal/turns.ts";
 import type { Door, Partner } from "./door.ts";
 import { readLine, writeAddress } from "./exchange.ts";
-import { checkOwn, checkSpeaker, checkUnicast, endsOf, type TcpEnds } from "./peer_gid.ts";
+import { checkOwn, checkStated, endsOf, type PeerEnds } from "./peer_gid.ts";
 import { type RcAddress, readRcAddress } from "./rc_address.ts";
 import { SharedDevice } from "./rc_device.ts";
 import { RcEnd } from "./rc_end.ts";
@@ -60,7 +60,7 @@ class TcpPartner implements Partner {
   #peer: RcAddress | undefined;
   /** Whether its GID has to be one of this host. */
   #mustBeOwn = false;
-  #ends: TcpEnds | undefined;
+  #ends: PeerEnds | undefined;
 
   constructor(tcp: Deno.TcpConn, settings: RcSettings, device: SharedDevice) {
     this.#tcp = tcp;
@@ -75,8 +75,7 @@ class TcpPartner implements Partner {
   async read(signal: AbortSignal): Promise<void> {
     const peer = this.#peer = readRcAddress(await readLine(this.#tcp, signal));
     const ends = this.#ends = endsOf(this.#tcp);
-    checkUnicast(peer);
-    this.#mustBeOwn = this.#settings.peerGid === "tcp" && checkSpeaker(peer, ends);
+    this.#mustBeOwn = checkStated(peer, ends, this.#settings.peerGid);
   }
 
   /** The first step opens the device, and the last one makes queues: the event loop runs between them. */
@@ -93,7 +92,7 @@ class TcpPartner implements Partner {
 
   async connect(end: RcEnd, signal: AbortSignal): Promise<RcEnd> {
     const answer = (): Promise<void> => writeAddress(this.#tcp, end.address, signal);
-    return await end.connect(this.#peer!, signal, answer);
+    return await end.connect(this.#peer!, signal, { forStranger: true, answer });
   }
 
   close(): void {

@@ -54,6 +54,10 @@ static _Thread_local unsigned int last_length;
 // The family whose addresses answer.
 static _Thread_local int network;
 static _Thread_local struct rdma_cm_id *listening;
+// What ids tell of their peers, in the place of what is right.
+static _Thread_local uint8_t stated_gid[16];
+static _Thread_local int states_gid;
+static _Thread_local int stated_mtu = IBV_MTU_1024;
 
 static int note(const char *name)
 {
@@ -83,6 +87,14 @@ void fake_device(struct ibv_context *context)
 void fake_network(int family)
 {
 	network = family;
+}
+
+void fake_states(const uint8_t *gid, int mtu)
+{
+	states_gid = gid != NULL;
+	if (gid)
+		memcpy(stated_gid, gid, sizeof stated_gid);
+	stated_mtu = mtu;
 }
 
 void fake_fail(const char *name, int error)
@@ -390,11 +402,26 @@ int rdma_bind_addr(struct rdma_cm_id *id, struct sockaddr *addr)
 	return note("rdma_bind_addr");
 }
 
+static void own_address(struct sockaddr_storage *storage, int family)
+{
+	struct sockaddr_in6 *address = (struct sockaddr_in6 *)storage;
+
+	address->sin6_family = family;
+	if (family == AF_INET)
+		inet_pton(family, "10.0.0.1", &((struct sockaddr_in *)address)->sin_addr);
+	else
+		inet_pton(family, "fd00::1", &address->sin6_addr);
+}
+
 int rdma_resolve_addr(struct rdma_cm_id *id, struct sockaddr *from, struct sockaddr *to, int ms)
 {
 	id->verbs = verbs;
 	id->port_num = 1;
 	memcpy(&id->route.addr.dst_storage, to, to->sa_family == AF_INET ? 16 : 28);
+	if (from)
+		memcpy(&id->route.addr.src_storage, from, from->sa_family == AF_INET ? 16 : 28);
+	else if (network)
+		own_address(&id->route.addr.src_storage, to->sa_family);
 	if (to->sa_family == network)
 		tell(id, RDMA_CM_EVENT_ADDR_RESOLVED, 0, NULL);
 	else
@@ -424,7 +451,8 @@ int rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *param)
 		from->peer = to;
 		to->peer = from;
 		to->id.port_num = 1;
-		to->id.route.addr = id->route.addr;
+		to->id.route.addr.src_storage = id->route.addr.dst_storage;
+		to->id.route.addr.dst_storage = id->route.addr.src_storage;
 	} else {
 		tell(id, RDMA_CM_EVENT_REJECTED, 8, NULL);
 	}
@@ -567,6 +595,18 @@ int rdma_migrate_id(struct rdma_cm_id *id, struct rdma_event_channel *channel)
 	return note("rdma_migrate_id");
 }
 
+static void peer_gid(struct rdma_cm_id *id, uint8_t *gid)
+{
+	if (states_gid) {
+		memcpy(gid, stated_gid, sizeof stated_gid);
+	} else if (id->route.addr.dst_addr.sa_family == AF_INET) {
+		memset(gid + 10, 0xff, 2);
+		memcpy(gid + 12, &id->route.addr.dst_sin.sin_addr, 4);
+	} else {
+		memcpy(gid, &id->route.addr.dst_sin6.sin6_addr, 16);
+	}
+}
+
 int rdma_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *attr, int *mask)
 {
 	struct end *peer = ((struct end *)id)->peer;
@@ -588,7 +628,8 @@ int rdma_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *attr, int *mask
 	if (peer && attr->qp_state == IBV_QPS_RTR) {
 		*mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
 		*mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
-		attr->path_mtu = IBV_MTU_1024;
+		attr->path_mtu = stated_mtu;
+		peer_gid(id, attr->ah_attr.grh.dgid.raw);
 		attr->dest_qp_num = peer->qp_num;
 		attr->ah_attr.is_global = attr->ah_attr.port_num = 1;
 	}

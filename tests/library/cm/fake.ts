@@ -4,7 +4,7 @@ import { assertEquals } from "@std/assert";
 import { CmEventType, CmId, EventChannel, PortSpace } from "../../../cm.ts";
 import { bindRdmacm } from "../../../ffi/rdmacm.ts";
 import { cString, readCString } from "../../../ffi/pointers.ts";
-import { Context, LinkLayer, QpType, type QueuePair } from "../../../mod.ts";
+import { Context, Gid, LinkLayer, Mtu, QpType, type QueuePair } from "../../../mod.ts";
 import { Fixture } from "../../provider/fixture.ts";
 import * as recorder from "../../provider/recorder.ts";
 import { standIn } from "../stand_in.ts";
@@ -14,6 +14,7 @@ const path = await standIn("RDMACM_LIBRARY", "fake_rdmacm.c", bindRdmacm);
 const { symbols } = Deno.dlopen(path, {
   fake_device: { parameters: ["pointer"], result: "void" },
   fake_network: { parameters: ["i32"], result: "void" },
+  fake_states: { parameters: ["buffer", "i32"], result: "void" },
   fake_fail: { parameters: ["buffer", "i32"], result: "void" },
   fake_calls: { parameters: [], result: "pointer" },
   fake_clear: { parameters: [], result: "void" },
@@ -44,6 +45,7 @@ export class FakeNet implements Disposable {
     this.#context = Context.open(device);
     symbols.fake_device(this.#context.unsafeHandle);
     symbols.fake_network(0);
+    this.state();
     symbols.fake_answer(TYPE.MULTICAST_JOIN);
     symbols.fake_clear();
   }
@@ -58,6 +60,11 @@ export class FakeNet implements Disposable {
     const names = readCString(symbols.fake_calls()!).trim();
     symbols.fake_clear();
     return names === "" ? [] : names.split(" ").map((name) => name.slice("rdma_".length));
+  }
+
+  /** Says what peers state of themselves by the connection manager; without a GID it is right. */
+  state(gid?: string, mtu: number = Mtu[1024]): void {
+    symbols.fake_states(gid === undefined ? null : Gid.parse(gid).bytes, mtu);
   }
 
   /** Makes a function fail until the next {@linkcode takeCalls}. */

@@ -6,8 +6,13 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "@std/assert";
-import { stub } from "@std/testing/mock";
-import { CmError, CmEventType, CmId } from "../../../cm.ts";
+import { spy, stub } from "@std/testing/mock";
+import { MOVED_NEIGHBOUR } from "../../../internal/cm_reasons.ts";
+import { nonblocking, verbs } from "../../../ffi/library.ts";
+import { AccessFlags, QpAttrMask, QpState } from "../../../mod.ts";
+import * as recorder from "../../provider/recorder.ts";
+import type { RecordedStruct } from "../../provider/records.ts";
+import { CmError, type CmEvent, CmEventType, CmId } from "../../../cm.ts";
 import { connectRc, listenRc } from "../../../net/mod.ts";
 import { waitReadable } from "../../../ffi/fd_watcher.ts";
 import { outputOf } from "../../subprocess.ts";
@@ -50,6 +55,160 @@ for (const [family, gone] of [["IPv4", []], ["IPv6", ["resolve_addr"]]] as const
   });
 }
 
+/** What a request states of its sender, and what the listener says of it. */
+const STATED: readonly [what: string, gid: string | undefined, mtu: number, reason: string][] = [
+  ["another host", "::ffff:10.0.0.3", 3, "it speaks from 10.0.0.1, and its GID is ::ffff:10.0.0.3"],
+  ["the broadcast", "::ffff:255.255.255.255", 3, "is that of many hosts"],
+  ["an IPv4 group", "::ffff:239.1.2.3", 3, "is that of many hosts"],
+  ["an IPv6 group", "ff0e::1", 3, "is that of many hosts"],
+  ["nobody", "::", 3, "is that of no host"],
+  ["the loopback", "::ffff:127.0.0.1", 3, "it speaks from 10.0.0.1"],
+  ["IPv6 loopback", "::1", 3, "it speaks from 10.0.0.1"],
+  ["an MTU of 0", undefined, 0, "Its mtu has the code 0, which is none from 1"],
+  ["an MTU that is none", undefined, 6, "Its mtu has the code 6"],
+];
+
+for (const [what, gid, mtu, reason] of STATED) {
+  test(`A request by name that states ${what} is refused, and nothing is made or sent for it`, async (bed) => {
+    bed.connect("IPv4");
+    await using listener = await listenRc({ port, connectTimeout: 60_000 });
+    const abort = new AbortController();
+    const { signal } = abort;
+    const connect = stub(CmId.prototype, "establishAsync", () => Promise.resolve());
+    using _ = connect;
+    bed.net.state(gid, mtu);
+    const asked = connectRc({ ...to, signal }).catch(() => {});
+    const before = recorder.live("qp");
+    while (listener.stats.failed === 0) await new Promise((done) => setTimeout(done, 1));
+    const { lastError } = listener.stats;
+    assertInstanceOf(lastError, Deno.errors.InvalidData);
+    assertStringIncludes(lastError.message, reason);
+    assert(!bed.net.takeCalls().includes("accept"));
+    // The one of the client.
+    assertEquals([before <= 1, recorder.live("qp") <= 1], [true, true]);
+    abort.abort();
+    await asked;
+  });
+}
+
+/** The rights that queue pairs are given, in order, and posts. */
+function rights(): (number | "post")[] {
+  return recorder.takeOf("ibv_modify_qp", "ibv_post_send").flatMap<number | "post">(
+    ({ verb, args }) => {
+      if (verb === "ibv_post_send") return ["post" as const];
+      const { qp_access_flags } = (args.attr as RecordedStruct).fields;
+      return (args.attr_mask as number) & QpAttrMask.ACCESS_FLAGS
+        ? [qp_access_flags as number]
+        : [];
+    },
+  );
+}
+
+test("An RcConn gives no rights before it knows its peer, and sends nothing before it has given them", async (bed) => {
+  bed.connect("IPv4");
+  await using listener = await listenRc({ port, keepAlive: 0 });
+  const [client, server] = await Promise.all([
+    connectRc({ ...to, keepAlive: 0 }),
+    listener.accept(),
+  ]);
+  const given = rights();
+  const { REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC } = AccessFlags;
+  const all = REMOTE_WRITE | REMOTE_READ | REMOTE_ATOMIC;
+  const first = given.indexOf("post");
+  assertEquals(given.filter((one) => one !== "post" && one !== 0), [all, all]);
+  assert(given.slice(0, first).includes(all));
+  for (const conn of [client, server]) await conn.close();
+});
+
+test("listenRc() looks for the host of a request on another thread, as a stranger", async (bed) => {
+  bed.connect("IPv4");
+  await using listener = await listenRc({ port });
+  using later = spy(nonblocking(), "ibv_modify_qp");
+  using now = spy(verbs(), "ibv_modify_qp");
+  const [client, server] = await Promise.all([connectRc(to), listener.accept()]);
+  const toRtr = (attr: unknown): boolean =>
+    new DataView((attr as DataView).buffer).getInt32(0, true) === QpState.RTR;
+  assertEquals(later.calls.filter(({ args }) => toRtr(args[1])).length, 2);
+  assertEquals(now.calls.filter(({ args }) => toRtr(args[1])).length, 0);
+  for (const conn of [client, server]) await conn.close();
+});
+
+test("connectRc() tells that the peer has disconnected, when it accepts and closes at once", async (bed) => {
+  bed.connect("IPv4");
+  await using _listener = await listenRc({ port });
+  const { connect } = CmId.prototype;
+  for (
+    const [type, reason] of [[CmEventType.DISCONNECTED, "has disconnected"], [
+      CmEventType.REJECTED,
+      "does not want it",
+    ]] as const
+  ) {
+    using _ = stub(
+      CmId.prototype,
+      "connect",
+      async function (this: CmId, ...args): Promise<CmEvent> {
+        const answer = await connect.apply(this, args);
+        bed.net.fail("rdma_init_qp_attr", 22);
+        bed.net.push(this, type, 28);
+        return answer;
+      },
+    );
+    await assertRejects(() => connectRc(to), Deno.errors.ConnectionReset, reason);
+    bed.net.takeCalls();
+  }
+});
+
+test("RcListener tells that a client has given up, in place of the error of the kernel", async (bed) => {
+  bed.connect("IPv4");
+  await using listener = await listenRc({ port });
+  const { migrate } = CmId.prototype;
+  using _ = stub(CmId.prototype, "migrate", function (this: CmId, channel): void {
+    migrate.call(this, channel);
+    bed.net.fail("rdma_init_qp_attr", 22);
+    bed.net.push(this, CmEventType.REJECTED, 28);
+  });
+  const abort = new AbortController();
+  const asked = connectRc({ ...to, signal: abort.signal }).catch(() => {});
+  while (listener.stats.failed === 0) await new Promise((done) => setTimeout(done, 1));
+  const { lastError } = listener.stats;
+  assertInstanceOf(lastError, Deno.errors.ConnectionReset);
+  assertStringIncludes(lastError.message, "REJECTED (28");
+  abort.abort();
+  await asked;
+});
+
+test("connectRc() does not say that a host does not answer, once it has answered", async (bed) => {
+  bed.connect("IPv4");
+  await using _listener = await listenRc({ port });
+  using _ = stub(CmId.prototype, "establishAsync", (options) => {
+    const { promise, reject } = Promise.withResolvers<never>();
+    options!.signal!.addEventListener("abort", () => reject(options!.signal!.reason));
+    return promise;
+  });
+  const asked = connectRc({ ...to, connectTimeout: 1000 });
+  const { message } = await assertRejects(() => asked, Deno.errors.TimedOut);
+  assertStringIncludes(message, ": the peer has answered, and then sent no first message");
+});
+
+test("An RcConn says that the hardware address of its neighbour has changed, as ./cm does", async (bed) => {
+  bed.connect("IPv4");
+  await using listener = await listenRc({ port });
+  const ids: CmId[] = [];
+  const { disconnected } = CmId.prototype;
+  using _ = stub(CmId.prototype, "disconnected", function (this: CmId, ...args): Promise<void> {
+    ids.push(this);
+    return disconnected.apply(this, args);
+  });
+  const [client, server] = await Promise.all([connectRc(to), listener.accept()]);
+  bed.net.push(ids[0]!, CmEventType.UNREACHABLE, -110);
+  const one = await Promise.race(
+    [client, server].map((conn) => conn.receive().catch((error) => error)),
+  );
+  assertInstanceOf(one, Deno.errors.ConnectionReset);
+  assertStringIncludes(one.message, MOVED_NEIGHBOUR);
+  for (const conn of [client, server]) conn[Symbol.dispose]();
+});
+
 test("An RcConn by name breaks with the reason that librdmacm gives", async (bed) => {
   bed.connect("IPv4");
   const ids: CmId[] = [];
@@ -77,9 +236,9 @@ test("connectRc() tells that packets may be dropped when a host does not answer"
     signal!.addEventListener("abort", () => reject(signal!.reason));
     return promise;
   });
-  const asked = connectRc({ ...to, connectTimeout: 20 });
+  const asked = connectRc({ ...to, connectTimeout: 1000 });
   const { message } = await assertRejects(() => asked, Deno.errors.TimedOut);
-  assertStringIncludes(message, ": the host does not answer. It may drop RoCE packets (UDP port");
+  assertStringIncludes(message, ": the host does not answer: it may drop RoCE packets (UDP port");
 });
 
 test("connectRc() tries no other address when it is aborted or the name is unknown", async (bed) => {

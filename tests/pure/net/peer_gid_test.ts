@@ -1,6 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { Gid, type GidEntry, GidType } from "../../../mod.ts";
-import { checkOwn, checkSpeaker, checkUnicast, gidOfTcp } from "../../../net/rc/peer_gid.ts";
+import { checkOwn, checkStated, checkUnicast, gidOfTcp } from "../../../net/rc/peer_gid.ts";
 import type { RcAddress } from "../../../net/rc/rc_address.ts";
 import { slotOf } from "../../../net/shared/chosen_gid.ts";
 
@@ -53,6 +53,8 @@ const SPEAKERS: [gid: string, local: string, remote: string, result: "same" | "o
   ["::a00:2", "10.0.0.1", "10.0.0.2", "no"],
   ["fe80::2", "fe80::1%eth0", "fe80::3%eth0", "no"],
   ["::ffff:127.0.0.1", "10.0.0.1", "10.0.0.2", "no"],
+  ["::1", "fe80::1", "fe80::2", "no"],
+  ["::ffff:127.0.0.1", "127.0.0.1", "127.0.0.1", "own"],
   ["::ffff:10.0.0.3", "127.0.0.1", "127.0.0.1", "own"],
   ["::ffff:10.0.0.3", "127.0.0.1", "127.9.9.9", "own"],
   ["::ffff:10.0.0.3", "::ffff:127.0.0.1", "::ffff:127.0.0.1", "own"],
@@ -63,14 +65,17 @@ const SPEAKERS: [gid: string, local: string, remote: string, result: "same" | "o
   ["::ffff:10.0.0.3", "10.0.0.1", "7f00::1", "no"],
 ];
 
-Deno.test("checkSpeaker() compares what a peer names with where it speaks from", () => {
+Deno.test("checkStated() compares what a peer names with where it speaks from", () => {
   for (const [gid, local, remote, result] of SPEAKERS) {
-    const check = (): boolean => checkSpeaker(address(gid), { local, remote });
+    const check = (): boolean => checkStated(address(gid), { local, remote, way: "tcp" });
     const what = `${gid} from ${remote} to ${local}`;
     if (result !== "no") assertEquals(check(), result === "own", what);
     else assertThrows(check, InvalidData, `it speaks from ${remote}, and its GID is ${gid}`, what);
   }
-  assertEquals(checkSpeaker(address("::", 5), { local: "10.0.0.1", remote: "10.0.0.2" }), false);
+  assertEquals(
+    checkStated(address("::", 5), { local: "10.0.0.1", remote: "10.0.0.2", way: "tcp" }),
+    false,
+  );
 });
 
 function entry(gid: string, gidIndex: number, others: Partial<GidEntry> = {}): GidEntry {
@@ -87,7 +92,7 @@ const TABLE = [
 ];
 
 Deno.test("checkOwn() permits the GIDs of this host only", () => {
-  const ends = { local: "127.0.0.1", remote: "127.0.0.1" };
+  const ends = { local: "127.0.0.1", remote: "127.0.0.1", way: "tcp" } as const;
   for (const gid of ["fe80::1", "10.0.0.1", "2001:db8::1"]) {
     checkOwn(address(Gid.parse(gid).toString()), ends, TABLE);
   }
@@ -107,7 +112,11 @@ Deno.test("gidOfTcp() finds the GID of the address that TCP uses", () => {
     ["10.0.0.2", undefined],
   ];
   for (const [local, index] of cases) {
-    assertEquals(gidOfTcp(TABLE, 1, { local, remote: "10.0.0.9" })?.gidIndex, index, local);
+    assertEquals(
+      gidOfTcp(TABLE, 1, { local, remote: "10.0.0.9", way: "tcp" })?.gidIndex,
+      index,
+      local,
+    );
   }
 });
 
@@ -123,4 +132,24 @@ Deno.test("slotOf() finds a GID again that has another index", () => {
   ];
   const known = entry("10.0.0.1", 2);
   for (const [table, index] of cases) assertEquals(slotOf(table, known)?.gidIndex, index);
+});
+
+Deno.test('checkStated() holds peerGid "any" to one port, and loopback addresses to this host', () => {
+  const ends = { local: "10.0.0.1", remote: "10.0.0.2", way: "tcp" } as const;
+  assertEquals(checkStated(address("::ffff:10.0.0.3"), ends, "any"), false);
+  for (const gid of ["::ffff:127.0.0.1", "::1", "::ffff:224.0.0.1", "::"]) {
+    assertThrows(() => checkStated(address(gid), ends, "any"), InvalidData, "not permitted");
+  }
+});
+
+Deno.test("checkStated() compares the GID of a request with the address of its sender, but on InfiniBand", () => {
+  const ends = { local: "10.0.0.1", remote: "10.0.0.2", way: "cm" } as const;
+  assertEquals(checkStated(address("::ffff:10.0.0.2"), ends), false);
+  const { message } = assertThrows(
+    () => checkStated(address("::ffff:10.0.0.3"), ends),
+    InvalidData,
+  );
+  assertEquals(message.endsWith("it speaks from 10.0.0.2, and its GID is ::ffff:10.0.0.3"), true);
+  assertEquals(checkStated(address("fe80::ac:1", 7), ends), false);
+  assertThrows(() => checkStated(address("ff0e::1", 7), ends), InvalidData, "many hosts");
 });

@@ -1,0 +1,77 @@
+import { CmError, type CmId } from "../../cm.ts";
+import { show } from "../../internal/checks.ts";
+import { Deadline } from "../../internal/deadline.ts";
+import { type Mtu, mtuBytes, QpState, VerbsError } from "../../mod.ts";
+import type { PeerEnds } from "./peer_gid.ts";
+import type { RcAddress, RcOffer } from "./rc_address.ts";
+
+/** How long the kernel may take to tell why it does not know a connection any more. */
+const EVENT_MS = 1000;
+
+const GONE = "The connection is broken: the peer has disconnected";
+
+/** The addresses between which an id connects, as both sides have stated them. */
+export function endsOfId({ localAddress, peerAddress }: CmId): PeerEnds {
+  return { local: localAddress!.hostname, remote: peerAddress!.hostname, way: "cm" };
+}
+
+/**
+ * The address of the peer of an id, which has told the rest of itself. Whether packets may be sent there is another check.
+ *
+ * @throws {Deno.errors.InvalidData} If it is not an address.
+ * @throws {Deno.errors.ConnectionReset} If the connection has ended.
+ */
+export async function addressOf(
+  id: CmId,
+  offer: RcOffer,
+  signal: AbortSignal,
+): Promise<RcAddress> {
+  return await orReset(id, signal, () => {
+    const { ahAttr, destQpNum, rqPsn, pathMtu } = id.initQpAttr(QpState.RTR);
+    const { maxRdAtomic } = id.initQpAttr(QpState.RTS);
+    const [gid, lid] = [ahAttr!.grh!.dgid.toString(), ahAttr!.dlid!];
+    const numbers = {
+      qpn: destQpNum!,
+      psn: rqPsn!,
+      mtu: bytesOf(pathMtu!),
+      rdAtomic: maxRdAtomic!,
+    };
+    return { transport: "RC", gid, lid, ...numbers, ...offer };
+  });
+}
+
+function bytesOf(code: Mtu): number {
+  if (code >= 1 && code <= 5) return mtuBytes(code);
+  throw new Deno.errors.InvalidData(
+    `Cannot connect: the address of the peer is not valid. Its mtu has the code ${show(code)}, ` +
+      "which is none from 1 (256 bytes) to 5 (4096 bytes)",
+  );
+}
+
+/** Does a step of a connection that exists. If it has ended, the error tells by what. */
+export async function orReset<T>(
+  id: CmId,
+  signal: AbortSignal,
+  step: () => T | Promise<T>,
+): Promise<T> {
+  try {
+    return await step();
+  } catch (error) {
+    if (error instanceof CmError) throw resetBy(error);
+    if (!(error instanceof VerbsError)) throw error;
+    using deadline = new Deadline(EVENT_MS, () => error, [signal]);
+    try {
+      await id.disconnected({ signal: deadline.signal });
+    } catch (cause) {
+      throw cause instanceof CmError ? resetBy(cause) : error;
+    }
+    throw new Deno.errors.ConnectionReset(GONE, { cause: error });
+  }
+}
+
+/** The error of a connection that has ended. */
+export function resetBy(cause?: Error): Error {
+  return cause === undefined
+    ? new Deno.errors.ConnectionReset(GONE)
+    : new Deno.errors.ConnectionReset(cause.message, { cause });
+}
