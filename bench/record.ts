@@ -1,64 +1,49 @@
-/** The recorded run: what README.md and bench/RESULTS.md show is made from it. */
+/** What a complete run writes: bench/RESULTS.md, and the chart of README.md. */
 
 import { inProject, project } from "../tools/host/paths.ts";
-import { commit, type Environment } from "./environment.ts";
-import type { Result } from "./measurement.ts";
-import { type Method, methodOf } from "./method.ts";
 import { plot } from "./plot.ts";
-import { writePage } from "./page.ts";
-import { CONFIDENCE } from "./statistics.ts";
-import type { Stage } from "./rows/types.ts";
+import { ROWS } from "./rows.ts";
 import type { StageOutput } from "./stage.ts";
+import { judge } from "./statistics.ts";
+import { table } from "./table.ts";
 
-const RESULTS = inProject("bench/results.json");
-const PLOT = inProject("bench/summary.svg");
-const PAGE = inProject("bench/RESULTS.md");
+/** Stages, by their titles. */
+type Outputs = ReadonlyMap<string, StageOutput>;
 
-/** A complete run. */
-export interface Run {
-  readonly date: string;
-  /** The commit; with "+" if files differed from it. */
-  readonly commit: string;
-  readonly confidence: number;
-  readonly stages: Readonly<Record<string, RunStage>>;
-  readonly results: readonly Result[];
+export async function record(outputs: Outputs): Promise<void> {
+  const args = ["-C", project, "describe", "--always", "--abbrev=12", "--exclude=*", "--dirty=+"];
+  const { stdout } = await new Deno.Command("git", { args }).output();
+  const page = inProject("bench/RESULTS.md");
+  await Deno.writeTextFile(page, markdown(new TextDecoder().decode(stdout).trim(), outputs));
+  await new Deno.Command(Deno.execPath(), { args: ["fmt", "-q", page] }).output();
+  const results = [...outputs.values()].flatMap(({ results }) => results);
+  await Deno.writeTextFile(inProject("bench/summary.svg"), plot(results));
 }
 
-/** How and where a stage was measured. */
-export interface RunStage {
-  readonly method: Method;
-  readonly environment: Environment;
-  readonly seconds: number;
+/** The page of a run. A commit ends with "+" if files differ from it. */
+export function markdown(commit: string, outputs: Outputs): string {
+  const sections = [...outputs].map(([title, { conditions, results }]) =>
+    `## ${title}\n\n${conditions}\n\n\`\`\`text\n${table(results)}\n\`\`\`\n`
+  );
+  return `# Results
+
+The same work in C, with this library and with pyverbs, in paired rounds.
+[How it is measured](README.md). \`deno task bench\` writes this page.
+
+Measured on ${new Date().toISOString().slice(0, 10)} at commit ${commit}. Goals: ${count(outputs)}.
+In brackets: the interval in which the median lies with a probability of at least 95 %.
+
+${sections.join("\n")}`;
 }
 
-export async function record(outputs: ReadonlyMap<Stage, StageOutput>): Promise<void> {
-  const stages = [...outputs].map(([stage, { environment, seconds }]) => {
-    return [stage, { method: methodOf(stage), environment, seconds }] as const;
-  });
-  const run: Run = {
-    date: new Date().toISOString(),
-    commit: await commit(project),
-    confidence: CONFIDENCE,
-    stages: Object.fromEntries(stages),
-    results: [...outputs.values()].flatMap(({ results }) => results),
-  };
-  await Deno.writeTextFile(RESULTS, serialize(run));
-  await report(run);
-}
-
-/** Draws the chart of a run, and writes its tables into bench/RESULTS.md. */
-export async function report(run: Run): Promise<void> {
-  await Deno.writeTextFile(PLOT, plot(run.results));
-  await writePage(PAGE, run);
-}
-
-export async function recorded(): Promise<Run> {
-  return JSON.parse(await Deno.readTextFile(RESULTS));
-}
-
-/** JSON with a row on each line. */
-function serialize({ results, ...rest }: Run): string {
-  const head = `{\n  ${JSON.stringify(rest).slice(1, -1)}`;
-  const lines = results.map((result) => `    ${JSON.stringify(result)}`);
-  return `${head},\n  "results": [\n${lines.join(",\n")}\n  ]\n}\n`;
+function count(outputs: Outputs): string {
+  const all = [...outputs.values()].flatMap(({ results }) =>
+    results.flatMap((result) => {
+      const goals = ROWS.find(({ id }) => id === result.id)?.goals ?? [];
+      return goals.map((goal) => judge(goal, result).outcome);
+    })
+  );
+  return ["met", "missed", "within noise", "shown"].map((outcome) =>
+    `${all.filter((each) => each === outcome).length} ${outcome}`
+  ).join(", ");
 }

@@ -1,63 +1,82 @@
 /** Measures rows of one stage, on the host or in the guest, and writes what they came to as JSON. */
 
-import { type Environment, environment } from "./environment.ts";
-import { PREPARATIONS } from "./guest/gids.ts";
-import type { Result } from "./measurement.ts";
-import { methodOf } from "./method.ts";
-import { Contender } from "./process.ts";
-import { Rounds } from "./rounds.ts";
-import { ROWS } from "./rows/all.ts";
-import type { ProcessEntry, Stage } from "./rows/types.ts";
+import { endContenders } from "./contender.ts";
+import type { Result, Round, Sample } from "./measurement.ts";
+import type { Programs, Row, Stage } from "./row.ts";
+import { ROWS, withOld } from "./rows.ts";
+import { keepCompiled } from "./starts.ts";
 
 /** How a stage is run: its one argument, as JSON. */
 export interface StageOptions {
   readonly stage: Stage;
   /** The rows to measure, by name. */
   readonly rows: readonly string[];
-  /** The number of rounds, if not that of the method. */
-  readonly rounds?: number | undefined;
-  /** The compiled programs, by name. "provider" is the library that takes libibverbs' place. */
-  readonly programs: Readonly<Record<string, string>>;
+  readonly rounds: number;
+  /** Whether system calls are counted, and nothing is measured. */
+  readonly calls?: boolean | undefined;
+  readonly programs: Programs;
   readonly output: string;
 }
 
 export interface StageOutput {
-  readonly environment: Environment;
+  /** How and where it was measured, in words. */
+  readonly conditions: string;
   readonly results: readonly Result[];
-  readonly seconds: number;
 }
 
-const here = new URL(".", import.meta.url).pathname;
-
-/** Starts contenders, on the host with the no-op provider. */
-function start({ stage, programs }: StageOptions, process: ProcessEntry["process"]): Contender {
-  const substitute = (variable: string): Record<string, string> =>
-    stage === "rxe" ? {} : { [variable]: programs["provider"]! };
-  if (process === "c") {
-    return new Contender("C", [programs["contender"]!], substitute("LD_PRELOAD"));
-  }
-  if (process === "python") {
-    const command = ["/usr/bin/python3", `${here}python/contender.py`];
-    return new Contender("pyverbs", command, substitute("LD_PRELOAD"));
-  }
-  const map = `--import-map=${programs["importMap"]}`;
-  const args = ["run", "-A", "--no-check", map, `${here}deno/contender.ts`];
-  return new Contender("Deno", [Deno.execPath(), ...args], substitute("IBVERBS_LIBRARY"));
+/**
+ * The order of a round. It starts with another contender each time, and goes backwards every second time, so that nobody
+ * always follows the same one.
+ */
+export function orderOf<T>(entries: readonly T[], round: number): T[] {
+  const start = round % entries.length;
+  const turned = [...entries.slice(start), ...entries.slice(0, start)];
+  return round % 2 === 0 ? turned : turned.toReversed();
 }
 
-async function run(options: StageOptions): Promise<StageOutput> {
-  const { stage, programs } = options;
+/** Has all contenders of a row measure, round by round. */
+export async function measureRow(row: Row, count: number, programs: Programs): Promise<Round[]> {
+  const rounds: Round[] = [];
+  for (let round = 0; round < count; round++) {
+    const samples: Record<string, Sample> = {};
+    for (const { who, measure } of orderOf(row.entries, round)) {
+      samples[who] = await measure(row.count, programs);
+    }
+    rounds.push(samples);
+  }
+  return rounds;
+}
+
+async function run({ stage, rows, rounds, calls, programs }: StageOptions): Promise<StageOutput> {
   const begin = performance.now();
-  const method = methodOf(stage, options.rounds);
-  await using rounds = new Rounds(method, (process) => start(options, process), programs);
+  if (stage === "cold") await keepCompiled(programs);
   const results: Result[] = [];
-  for (const row of ROWS.filter(({ id }) => options.rows.includes(id))) {
-    console.error(`bench: ${row.title}`);
-    if (row.prepare !== undefined) await PREPARATIONS[row.prepare]();
-    results.push({ id: row.id, rounds: await rounds.measure(row) });
+  for (const plain of ROWS.filter(({ id }) => rows.includes(id))) {
+    console.error(`bench: ${plain.title}`);
+    const row = programs["oldImportMap"] === undefined ? plain : withOld(plain);
+    if (calls) {
+      for (const { trace } of row.entries) console.log(`\n${await trace!(row.count, programs)}`);
+    } else results.push({ id: row.id, rounds: await measureRow(row, rounds, programs) });
+    await endContenders();
   }
-  const seconds = (performance.now() - begin) / 1000;
-  return { environment: await environment(stage === "rxe"), results, seconds };
+  const minutes = ((performance.now() - begin) / 60_000).toFixed(1);
+  const environment = await environmentOf(stage === "rxe");
+  return { conditions: `${environment}; ${rounds} rounds, ${minutes} minutes.`, results };
+}
+
+/** The machine and the software of a stage. */
+async function environmentOf(inGuest: boolean): Promise<string> {
+  const processor = Deno.readTextFileSync("/proc/cpuinfo").match(/^model name\s*: (.*)$/m)?.[1];
+  const args = ["-W", "-f=${Version}", "libibverbs1"];
+  const { stdout } = await new Deno.Command("dpkg-query", { args }).output();
+  // Only KVM offers its guests this clock.
+  const clocks = "/sys/devices/system/clocksource/clocksource0/available_clocksource";
+  const guest = Deno.readTextFileSync(clocks).includes("kvm-clock")
+    ? "guest by kvm"
+    : "guest by tcg";
+  const where = [processor, `${navigator.hardwareConcurrency} cores`, ...inGuest ? [guest] : []];
+  const software = [`Linux ${Deno.osRelease()}`, `rdma-core ${new TextDecoder().decode(stdout)}`];
+  return [...where, ...software, `Deno ${Deno.version.deno}`].join(", ");
 }
 
 if (import.meta.main) {

@@ -1,88 +1,50 @@
 /** Results as an aligned table. */
 
-import { type Result, valuesOf } from "./measurement.ts";
-import { ROWS } from "./rows/all.ts";
-import type { Row } from "./rows/types.ts";
-import { type Interval, interval, judge, median, type Verdict } from "./statistics.ts";
+import { type Result, type Sample, valuesOf } from "./measurement.ts";
+import type { Row } from "./row.ts";
+import { ROWS, withOld } from "./rows.ts";
+import { type Interval, interval, judge, median } from "./statistics.ts";
 
-const HEAD = ["work", "contender", "median", "min", "max", "x C", "goal", "measured", ""];
+const HEAD = ["work", "contender", "median", "p99", "processor", "x C", "goal", "measured", ""];
 const RIGHT = [2, 3, 4, 5, 7];
-const FIGURES = HEAD.slice(1, 6);
 
 /** The table of all rows that were measured, and what to bear in mind. */
 export function table(results: readonly Result[]): string {
   const measured = results.flatMap((result) => {
     const row = ROWS.find(({ id }) => id === result.id);
-    return row === undefined ? [] : [{ row, result }];
+    if (row === undefined) return [];
+    return [{ row: "Deno, old" in (result.rounds[0] ?? {}) ? withOld(row) : row, result }];
   });
   const lines = measured.flatMap(({ row, result }) => linesOf(row, result));
-  const notes = measured.map(({ row, result }) => noteOf(row, result));
-  return `${align([HEAD, ...lines], RIGHT)}\n\n${notes.join("\n")}`;
+  return `${align([HEAD, ...lines])}\n\n${measured.map(({ row }) => noteOf(row)).join("\n")}`;
 }
 
-function linesOf(row: Row, result: Result): string[][] {
-  const verdicts = row.goals.map((goal) => judge(goal, result));
-  const figures = row.entries.flatMap(({ who }) => figureLines(row, result, who));
-  const count = Math.max(figures.length, verdicts.length);
-  return Array.from({ length: count }, (_, i) => [
-    i === 0 ? row.title : "",
-    ...figures[i] ?? FIGURES.map(() => ""),
-    ...verdictCells(verdicts[i]),
+function linesOf({ title, entries, goals }: Row, result: Result): string[][] {
+  return Array.from({ length: Math.max(entries.length, goals.length) }, (_, i) => [
+    i === 0 ? title : "",
+    ...entries[i] === undefined ? ["", "", "", "", ""] : figureCells(result, entries[i].who),
+    ...goals[i] === undefined ? ["", "", ""] : verdictCells(goals[i], result),
   ]);
 }
 
-function noteOf({ id, decision, note, goals }: Row, result: Result): string {
-  const reasons = goals.map(({ reason }) => reason).filter((reason, i, all) =>
-    reason !== undefined && all.indexOf(reason) === i
-  );
-  return [`${id}, for ${decision}`, note, ...reasons, counts(result)]
-    .filter((part) => part !== undefined && part !== "").join("; ");
+function figureCells(result: Result, who: string): string[] {
+  const has = (figure: string): boolean => figure in (result.rounds[0]?.[who] ?? {} as Sample);
+  const show = (figure: string): string =>
+    has(figure) ? duration(median(valuesOf(result, who, figure))) : "";
+  const others = "C" in result.rounds[0]! && who !== "C" ? valuesOf(result, "C") : [];
+  const ratios = others.map((other, i) => valuesOf(result, who)[i]! / other);
+  const ratio = ratios.length === 0 ? "" : showInterval(interval(ratios));
+  return [who, show("value"), show("p99"), show("processor"), ratio];
 }
 
-/** A line for the value and one for each further figure. */
-function figureLines(row: Row, result: Result, who: string): string[][] {
-  return figuresOf(result, who).map((figure) => {
-    const values = valuesOf(result, who, figure);
-    const shown = [median(values), Math.min(...values), Math.max(...values)];
-    const name = figure === "value" ? who : `${who} ${figure}`;
-    return [name, ...shown.map(duration), ratioOf(row, result, who, figure)];
-  });
+function verdictCells(goal: Row["goals"][number], result: Result): string[] {
+  const { measured, outcome } = judge(goal, result);
+  return [goal.text, `${showInterval(measured)} ${goal.unit ?? "x"}`, outcome.toUpperCase()];
 }
 
-/** Counted messages are notes. */
-const COUNTS = ["retries", "lost"];
-
-/** The figures that a contender has. */
-function figuresOf(result: Result, who: string): string[] {
-  return Object.keys(result.rounds[0]?.[who] ?? {}).filter((name) => !COUNTS.includes(name));
-}
-
-/** The interval of a contender's ratio to the row's reference; empty if there is none. */
-function ratioOf(row: Row, result: Result, who: string, figure: string): string {
-  const reference = row.reference ?? "C";
-  if (who === reference || !figuresOf(result, reference).includes(figure)) return "";
-  const others = valuesOf(result, reference, figure);
-  return showInterval(
-    interval(valuesOf(result, who, figure).map((value, i) => value / others[i]!)),
-  );
-}
-
-function verdictCells(verdict: Verdict | undefined): string[] {
-  if (verdict === undefined) return ["", "", ""];
-  const { goal, measured, outcome } = verdict;
-  const shown = `${showInterval(measured)} ${goal.unit}`;
-  return [goal.text, shown, outcome.toUpperCase()];
-}
-
-/** Retries and losses, added up for each contender. */
-function counts(result: Result): string {
-  const counted = Object.keys(result.rounds[0] ?? {}).flatMap((who) =>
-    COUNTS.map((figure) => {
-      const sum = result.rounds.reduce((sum, round) => sum + (round[who]?.[figure] ?? 0), 0);
-      return sum === 0 ? "" : `${who}: ${sum} ${figure}`;
-    })
-  );
-  return counted.filter((note) => note !== "").join(", ");
+function noteOf({ id, note, goals }: Row): string {
+  const reasons = goals.flatMap(({ reason }) => reason ?? []);
+  return [`${id}, for ${note}`, ...reasons].join("; ");
 }
 
 function showInterval({ median, low, high }: Interval): string {
@@ -102,10 +64,10 @@ export function digits(value: number): string {
   return Math.abs(value) >= 100 ? value.toFixed(0) : Number(value.toPrecision(3)).toString();
 }
 
-function align(cells: readonly string[][], right: readonly number[]): string {
-  const widths = cells[0]!.map((_, i) => Math.max(...cells.map((line) => line[i]!.length)));
-  return cells.map((line) =>
-    line.map((cell, i) => right.includes(i) ? cell.padStart(widths[i]!) : cell.padEnd(widths[i]!))
+function align(lines: readonly string[][]): string {
+  const widths = HEAD.map((_, i) => Math.max(...lines.map((line) => line[i]!.length)));
+  return lines.map((line) =>
+    line.map((cell, i) => RIGHT.includes(i) ? cell.padStart(widths[i]!) : cell.padEnd(widths[i]!))
       .join("  ").trimEnd()
   ).join("\n");
 }

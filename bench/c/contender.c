@@ -1,79 +1,138 @@
-// The same work as the other contenders', in C. It reads lines "ROUND COUNT PARTS", where a number after a colon is an
-// argument of the round. It takes the time of COUNT operations PARTS times, and answers with the nanoseconds of one
-// operation in the middle one of these parts, and with further figures as "NAME=NUMBER". If it cannot measure, it ends with
-// status 1.
+// The same work as the other contenders', in C. It reads lines "ROUND COUNT PARTS". It takes the time of COUNT operations
+// PARTS times, and answers with the nanoseconds of one operation in the middle one of these parts. If it cannot measure, it
+// ends with status 1.
 //
-// contender cold WHAT does what a program does first, and ends.
-#include "contender.h"
-
-// What is read is added here, so that no reading can be left out.
-static uint64_t sum;
-// Further figures of a round.
-static char more[128];
-
-#include "datagrams.h"
-#include "replies.h"
-#include "calls.h"
+// contender reply does what comes before the first reply, and ends.
+#include "base.h"
 #include "answers.h"
-#include "wake_up.h"
-#include "cold.h"
+
+static struct device d;
+// It sends to itself.
+static struct end e;
+
+static void poll_empty(long count)
+{
+  static struct ibv_cq *cq;
+  struct ibv_wc wc;
+
+  if (!cq)
+    cq = create_cq(&d, 1, NULL, QUEUE_EMPTY);
+  for (long i = 0; i < count; i++)
+    e.sum += ibv_poll_cq(cq, 1, &wc);
+}
+
+static void post_send(long count)
+{
+  struct ibv_send_wr *bad;
+
+  e.sends[0].next = NULL;
+  for (long i = 0; i < count; i++)
+    e.sum += ibv_post_send(e.qp, e.sends, &bad);
+  e.sends[0].next = &e.sends[1];
+}
+
+// Each request gets another handle and another remote queue pair between posts.
+static void changed(long count)
+{
+  static struct ibv_ah *ahs[LIST];
+  unsigned r = 0;
+
+  for (int i = 0; i < LIST && !ahs[LIST - 1]; i++)
+    ahs[i] = create_ah(&d, own_address(&d));
+  for (long done = 0; done < count; r++) {
+    for (int i = 0; i < LIST; i++)
+      address(&e.sends[i], ahs[(i + r) & (LIST - 1)], (r + i) & 0xff);
+    post_sends(&e, LIST);
+    done += drain(&e, e.send_cq, LIST);
+  }
+}
+
+// `size` datagrams are polled and answered at a time.
+static void answer(long count, int size, int reads_events)
+{
+  for (long done = 0; done < count;) {
+    find_senders(&d, e.sends, size, reads_events);
+    post_sends(&e, size);
+    done += drain(&e, e.send_cq, size);
+  }
+}
+
+static void ud_round(long count)
+{
+  for (long i = 0; i < count; i++) {
+    post_recvs(&e, 1);
+    post_sends(&e, 1);
+    while (drain(&e, e.send_cq, 1) == 0)
+      ;
+    while (drain(&e, e.recv_cq, 1) == 0)
+      ;
+  }
+}
+
+static void make_ah(long count)
+{
+  struct ibv_ah_attr attr = own_address(&d);
+
+  for (long i = 0; i < count; i++)
+    need(!ibv_destroy_ah(create_ah(&d, attr)), "destroy an address handle");
+}
+
+static void make_qp(long count)
+{
+  for (long i = 0; i < count; i++)
+    need(!ibv_destroy_qp(create_qp(&d, IBV_QPT_UD, e.send_cq, e.recv_cq)), "destroy a queue pair");
+}
 
 static const struct {
   const char *name;
-  double (*run)(struct device *, long, long);
+  void (*run)(long);
+  // Of answers.
+  int size, reads_events;
 } rounds[] = {
-  { "exported", call_exported },
-  { "poll_empty", poll_empty },
-  { "post_send", post_send },
-  { "post_poll", post_poll },
-  { "changed", changed },
-  { "object", object },
-  { "poll_list", poll_list },
-  { "answer", answer },
-  { "answer_one", answer_one },
-  { "answer_no_events", answer_no_events },
-  { "answer_one_no_events", answer_one_no_events },
-  { "answer_uncached", answer_uncached },
-  { "wake_up", wake_up },
-  { "attributes_last", attributes_last },
-  { "reply_unknown", reply_unknown },
+  { "poll_empty", poll_empty, 0, 0 }, { "post_send", post_send, 0, 0 }, { "changed", changed, 0, 0 },
+  { "ud_round", ud_round, 0, 0 }, { "make_ah", make_ah, 0, 0 }, { "make_qp", make_qp, 0, 0 },
+  { "answer", NULL, LIST, 1 }, { "answer_no_events", NULL, LIST, 0 },
+  { "answer_one", NULL, 1, 1 }, { "answer_one_no_events", NULL, 1, 0 },
 };
 
-static double run(struct device *d, char *name, long count, int parts)
+static double run(const char *name, long count, int parts)
 {
-  double taken[MAX_PARTS];
-  char *arg = strchr(name, ':');
+  double taken[1000];
   size_t i = 0;
 
-  if (arg)
-    *arg++ = 0;
   while (i < sizeof rounds / sizeof rounds[0] && strcmp(rounds[i].name, name))
     i++;
-  need(i < sizeof rounds / sizeof rounds[0] && parts >= 1 && parts <= MAX_PARTS, "run that round");
-  more[0] = 0;
-  for (int part = 0; part < parts; part++)
-    taken[part] = rounds[i].run(d, count, arg ? atol(arg) : 0);
+  need(i < sizeof rounds / sizeof rounds[0] && parts >= 1 && parts <= 1000, "run that round");
+  for (int part = 0; part < parts; part++) {
+    uint64_t start = now();
+
+    if (rounds[i].run)
+      rounds[i].run(count);
+    else
+      answer(count, rounds[i].size, rounds[i].reads_events);
+    taken[part] = (double)(now() - start) / count;
+  }
   qsort(taken, parts, sizeof *taken, compare);
   return taken[parts / 2];
 }
 
 int main(int argc, char **argv)
 {
-  struct device d;
   char name[64];
   long count;
   int parts;
 
-  if (argc == 3 && !strcmp(argv[1], "cold")) {
-    cold(argv[2]);
-    return sum == 1;
-  }
   d = open_device();
+  open_end(&e, &d, IBV_QPT_UD, NULL);
+  connect_end(&e, &d, e.qp->qp_num);
+  if (argc == 2 && !strcmp(argv[1], "reply")) {
+    headers = 1;
+    answer(1, 1, 1);
+    return 0;
+  }
   while (scanf("%63s %ld %d", name, &count, &parts) == 3) {
-    double nanoseconds = run(&d, name, count, parts);
-
-    printf("%.3f%s\n", nanoseconds, more);
+    printf("%.3f\n", run(name, count, parts));
     fflush(stdout);
   }
-  return sum == 1;
+  return e.sum == 1;
 }

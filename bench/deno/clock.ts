@@ -14,7 +14,6 @@ export class Clock {
   readonly #plan: Plan;
   readonly #taken: number[] = [];
   #start = 0;
-  #started = 0;
 
   /** Nothing is timed before the first part. */
   constructor(plan: Plan) {
@@ -24,9 +23,9 @@ export class Clock {
   /** Ends a part, and says whether another one begins. */
   part(): boolean {
     const now = performance.now();
-    if (this.#started > 0) this.#taken.push(now - this.#start);
+    if (this.#start > 0) this.#taken.push(now - this.#start);
     this.#start = performance.now();
-    return this.#started++ < this.#plan.parts;
+    return this.#taken.length < this.#plan.parts;
   }
 
   /** Nanoseconds of one operation in the middle part. */
@@ -36,36 +35,9 @@ export class Clock {
   }
 }
 
-/** A plan for lists of `size`: the count is a multiple of it. */
-export function wholeLists({ count, parts }: Plan, size: number): Plan {
-  return { count: Math.ceil(count / size) * size, parts };
-}
-
-/** Nanoseconds of one operation in the middle part, by work that has a loop of its own. */
-export async function middlePart(
-  plan: Plan,
-  work: (count: number) => void | Promise<void>,
-): Promise<number> {
+/** Nanoseconds of one operation where a step does `size` of them. */
+export function timeOfSteps(plan: Plan, size: number, step: () => void): number {
   const clock = new Clock(plan);
-  while (clock.part()) await work(plan.count);
+  while (clock.part()) for (let done = 0; done < plan.count; done += size) step();
   return clock.middle;
-}
-
-/** Nanoseconds of one operation where a step does `size` of them. What a step returns is used. */
-export function timeOfSteps(plan: Plan, size: number, step: () => number): number {
-  const whole = wholeLists(plan, size);
-  const clock = new Clock(whole);
-  let sum = 0;
-  while (clock.part()) {
-    for (let done = 0; done < whole.count; done += size) sum = (sum + step()) | 0;
-  }
-  consume(sum);
-  return clock.middle;
-}
-
-let consumed = 0;
-
-/** Uses a result, so that V8 cannot leave out the reading of it: it does not know who else reads the variable. */
-export function consume(result: number | bigint): void {
-  consumed = (consumed + Number(result)) | 0;
 }

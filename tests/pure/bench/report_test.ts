@@ -1,76 +1,63 @@
-// What the programs of perftest say, and what a run looks like in bench/RESULTS.md.
+// What a run looks like in bench/RESULTS.md and in the chart.
 
-import { assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
-import { parseCmtime } from "../../../bench/guest/cmtime.ts";
-import { parsePerftest, type Test } from "../../../bench/guest/perftest.ts";
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { callsTable } from "../../../bench/calls.ts";
 import type { Result } from "../../../bench/measurement.ts";
-import { SUMMARY } from "../../../bench/plot.ts";
-import { ROWS } from "../../../bench/rows/all.ts";
-import type { Row } from "../../../bench/rows/types.ts";
-import { between, markdown } from "../../../bench/page.ts";
-import type { Run } from "../../../bench/record.ts";
+import { plot } from "../../../bench/plot.ts";
+import { markdown } from "../../../bench/record.ts";
+import { ROWS, SUMMARY, withOld } from "../../../bench/rows.ts";
 import { digits, duration, table } from "../../../bench/table.ts";
 
-const BEGIN = "<!-- results: written by deno task bench -->";
-const END = "<!-- end of results -->";
-
-Deno.test("between() replaces what stands between the markers, and nothing else", () => {
-  const text = `before\n${BEGIN}\nold\n${END}\nafter`;
-  assertEquals(between(text, "new"), `before\n${BEGIN}\n\nnew\n\n${END}\nafter`);
-  assertEquals(between(between(text, "other"), "new"), between(text, "new"));
-});
-
-Deno.test("between() throws when a marker is missing", () => {
-  for (const text of [`before ${BEGIN}`, `${END} ${BEGIN}`]) {
-    assertThrows(() => between(text, "new"), Error, "the page lacks");
-  }
-});
-
-/** Rounds of the row "ud_list", whose goal is 1.1 times C. */
-function result(times: number): Result {
+/** Rounds of a row whose goal is 1.15 times C. */
+function result(times: number, id = "rc_send_lat"): Result {
   const rounds = [1, 2, 3, 4, 5, 6].map((c) => ({
-    C: { value: c, lost: c === 1 ? 2 : 0 },
+    C: { value: c, p99: 2 * c, processor: 3 * c },
     Deno: { value: c * times },
     pyverbs: { value: 100 * c },
+    "C, no events": { value: c },
   }));
-  return { id: "ud_list", rounds };
+  return { id, rounds };
 }
 
-function run(times: number): Run {
-  return {
-    ...{ date: "2026-01-02T03:04:05Z", commit: "abc", confidence: 0.95 },
-    stages: {
-      rxe: {
-        method: { rounds: 6, milliseconds: 1, parts: 1, patience: 1, fresh: true },
-        environment: {
-          ...{ kernel: "6.1", rdmaCore: "44", deno: "2", v8: "13", processor: "P", cores: 2 },
-          accelerator: "none",
-        },
-        seconds: 60,
-      },
-    },
-    results: [result(times)],
-  };
+function page(...results: readonly Result[]): string {
+  return markdown("abc", new Map([["Stage", { conditions: "A machine.", results }]]));
 }
 
-Deno.test("markdown() shows misses beside hits, and counts lost messages", () => {
-  assertMatch(markdown(run(8)), /at most 1.1 x C +8 \[8, 8\] x +MISSED/);
-  assertStringIncludes(markdown(run(8)), "Goals: 0 met, 1 missed, 0 within noise, 0 shown.");
-  assertMatch(markdown(run(1)), /at most 1.1 x C +1 \[1, 1\] x +MET/);
-  assertStringIncludes(markdown(run(8)), "ud_list, for types/work/native_list.ts; C: 2 lost");
+Deno.test("markdown() shows misses beside hits", () => {
+  assertMatch(page(result(8)), /at most 1.15 x C +8 \[8, 8\] x +MISSED/);
+  assertStringIncludes(page(result(8)), "Goals: 0 met, 1 missed, 0 within noise, 0 shown.");
+  assertMatch(page(result(1)), /at most 1.15 x C +1 \[1, 1\] x +MET/);
+  assertStringIncludes(page(result(8)), "## Stage\n\nA machine.\n");
 });
 
 Deno.test("markdown() shows what was missed with two designs, and why, and does not judge it", () => {
-  const page = markdown({ ...run(8), results: [{ ...result(8), id: "make_ah" }] });
-  assertMatch(page, /at most 1.2 x C +8 \[8, 8\] x +SHOWN/);
-  assertStringIncludes(page, "0 missed, 0 within noise, 1 shown.");
-  assertStringIncludes(page, "the emulated processor slows compiled JavaScript");
+  const shown = page(result(8, "answer_32"));
+  assertMatch(shown, /at most 3 x C +8 \[8, 8\] x +SHOWN/);
+  assertStringIncludes(shown, "0 missed, 0 within noise, 1 shown.");
+  assertStringIncludes(shown, "V8 checks the index of each field");
 });
 
-Deno.test("table() shows each contender's ratio to C with its interval", () => {
-  const lines = table([result(8)]).split("\n");
-  assertStringIncludes(lines[1]!, "MISSED");
-  for (const words of ["Deno", "8 [8, 8]"]) assertStringIncludes(lines[2]!, words);
+Deno.test("table() shows each contender's ratio to C with its interval, and what more it measured", () => {
+  const [, ofC, ofDeno] = table([result(8)]).split("\n");
+  assertMatch(ofC!, /C +3.5 ns +7 ns +10.5 ns/);
+  assertMatch(ofDeno!, /Deno +28 ns +8 \[8, 8\]/);
+});
+
+Deno.test("table() compares with the old package where one was measured", () => {
+  const rounds = result(8, "ud_round").rounds.map((round) => ({
+    ...round,
+    "Deno, old": round["C"]!,
+  }));
+  const shown = table([{ id: "ud_round", rounds }]);
+  assertMatch(shown, /at most 1.05 x Deno, old +8 \[8, 8\] x +MISSED/);
+});
+
+Deno.test("withOld() is for the rows of posting and polling", () => {
+  const rows = ROWS.filter(({ old }) => old);
+  assertEquals(rows.map(({ id }) => id), [
+    ...["poll_empty", "post_send", "changed", "answer_32", "answer_one", "ud_round"],
+  ]);
+  for (const row of rows) assertEquals(withOld(row).entries.at(-1)?.who, "Deno, old");
 });
 
 Deno.test("duration() and digits() keep three digits", () => {
@@ -80,47 +67,48 @@ Deno.test("duration() and digits() keep three digits", () => {
   assertEquals(digits(1234.5), "1235");
 });
 
-const LATENCY: Test = { size: 64, count: 1000 };
+Deno.test("plot() draws a bar for each contender of a row of the README that was measured", () => {
+  const chart = plot([result(8), result(8, "net_call")]);
+  // three more are in the legend
+  assertEquals(chart.match(/<rect/g)?.length, 6);
+  assertStringIncludes(chart, "28 ns");
+});
 
-Deno.test("parsePerftest() gives the nanoseconds of a message", () => {
-  const latency = ` #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]
- 64      1000          20.05          95.38        21.55              21.80
----
+Deno.test("callsTable() tells threads that are woken from other calls, for one message", () => {
+  const log = `7 futex(0x1, FUTEX_WAIT_PRIVATE, 0, NULL <unfinished ...>
+8 futex(0x1, FUTEX_WAKE_PRIVATE, 1) = 1
+7 <... futex resumed>)              = 0
+8 futex(0x1, FUTEX_WAKE_PRIVATE, 1) = 0
+8 write(5<anon_inode:[eventfd]>, "\\1\\0\\0\\0\\0\\0\\0\\0", 8) = 8
+8 write(1<pipe:[3]>, "ready\\n", 6)   = 6
+7 ppoll([{fd=9<anon_inode:[infinibandevent]>, events=POLLIN}], 1, NULL, NULL, 8) = 1
 `;
-  assertEquals(Math.round(parsePerftest(LATENCY, latency)), 21_550);
-  // The program has no clock.
-  assertEquals(parsePerftest(LATENCY, " 64  1000  -nan  -nan  -nan  -nan\n"), NaN);
+  const numbers = callsTable("Deno", [log, ""], 2).split("\n").slice(1).map((line) =>
+    line.slice(28)
+  );
+  assertEquals(numbers.map((line) => line.trim().split(/ +/).map(Number)), [
+    [0.5, 0], // threads woken by futex
+    [0.5, 0], // writes to an eventfd
+    [1.5, 0], // futex, all
+    [0.5, 0], // poll, epoll_wait
+    [1, 0], // read, write, ioctl
+    [3, 0], // all calls
+  ]);
 });
 
-Deno.test("parsePerftest() throws if the program did not finish", () => {
-  assertThrows(() => parsePerftest(LATENCY, "Couldn't connect\n"), Error, "Couldn't connect");
-  assertThrows(() => parsePerftest(LATENCY, " 64  999  1  2  3  4\n"), Error, "Cannot measure");
-});
-
-Deno.test("parseCmtime() gives the nanoseconds of a connection, if none was rejected", () => {
-  const output = "create qp    :        7.31       2.89     159.00     365.50\n" +
-    "connect      :       80.72      72.67   29909.00    4035.80\n";
-  assertEquals(parseCmtime(output), 4_035_800);
-  for (const wrong of [`event: RDMA_CM_EVENT_REJECTED, error: 8\n${output}`, "connecting\n"]) {
-    assertThrows(() => parseCmtime(wrong), Error, "cmtime said");
-  }
-});
-
-Deno.test("the README is short, and its chart has eight rows that C and Deno have", () => {
+Deno.test("the README is short, and its chart has eight rows that C, Deno and pyverbs have", () => {
   const readme = Deno.readTextFileSync(new URL("../../../README.md", import.meta.url));
   assertEquals(readme.split("\n").length <= 150, true);
-  const isDrawn = ({ entries }: Row): boolean =>
-    ["C", "Deno"].every((who) => entries.some((entry) => entry.who === who));
-  assertEquals(
-    SUMMARY.map((id) => ROWS.some((row) => row.id === id && isDrawn(row))),
-    Array(8).fill(true),
+  const drawn = ROWS.filter(({ id, entries }) =>
+    SUMMARY.includes(id) &&
+    ["C", "Deno", "pyverbs"].every((who) => entries.some((entry) => entry.who === who))
   );
+  assertEquals(drawn.length, 8);
 });
 
 Deno.test("each row judges a design: a file that there is", () => {
-  assertEquals(ROWS.length >= 20, true);
-  for (const { id, decision } of ROWS) {
-    const { isFile } = Deno.statSync(new URL(`../../../${decision}`, import.meta.url));
+  for (const { id, note } of ROWS) {
+    const { isFile } = Deno.statSync(new URL(`../../../${note.split(";")[0]}`, import.meta.url));
     assertEquals(isFile, true, id);
   }
 });

@@ -1,10 +1,9 @@
 // Rounds of contenders: their order, what their processes say, and what happens if one cannot measure.
 
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
-import type { Method } from "../../../bench/method.ts";
-import { Contender, parseSample } from "../../../bench/process.ts";
-import { orderOf, Rounds } from "../../../bench/rounds.ts";
-import { ROWS } from "../../../bench/rows/all.ts";
+import { Contender, endContenders, keep, parseSample, warmUp } from "../../../bench/contender.ts";
+import { ROWS } from "../../../bench/rows.ts";
+import { measureRow, orderOf } from "../../../bench/stage.ts";
 import { runDeno } from "../../subprocess.ts";
 
 Deno.test("orderOf() lets each contender be first, and changes who follows whom", () => {
@@ -19,37 +18,30 @@ Deno.test("parseSample() reads what a contender prints", () => {
   for (const line of wrong) assertEquals(parseSample(line), undefined, line);
 });
 
-const METHOD: Method = { rounds: 3, milliseconds: 1, parts: 1, patience: 0, fresh: true };
-
-/** Measures with a shell script as the contender. */
-async function measure(script: string): Promise<unknown> {
-  const entries = [{ who: "C", process: "c" as const, round: "work" }];
-  const start = (): Contender => new Contender("C", ["sh", "-c", script], {});
-  await using rounds = new Rounds(METHOD, start, {});
-  const row = { id: "test", title: "test", stage: "native" as const, entries, goals: [] };
-  return await rounds.measure({ ...row, decision: "mod.ts", count: 7 });
-}
-
-/** Measures by an entry's own way. */
-async function measureOwn(sample: (count: number) => Record<string, number>): Promise<unknown> {
-  const measure = ({ count }: { count: number }) =>
-    Promise.resolve(sample(count) as { value: number });
-  await using rounds = new Rounds(METHOD, () => new Contender("C", ["true"], {}), {});
-  const entries = [{ who: "Deno", measure }];
-  const row = { id: "own", title: "own", stage: "cold" as const, entries, goals: [] };
-  return await rounds.measure({ ...row, decision: "mod.ts", count: 5 });
-}
-
-Deno.test("Rounds.measure() gives the samples of each round", async () => {
-  const rounds = await measure('while read name count parts; do echo "$count lost=$parts"; done');
-  assertEquals(rounds, [1, 2, 3].map(() => ({ C: { value: 7, lost: 1 } })));
+Deno.test("measureRow() gives the samples of each round, in which each contender measures once", async () => {
+  const asked: string[] = [];
+  const entries = ["C", "Deno"].map((who) => ({
+    who,
+    measure: (value: number) => {
+      asked.push(who);
+      return Promise.resolve({ value });
+    },
+  }));
+  const row = { id: "id", title: "title", stage: "cold", goals: [], note: "mod.ts" } as const;
+  const rounds = await measureRow({ ...row, entries, count: 7 }, 3, {});
+  assertEquals(rounds, Array(3).fill({ C: { value: 7 }, Deno: { value: 7 } }));
+  assertEquals(asked, ["C", "Deno", "C", "Deno", "C", "Deno"]);
 });
 
-Deno.test("Rounds.measure() takes an entry's own way to measure, if it gives numbers", async () => {
-  const rounds = await measureOwn((count) => ({ value: count }));
-  assertEquals(rounds, [1, 2, 3].map(() => ({ Deno: { value: 5 } })));
-  const message = "Cannot measure: lost of Deno came to NaN";
-  await assertRejects(() => measureOwn(() => ({ value: 1, lost: NaN })), Error, message);
+/** Asks a shell script for a round. */
+async function ask(script: string): Promise<unknown> {
+  await using process = new Contender("C", ["sh", "-c", script]);
+  return await process.ask("work", 7, 2);
+}
+
+Deno.test("Contender.ask() gives what the process answers to the words of a round", async () => {
+  const sample = await ask('read name count parts; echo "$count p99=$parts"');
+  assertEquals(sample, { value: 7, p99: 2 });
 });
 
 const failures: [what: string, script: string, message: string][] = [
@@ -59,15 +51,37 @@ const failures: [what: string, script: string, message: string][] = [
 ];
 
 for (const [what, script, message] of failures) {
-  Deno.test(`Rounds.measure() throws when a contender ${what}`, async () => {
-    await assertRejects(() => measure(script), Error, `Cannot measure work: ${message}`);
+  Deno.test(`Contender.ask() throws when the process ${what}`, async () => {
+    await assertRejects(() => ask(script), Error, `Cannot measure work: ${message}`);
   });
 }
+
+Deno.test("keep() starts a process once, until the row ends", async () => {
+  const ended: number[] = [];
+  let started = 0;
+  const start = (): AsyncDisposable => {
+    const number = ++started;
+    return { [Symbol.asyncDispose]: () => Promise.resolve(void ended.push(number)) };
+  };
+  assertEquals((await keep("a", start)).isNew, true);
+  assertEquals((await keep("a", start)).isNew, false);
+  await endContenders();
+  assertEquals([started, ended], [1, [1]]);
+  assertEquals((await keep("a", start)).isNew, true);
+  await endContenders();
+});
+
+Deno.test("warmUp() runs on while work gets faster", async () => {
+  const values = [8, 4, 2, 1];
+  let runs = 0;
+  await warmUp(() => Promise.resolve({ value: values[runs++] ?? 1 }), 1);
+  assertEquals(runs >= 4, true);
+});
 
 Deno.test("A stage that cannot measure ends with an error and writes nothing", async () => {
   const output = await Deno.makeTempFile();
   const options = {
-    ...{ stage: "native", rows: ["poll_empty"], output },
+    ...{ stage: "native", rows: ["poll_empty"], rounds: 1, output },
     programs: { contender: "/bin/false", provider: "/nowhere/provider.so" },
   };
   const args = ["run", "-A", "--no-check", "bench/stage.ts", JSON.stringify(options)];

@@ -1,0 +1,36 @@
+/** What comes before the first reply, with this library: it answers a packet from the port itself, and ends. */
+
+import {
+  AccessFlags,
+  CompletionQueue,
+  Context,
+  MemoryRegion,
+  ProtectionDomain,
+  QpType,
+  QueuePair,
+  ReplyPath,
+  SendRequestList,
+  WorkCompletions,
+} from "../../mod.ts";
+import { grhFrom, PORT, QKEY, RECEIVES, SIZE } from "./end.ts";
+
+const context = Context.open();
+const pd = new ProtectionDomain(context);
+const cq = new CompletionQueue(context, { cqe: 1, channel: null });
+const cap = { maxSendWr: 1, maxRecvWr: 1 };
+const qp = new QueuePair(pd, { type: QpType.UD, sendCq: cq, recvCq: cq, cap });
+qp.activateUd({ port: PORT, qkey: QKEY });
+const mr = new MemoryRegion(pd, SIZE, AccessFlags.LOCAL_WRITE);
+const { bytes } = context.queryGid(PORT, 0);
+mr.bytes().set(grhFrom(bytes, bytes[15]!));
+const receives = new CompletionQueue(context, { cqe: 1, channel: null, compVector: RECEIVES });
+const path = new ReplyPath(pd, { port: PORT });
+const sends = new SendRequestList({ capacity: 1 });
+sends.set(0, { sge: mr.slice(0, SIZE) });
+const batch = new WorkCompletions(1);
+receives.pollInto(batch);
+path.setAh(sends, 0, batch, 0, mr, 0);
+sends.setRemote(0, batch.srcQp(0), QKEY);
+qp.postSend(sends);
+if (cq.pollInto(batch) !== 1) throw new Error("Cannot measure: the send did not complete");
+Deno.exit(0);
