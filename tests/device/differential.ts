@@ -15,7 +15,8 @@ import { structs } from "../../ffi/layout.ts";
 import { batchCore } from "../../types/completion/work_completions.ts";
 import { compileC } from "../c/compile.ts";
 import { PORT } from "./setup.ts";
-import { generateWcPairs, Random } from "./wc_generator.ts";
+import { Random } from "../random.ts";
+import { generateWcPairs } from "./wc_generator.ts";
 
 /** Bytes of a completion. */
 const WC: number = structs.ibv_wc.size;

@@ -1,7 +1,7 @@
 // Completion queues: iterating over completions as they come, making and resizing.
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { VerbsError, WrOpcode } from "../../../mod.ts";
-import { Random } from "../wc_generator.ts";
+import { Random } from "../../random.ts";
 import { countOf, deviceTest, udPair, waitFor, withDeadline } from "../setup.ts";
 
 const LATE = new Error("Cannot wait for the event: it does not come");

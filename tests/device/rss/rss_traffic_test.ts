@@ -17,7 +17,7 @@ import {
 import type { RssFlow } from "../../../rss.ts";
 import { frameOf } from "../frames.ts";
 import { waitFor } from "../setup.ts";
-import { Random } from "../wc_generator.ts";
+import { Random } from "../../random.ts";
 import {
   type Bench,
   calls,

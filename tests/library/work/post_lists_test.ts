@@ -16,20 +16,9 @@ import { bufferAddress, nativeView } from "../../../ffi/pointers.ts";
 import { structs } from "../../../ffi/layout.ts";
 import type { NativeList } from "../../../types/work/native_list.ts";
 import { RecvPoster } from "../../../types/work/posting.ts";
-import {
-  completeSends,
-  datagrams,
-  failAt,
-  handle,
-  onRc,
-  onUd,
-  posted,
-  postedIds,
-  QKEY,
-  record,
-} from "./recorded.ts";
+import { datagrams, failAt, handle, onRc, onUd, posted, postedIds, QKEY } from "./recorded.ts";
 
-const { UC, UD } = QpType;
+const { UC } = QpType;
 
 onRc.test("A list is posted whole after a part of it was refused by another queue pair", (parts) => {
   const { qp, pd, cq, mr } = parts;
@@ -69,58 +58,6 @@ onRc.test("Every request of a list is checked, also after one with inline data",
   assertEquals(recorder.takeOf("ibv_post_send"), []);
   list.set(1, { sge: mr.slice(0, 8) });
   qp.postSend(list);
-});
-
-onUd.test("The last handle of a part of a list is kept, also if the next request has it too", (parts) => {
-  const { qp, pd } = parts;
-  const list = datagrams([handle(pd), handle(pd), handle(pd)]);
-  qp.postSend(list, 0, 2);
-  const ah = handle(pd);
-  for (let i = 0; i < 3; i++) list.setAh(i, ah);
-  qp.postSend(list, 0, 2);
-  const before = recorder.live("ah");
-  ah.close();
-  assertEquals(recorder.live("ah"), before);
-  completeSends(parts, 4);
-  assertEquals(recorder.live("ah"), before - 1);
-});
-
-Deno.test("A run of one request keeps the address handle that the request has when it is posted", () => {
-  for (const changed of [0, 1]) {
-    using parts = record(UD);
-    const { qp, pd } = parts;
-    const [first, second, third] = [handle(pd), handle(pd), handle(pd)];
-    const list = datagrams([first, second]);
-    qp.postSend(list, 1, 1);
-    list.setAh(changed, third);
-    qp.postSend(list, 1, 1);
-    completeSends(parts);
-    const used = changed === 1 ? third : second;
-    for (const ah of [first, second, third]) if (ah !== used) ah.close();
-    assertEquals(recorder.live("ah"), 1);
-    used.close();
-    assertEquals(recorder.live("ah"), 1);
-    completeSends(parts);
-    assertEquals([recorder.live("ah"), recorder.violations()], [0, []]);
-  }
-});
-
-Deno.test("A list that was posted in part keeps all address handles when it is posted whole", () => {
-  for (const changed of [0, 1]) {
-    using parts = record(UD);
-    const { qp, pd } = parts;
-    const [first, second, third] = [handle(pd), handle(pd), handle(pd)];
-    const list = datagrams([first, second]);
-    qp.postSend(list, 1, 1);
-    qp.postSend(list);
-    completeSends(parts, 3);
-    list.setAh(changed, third);
-    qp.postSend(list);
-    for (const ah of [first, second, third]) ah.close();
-    assertEquals(recorder.live("ah"), 2);
-    completeSends(parts, 2);
-    assertEquals(recorder.live("ah"), 0);
-  }
 });
 
 onUd.test("A queue pair takes address handles of parent domains of its protection domain", (parts) => {

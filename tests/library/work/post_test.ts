@@ -22,9 +22,7 @@ import {
 } from "../../../mod.ts";
 import { assertRefused, bad, type Refusal } from "../refusals.ts";
 import {
-  completeSends,
   datagram,
-  datagrams,
   failAt,
   handle,
   onRc,
@@ -469,45 +467,6 @@ onRc.test("QueuePair.postSend() gives no hint of a state that is right", ({ qp }
   assertStringIncludes(hint(() => qp.postRecv({})), "in state RESET: receives need INIT");
 });
 
-onUd.test("A list refused half-way keeps the address handles of what was posted", (parts) => {
-  const { qp, pd } = parts;
-  const [first, second] = [handle(pd), handle(pd)];
-  const list = datagrams([first, first, second, second]);
-  failAt(2);
-  assertEquals(assertThrows(() => qp.postSend(list), VerbsError).posted, 2);
-  second.close();
-  assertEquals(recorder.live("ah"), 1);
-  first.close();
-  assertEquals(recorder.live("ah"), 1);
-});
-
-onUd.test("A list refused half-way and posted again keeps all its address handles", (parts) => {
-  const ahs = [handle(parts.pd), handle(parts.pd)];
-  const list = datagrams(ahs);
-  failAt(1);
-  assertThrows(() => parts.qp.postSend(list), VerbsError);
-  parts.qp.postSend(list);
-  for (const ah of ahs) ah.close();
-  assertEquals(recorder.live("ah"), 2);
-});
-
-Deno.test("Each of several address handles in a list is kept by its own send", () => {
-  using parts = record(UD, { sqSigAll: true });
-  const { qp, pd } = parts;
-  const list = datagrams([handle(pd), handle(pd), handle(pd)]);
-  qp.postSend(list);
-  const ahs = Array.from({ length: 3 }, () => handle(pd));
-  ahs.forEach((ah, i) => list.setAh(i, ah));
-  qp.postSend(list);
-  for (const ah of ahs) ah.close();
-  completeSends(parts, 3);
-  for (let alive = 3; alive > 0; alive--) {
-    assertEquals(recorder.live("ah") - 3, alive);
-    completeSends(parts);
-  }
-  assertEquals(recorder.live("ah") - 3, 0);
-});
-
 onRc.test("A memory region that a request no longer uses may be disposed", ({ qp, mr, pd }) => {
   const gone = new MemoryRegion(pd, 64, 0);
   const list = new SendRequestList({ capacity: 1, maxSge: 2 });
@@ -525,30 +484,6 @@ onRc.test("A memory region that a request no longer uses may be disposed", ({ qp
     assertThrows(use, TypeError, "Cannot use memory region: it is disposed");
   }
   assertThrows(() => qp.postRecv({ sge: both }), TypeError, "memory region: it is disposed");
-});
-
-Deno.test("A datagram's address handle is destroyed when its completion is polled, changed or not", () => {
-  for (const change of [false, true]) {
-    using parts = record(UD);
-    const { qp, pd } = parts;
-    const [first, second] = [handle(pd), handle(pd)];
-    const list = datagrams([first, first]);
-    list.setSendFlags(1, 0);
-    qp.postSend(list);
-    if (change) list.setAh(1, second);
-    qp.postSend(list);
-    first.close();
-    second.close();
-    const alive = [recorder.live("ah")];
-    for (let i = 0; i < 2; i++) {
-      completeSends(parts);
-      alive.push(recorder.live("ah"));
-    }
-    // The last request is not signaled: it is done when a later one is, or the queue pair goes.
-    assertEquals(alive, change ? [2, 2, 1] : [1, 1, 1]);
-    qp.close();
-    assertEquals([recorder.live("ah"), recorder.violations()], [0, []]);
-  }
 });
 
 onUd.test("SendRequestList takes no address handle that only looks like one or is disposed", (recorded) => {
