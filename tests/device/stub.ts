@@ -29,7 +29,7 @@ export const IB_LID = 0x12;
 /** The stub's Ethernet port. */
 export const ETHERNET_PORT = 2;
 /** Bits of all IPv4 and IPv6 addresses and TCP and UDP ports. */
-export const ALL_FIELDS = 0xff;
+const ALL_FIELDS = 0xff;
 
 const FILES = "/sys/kernel/debug/stub_hca";
 

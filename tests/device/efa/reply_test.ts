@@ -13,7 +13,7 @@ import {
   WcFlags,
   WorkCompletions,
 } from "../../../mod.ts";
-import { assertFails, calls } from "../stub.ts";
+import { assertFails } from "../stub.ts";
 import { efaTest, End, type Fabric, QKEY, STRANGER, take } from "./bed.ts";
 
 /** A server with a reply path. One client is on the other adapter, one on the server's own. */
@@ -119,25 +119,6 @@ efaTest("A path finds handles of the program, and leaves them to it", async (fab
   assertEquals(next.slid, STRANGER);
   await talk.answer(far, path.to(next));
   assertEquals(path.size, 1);
-});
-
-efaTest("A path keeps the number of a peer that it forgets", async (fabric) => {
-  const talk = new Talk(fabric, { maxPeers: 1 });
-  const { path, far, near } = talk;
-  const first = path.to(await talk.wc(far));
-  const number = efaAhNumber(first);
-  const known = await talk.wc(far);
-  const second = path.to(await talk.wc(near));
-  assertEquals([path.size, first.disposed, calls("destroy_ah").length], [1, false, 0]);
-  // The message came before the peer was forgotten.
-  const next = path.to(known);
-  assertEquals(efaAhNumber(next), number);
-  await talk.answer(far, next);
-  assertEquals([first.disposed, second.disposed], [true, false]);
-  path.invalidate();
-  const again = path.to(await talk.wc(far));
-  assertEquals(again === first, false);
-  await talk.answer(far, again);
 });
 
 efaTest("What does not tell the sender is refused, with the way out", async (fabric) => {

@@ -19,6 +19,7 @@ import { frameOf } from "../frames.ts";
 import { waitFor } from "../setup.ts";
 import { Random } from "../../random.ts";
 import {
+  assertFails,
   type Bench,
   calls,
   deliver,
@@ -133,4 +134,12 @@ stubTest("Raw packet queue pairs without a table receive by themselves", async (
   assertEquals([wc!.wrId, wc!.qpNum], [5n, qp.qpNum]);
   assertEquals(mr.bytes(0, frame.length), frame);
   assert(qp.rwqIndTbl === undefined);
+});
+
+stubTest("An RSS queue pair goes to RTR on its port and no further", () => {
+  using bench = openBench();
+  const qp = makeRss(bench, hashOverAll());
+  assertEquals(qp.state, QpState.RTR);
+  assertEquals(calls("modify_qp").map((call) => call.port_num), [ETHERNET_PORT, 0]);
+  assertFails(() => qp.modify({ qpState: QpState.RTS }), "ibv_modify_qp", "EOPNOTSUPP");
 });

@@ -8,6 +8,7 @@ import {
   DmaHandle,
   MemoryRegion,
   MemoryRegionEx,
+  ParentDomain,
   ProtectionDomain,
   reregMr,
   VerbsError,
@@ -135,4 +136,13 @@ onPd.test("MemoryRegionEx says what FLUSH_PERSISTENT needs, and ends before its 
   dmah.close();
   assertEquals(recorder.take().map(({ verb }) => verb), ["ibv_dereg_mr", "ibv_dealloc_dmah"]);
   assertEquals(mr.disposed, true);
+});
+
+onPd.test("ParentDomain asks for memory that is not protected only if told to", ({ pd }) => {
+  const masks = [undefined, false, true].map((allow) => {
+    const init = allow === undefined ? {} : { allowCcUnprotectedAlloc: allow };
+    using _domain = new ParentDomain(pd, init);
+    return fieldsOf("ibv_alloc_parent_domain").comp_mask;
+  });
+  assertEquals(masks, [0, 0, 4]);
 });

@@ -1,4 +1,4 @@
-// Runs a matrix in processes of their own: many cases in one, and each alone that a process died in.
+// Runs a matrix in processes of their own: many cases in one, and those after a case that a process died in in another.
 
 import { type EndReport, type ListReport, MARK, type Report } from "./probing.ts";
 
@@ -130,27 +130,10 @@ class Runner {
       // What died behind the last case was not one of them.
       const last = Math.min(ended, rest.length - 1);
       this.#options.progress?.(`${rest[last]}: ${died.slice(0, 100)}`);
-      const cause = await this.#causeOf(rest.slice(0, last + 1));
-      (hangs ? outcome.hangs : outcome.crashes).push(`${cause}: ${died}`);
+      (hangs ? outcome.hangs : outcome.crashes).push(`${rest[last]}: ${died}`);
       outcome.ran += Number(ended < rest.length);
       rest = rest.slice(last + 1);
     }
-  }
-
-  /** The last one, if it dies alone; with the cases before that it needs, if it does not. */
-  async #causeOf(ids: readonly string[]): Promise<string> {
-    const last = ids.at(-1)!;
-    const dies = async (from: number): Promise<boolean> =>
-      (await this.#runCases(ids.slice(from), () => {})).died !== undefined;
-    if (await dies(ids.length - 1)) return last;
-    if (!await dies(0)) return `${last} (once)`;
-    let [from, to] = [0, ids.length - 1];
-    while (to - from > 1) {
-      const middle = (from + to) >> 1;
-      if (await dies(middle)) from = middle;
-      else to = middle;
-    }
-    return `${last}, after ${ids[from]}`;
   }
 
   async #runCases(ids: readonly string[], note: (report: EndReport) => void): Promise<Ending> {
