@@ -1,6 +1,7 @@
 /** Checks form, types, documentation, order and verbs of the whole project, and that it could be published. */
 
 import denoJson from "../deno.json" with { type: "json" };
+import { faultsOfVerbs } from "./coverage/coverage.ts";
 import { stdArguments } from "./host/jsr.ts";
 import { documents } from "./docs/documents.ts";
 import { modulesWithoutDevice } from "./docs/fences.ts";
@@ -35,8 +36,6 @@ await tool(HELP, {}, async () => {
   // Two of the checks compile C: both would install what it needs, at once.
   await ensureForLibraryTests();
   const std = await stdArguments();
-  const program = (file: string, ...args: string[]): Promise<Result> =>
-    deno("run", "--allow-all", "--no-check", ...std, `${project}/tools/${file}`, ...args);
   // All at once: each is one process, of one thread for most of its time.
   const checks: Readonly<Record<string, Promise<Result>>> = {
     "deno fmt": deno("fmt", "--check"),
@@ -46,7 +45,7 @@ await tool(HELP, {}, async () => {
     "deno test --doc": deno("test", ...DOC_TEST, ...std, ...modulesWithoutDevice()),
     "deno publish --dry-run": deno("publish", "--dry-run", "--allow-dirty"),
     "order: imports run down": Promise.try(() => resultOf(checkHouse(project))),
-    "verbs: bound, typed": program("coverage/main.ts", "--check"),
+    "verbs: bound, typed": faultsOfVerbs().then(resultOf),
   };
   const failed: string[] = [];
   for (const [name, check] of Object.entries(checks)) {

@@ -12,7 +12,7 @@ import { inProjectOptions } from "./guest/run.ts";
 import { stdArguments } from "./host/jsr.ts";
 import { inProject, out } from "./host/paths.ts";
 import { faultOf } from "./hosts/judge.ts";
-import { compareExplained } from "./hosts/explained.ts";
+import { compareExplained } from "../cli/tests/explained.ts";
 import { decode, type Packet, TSHARK } from "./hosts/packets.ts";
 import { complaints } from "./tests/kernel_log.ts";
 import { tool } from "./host/tool.ts";

@@ -1,7 +1,9 @@
-/** Runs the tests of the library on other releases of Debian, and those of devices on other kernels. */
+/** Runs the tests of the library on another release of Debian, or those of devices on another kernel. */
 
 import { dirname } from "node:path";
 import { ensureKernel } from "../rxe/guest/kernel.ts";
+import { stdArguments } from "./host/jsr.ts";
+import { runTests } from "./host/other_deno.ts";
 import {
   demand,
   DENO_WITHIN,
@@ -14,21 +16,13 @@ import {
   USERLANDS,
   within,
 } from "./host/setup.ts";
-import { stdArguments } from "./host/jsr.ts";
-import { runTests } from "./host/other_deno.ts";
-import { inProject, out } from "./host/paths.ts";
 import { tool } from "./host/tool.ts";
-import { pageOf, type Row } from "./systems/page.ts";
-import { type Parts, sumOf } from "./systems/parts.ts";
 import { pathWithEmulator } from "./tests/emulator.ts";
 import { testFiles } from "./tests/files.ts";
-import type { Counts } from "./tests/junit.ts";
+import { add, type Counts, NONE } from "./tests/junit.ts";
 import { ensureForLibraryTests, libraryTests } from "./tests/of_library.ts";
 import { foldersOf, plan } from "./tests/plan.ts";
 import { runPasses } from "./tests/run.ts";
-
-const USERLAND_NAMES = Object.keys(USERLANDS) as UserlandName[];
-const KERNEL_NAMES = Object.keys(KERNELS) as KernelName[];
 
 /** The userland with which each kernel is tested: together they are of one time. */
 const WITH: Readonly<Record<KernelName, UserlandName>> = {
@@ -36,98 +30,70 @@ const WITH: Readonly<Record<KernelName, UserlandName>> = {
   "6.12": "13",
   "7.3": "sid",
 };
+const NAMES = [...Object.keys(USERLANDS), ...Object.keys(KERNELS)].join(", ");
 
-/** A guest is given too little time for all of them. */
-const FOLDERS = [...new Set(testFiles(foldersOf("device")).map((file) => dirname(file)))];
+const HELP = `Runs the library tests on a release of Debian, or the device tests on a kernel.
 
-const PAGE = "docs/systems.md";
+  deno task long systems NAME [FOLDERS...]
 
-const HELP = `Runs the library tests on releases of Debian, and the device tests on kernels.
-
-  deno task long systems [NAMES...] [FOLDERS...]
-
-NAMES are releases of Debian (${USERLAND_NAMES.join(", ")}) and kernels (${
-  KERNEL_NAMES.join(", ")
-}).
-Without any, it runs all. What is missing is downloaded into the cache, about 1 GB. The results are
-written to ${PAGE}.
-
-The device tests run folder by folder. FOLDERS are those of device tests that run, all by default;
-of the others the results of the last run count, which are kept in out/.
+NAME is one of ${NAMES}.
+What is missing is downloaded into the cache, up to 300 MB. The device tests run folder by folder:
+FOLDERS, or all. It prints the row of docs/systems.md.
 `;
 
-await tool(HELP, {}, async (_options, operands) => {
-  const { folders = [], names: given = [] } = Object.groupBy(
-    operands.map((operand) => operand.replace(/\/+$/, "")),
-    (operand) => FOLDERS.includes(operand) ? "folders" : "names",
-  );
-  const names = given.length > 0 ? given : [...USERLAND_NAMES, ...KERNEL_NAMES];
-  const unknown = names.find((name) => !Object.hasOwn({ ...USERLANDS, ...KERNELS }, name));
-  if (unknown !== undefined) {
-    const all = [...USERLAND_NAMES, ...KERNEL_NAMES].join(", ");
-    throw new SetupError(`There is no system ${JSON.stringify(unknown)}, only ${all}`);
+await tool(HELP, {}, async (_options, [name = "", ...folders]) => {
+  const isKernel = Object.hasOwn(KERNELS, name);
+  if (!isKernel && !Object.hasOwn(USERLANDS, name)) {
+    throw new SetupError(`There is no system ${JSON.stringify(name)}, only ${NAMES}`);
   }
   await ensureForLibraryTests();
-  let failed = 0;
-  for (const name of names) {
-    const row = Object.hasOwn(KERNELS, name)
-      ? await onKernel(name as KernelName, folders.length > 0 ? folders : FOLDERS)
-      : await onUserland(name as UserlandName);
-    failed += row.counts.failed + (row.counts.passed === 0 ? 1 : 0);
-    const file = inProject(PAGE);
-    const before = await Deno.readTextFile(file).catch(() => "");
-    await Deno.writeTextFile(file, pageOf(before, row));
-  }
-  return failed === 0 ? 0 : 1;
+  const userland = isKernel ? WITH[name as KernelName] : name as UserlandName;
+  const root = await ensureUserland(userland);
+  const { passed, failed, ignored } = isKernel
+    ? await onKernel(name as KernelName, userland, folders)
+    : await onUserland(userland, root);
+  const kernel = isKernel ? `Linux ${(await ensureKernel(name as KernelName)).version}, ` : "";
+  const cells = [isKernel ? "device" : "library", `${kernel}Debian ${userland}`];
+  const date = new Date().toISOString().slice(0, 10);
+  cells.push(...await versionsOf(root), ...[passed, failed, ignored].map(String), date);
+  console.log(`\n| ${cells.join(" | ")} |`);
+  return passed > 0 && failed === 0 ? 0 : 1;
 });
 
-async function onUserland(name: UserlandName): Promise<Row> {
+async function onUserland(name: UserlandName, root: string): Promise<Counts> {
   say(`\n== library tests on Debian ${name}`);
-  const root = await ensureUserland(name);
-  const counts = await runTests({
+  return await runTests({
     command: within(root, [DENO_WITHIN]),
     name: `debian-${name}`,
     options: await stdArguments(),
     path: await pathWithEmulator(true),
   }, libraryTests().filter((file) => /tests\/library\//.test(file)));
-  return told({ system: `Debian ${name}`, tests: "library", ...await versionsOf(root), counts });
 }
 
-async function onKernel(name: KernelName, folders: readonly string[]): Promise<Row> {
-  const userland = WITH[name];
-  const root = await ensureUserland(userland);
-  const { version } = await ensureKernel(name);
-  const system = `Linux ${version}, Debian ${userland}`;
-  const file = `${out}/systems-${name}.json`;
-  const parts: Parts = JSON.parse(await Deno.readTextFile(file).catch(() => "{}"));
-  for (const folder of folders) {
-    say(`\n== ${folder} on ${system}`);
+/** A guest is given too little time for all folders. */
+async function onKernel(
+  kernel: KernelName,
+  userland: UserlandName,
+  folders: readonly string[],
+): Promise<Counts> {
+  const all = new Set(testFiles(foldersOf("device")).map((file) => dirname(file)));
+  let sum = NONE;
+  for (const folder of folders.length > 0 ? folders : all) {
+    say(`\n== ${folder} on Linux ${kernel}`);
     const counts = await runPasses(plan({ paths: [folder], both: false }), {
       ...{ guest: true, extra: [], filtered: false, traced: false },
-      system: { kernel: name, userland },
+      system: { kernel, userland },
     });
-    parts[folder] = { ...counts, date: today() };
-    await Deno.writeTextFile(file, JSON.stringify(parts, null, 2));
+    sum = add(sum, counts);
   }
-  const { date, ...counts } = sumOf(parts, FOLDERS);
-  return { ...told({ system, tests: "device", ...await versionsOf(root), counts }), date };
+  return sum;
 }
 
-async function versionsOf(root: string): Promise<{ rdmaCore: string; glibc: string }> {
+/** The versions of rdma-core and of glibc. */
+async function versionsOf(root: string): Promise<string[]> {
   const files = [...Deno.readDirSync(`${root}/usr/lib/x86_64-linux-gnu`)].map(({ name }) => name);
   const library = files.find((name) => /^libibverbs\.so\.1\.\d+\./.test(name))!;
   const [program, ...args] = within(root, ["ldd", "--version"]);
   const [first = ""] = (await demand(program, ...args)).split("\n");
-  return { rdmaCore: library.split(".").slice(-2).join("."), glibc: first.split(" ").at(-1)! };
-}
-
-function told(row: Omit<Row, "date">): Row {
-  const { passed, failed, ignored }: Counts = row.counts;
-  const result = `${passed} passed, ${failed} failed, ${ignored} left out`;
-  console.log(`\n${row.system}, rdma-core ${row.rdmaCore}, ${row.tests} tests: ${result}`);
-  return { ...row, date: today() };
-}
-
-function today(): string {
-  return new Date().toISOString().slice(0, 10);
+  return [library.split(".").slice(-2).join("."), first.split(" ").at(-1)!];
 }

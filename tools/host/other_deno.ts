@@ -7,12 +7,13 @@ import { inProject, out, project } from "./paths.ts";
 /** A wait that never ends fails. Other runs take a minute or two where nothing else runs. */
 const SECONDS = 1800;
 
-/** A Deno: the words that run it, a name for its files, arguments for `deno test`, and its PATH. */
+/** A Deno: the words that run it, a name for its files, arguments for `deno test`, its PATH, and other variables. */
 export interface OtherDeno {
   readonly command: readonly string[];
   readonly name: string;
   readonly options: readonly string[];
   readonly path: string;
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -21,7 +22,7 @@ export interface OtherDeno {
  * @param excused Tests that may fail, with the reason: they count as left out.
  */
 export async function runTests(
-  { command, name, options, path }: OtherDeno,
+  { command, name, options, path, env }: OtherDeno,
   files: readonly string[],
   excused: Readonly<Record<string, string>> = {},
 ): Promise<Counts> {
@@ -33,7 +34,7 @@ export async function runTests(
     args: ["--kill-after=5", `${SECONDS}`, ...deno, ...options, `--junit-path=${report}`, ...files],
     cwd: project,
     // Deno keeps machine code beside the modules.
-    env: { PATH: path, DENO_DIR: inProject(`.cache/${name}`) },
+    env: { ...env, PATH: path, DENO_DIR: inProject(`.cache/${name}`) },
     stdin: "null",
   }).spawn().status;
   const xml = exists(report) ? await Deno.readTextFile(report) : "";

@@ -1,8 +1,8 @@
 /** What explain shows of a capture beside what tshark shows of it. */
 
-import { run } from "../../cli/run.ts";
-import { recorder } from "../../cli/tests/pure/terminal.ts";
-import { rowsOf } from "./packets.ts";
+import { run } from "../run.ts";
+import { recorder } from "./pure/terminal.ts";
+import { rowsOf } from "../../tools/hosts/packets.ts";
 
 /** The field of tshark, and the header and the field of explain. */
 const FIELDS: readonly (readonly [theirs: string, header: string, ours: string])[] = [
