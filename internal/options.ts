@@ -48,3 +48,8 @@ export function readOptions<S extends object>(
   const read = (name: keyof S & string): unknown => rules[name](given[name] as never, name);
   return Object.fromEntries(names.map((name) => [name, read(name)])) as S;
 }
+
+/** What a program gets to know if it does not take an error itself. */
+export function warn({ message }: Error): void {
+  console.warn(message);
+}

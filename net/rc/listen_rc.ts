@@ -1,6 +1,6 @@
 import { type AbortOptions, closeOnAbort, signalOf } from "../../internal/abort.ts";
-import { snapshot, text } from "../../internal/checks.ts";
-import { option, readOptions, within } from "../../internal/options.ts";
+import { callable, snapshot, text } from "../../internal/checks.ts";
+import { option, readOptions, warn, within } from "../../internal/options.ts";
 import { inTurn, mayContinue, nextTurn } from "../../internal/turns.ts";
 import { Waiters } from "../../internal/waiters.ts";
 import { type AttemptLimits, Attempts } from "./attempts.ts";
@@ -46,6 +46,11 @@ export interface RcListenOptions extends RcOptions {
    * 32: up to 32 silent ones, and up to 32 connections in the making or waiting.
    */
   readonly maxPerPeer?: number;
+  /**
+   * It is called once for each series of attempts that fail: an attempt has failed, and the listener goes on. A series ends
+   * when a connection is made. The default writes a warning to the console. {@linkcode RcListener.stats} counts all of them.
+   */
+  readonly onFailure?: (error: Error) => void;
   /** Closes the listener when it aborts. Connections that were accepted stay open. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -70,8 +75,8 @@ export interface RcListenerStats {
 type Attempt = AbortController;
 
 /**
- * Accepts connections. {@linkcode listenRc} makes it. Attempts that fail are counted. They do not affect other
- * connections.
+ * Accepts connections. {@linkcode listenRc} makes it. Attempts that fail are counted, and
+ * {@linkcode RcListenOptions.onFailure} tells of them. They do not affect other connections.
  *
  * The connections share one device and one protection domain, which are open while there is a connection. Nothing of the
  * device is used for a partner before its address was read and checked.
@@ -93,12 +98,22 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
   readonly #ready: Map<RcConn, Attempt> = new Map();
   readonly #waiters: Waiters<object, RcConn> = new Waiters();
   readonly #accepting: Promise<void>;
+  /** Whether an attempt has failed since the last connection. */
+  #isFailing = false;
+  readonly #addr: { readonly hostname: string; readonly port: number };
+  readonly #onFailure: (error: Error) => void;
   readonly #stats = { connected: 0, failed: 0, refused: 0, lastError: undefined as unknown };
 
   /** @ignore Made by {@linkcode listenRc}. */
-  constructor(door: Door, settings: RcSettings, limits: AttemptLimits) {
+  constructor(
+    door: Door,
+    settings: RcSettings & Pick<Required<RcListenOptions>, "onFailure">,
+    limits: AttemptLimits,
+  ) {
     this.#door = door;
     this.#settings = settings;
+    this.#onFailure = settings.onFailure;
+    this.#addr = door.addr;
     this.#limits = new Attempts(limits);
     this.#accepting = this.#acceptAll().catch((error) => this.#close(error));
     closeOnAbort(this, settings.signal, this.#closing.signal);
@@ -190,6 +205,11 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
   #fail(error: unknown): void {
     this.#stats.failed++;
     this.#stats.lastError = error;
+    if (this.#isFailing || this.#closing.signal.aborted) return;
+    this.#isFailing = true;
+    const { hostname, port } = this.#addr;
+    // In a task of its own, so that it may close the listener, and its errors are not ours.
+    queueMicrotask(() => this.#onFailure(failure(hostname, port, error)));
   }
 
   /** A partner that is gone before it is accepted is no reason to stop. */
@@ -233,6 +253,7 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
 
   #add(conn: RcConn, attempt: Attempt): void {
     this.#stats.connected++;
+    this.#isFailing = false;
     const waiter = this.#waiters.first;
     if (waiter === undefined && !this.#closing.signal.aborted) {
       this.#ready.set(conn, attempt);
@@ -272,6 +293,13 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
       await Promise.all(this.#attempts);
     });
   }
+}
+
+function failure(hostname: string, port: number, cause: unknown): Error {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  const message = `An RcListener at ${hostname} port ${port} has failed to connect to a partner, ` +
+    `and works on. ${reason}`;
+  return new Error(message, { cause });
 }
 
 /**
@@ -327,4 +355,5 @@ const RULES = {
   maxPending: option(within(1, 2 ** 20), 64),
   maxHandshakes: option(within(1, 2 ** 20), 256),
   maxPerPeer: option(within(1, 2 ** 20), 32),
+  onFailure: option(callable<(error: Error) => void>, warn),
 };

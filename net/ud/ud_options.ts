@@ -1,6 +1,13 @@
 import { checkSignal } from "../../internal/abort.ts";
 import { callable, text } from "../../internal/checks.ts";
-import { option, readOptions, type Rules, type Settings, within } from "../../internal/options.ts";
+import {
+  option,
+  readOptions,
+  type Rules,
+  type Settings,
+  warn,
+  within,
+} from "../../internal/options.ts";
 import type { UdAddress } from "./ud_address.ts";
 
 /**
@@ -100,8 +107,4 @@ export function readUdOptions(options: UdOptions): UdSettings {
 /** {@linkcode readUdOptions} for {@linkcode listenSrd}. */
 export function readSrdOptions(options: SrdOptions): UdSettings {
   return { ...readOptions(options, SRD_RULES), transport: "SRD" };
-}
-
-function warn({ message }: Error): void {
-  console.warn(message);
 }

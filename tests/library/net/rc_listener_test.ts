@@ -1,6 +1,13 @@
 // Partners of a listener that want no connection: what they cost, and that others are served meanwhile.
 import * as recorder from "../../provider/recorder.ts";
-import { assertEquals, assertGreater, assertRejects, assertStringIncludes } from "@std/assert";
+import {
+  assertEquals,
+  assertGreater,
+  assertInstanceOf,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
+import { stub } from "@std/testing/mock";
 import { Context } from "../../../mod.ts";
 import {
   connectRc,
@@ -38,7 +45,10 @@ class Bed implements AsyncDisposable {
     const own = lineOf(ownAddress());
     recorder.take();
     const connectTimeout = 60_000;
-    return new Bed(own, await listenRc({ ...OPTIONS, connectTimeout, ...options }));
+    return new Bed(
+      own,
+      await listenRc({ ...OPTIONS, connectTimeout, onFailure: () => {}, ...options }),
+    );
   }
 
   /** A partner connects, and sends something. */
@@ -88,6 +98,47 @@ Deno.test("a pending accept() does not hide why the listener is closed", async (
   // An error that nobody waits for would end the process in the next turn.
   await new Promise((resolve) => setTimeout(resolve));
   await assertRejects(() => pending[0]!, Deno.errors.BadResource, "the listener is closed");
+});
+
+const GARBAGE = "garbage\n";
+
+Deno.test("RcListener tells of a series of failures once, and again after a connection", async () => {
+  const failures: Error[] = [];
+  await using bed = await Bed.open({ onFailure: (error) => failures.push(error) });
+  recorder.connect();
+  const { port } = bed.listener.addr;
+  for (const series of [1, 2]) {
+    for (const _ of [1, 2, 3]) await bed.ask(GARBAGE);
+    while (bed.listener.stats.failed < 3 * series) await new Promise((done) => setTimeout(done, 1));
+    assertEquals(failures.length, series);
+    const [client, server] = await Promise.all([
+      connectRc({ ...OPTIONS, tcpPort: port }),
+      bed.listener.accept(),
+    ]);
+    for (const conn of [client, server]) await conn.close();
+  }
+  const [{ message, cause }] = failures as [Error];
+  assertEquals(
+    message,
+    `An RcListener at 127.0.0.1 port ${port} has failed to connect to a partner, and works on. ` +
+      "Cannot connect: the address of the peer is not valid: it is not JSON",
+  );
+  assertInstanceOf(cause, Deno.errors.InvalidData);
+});
+
+Deno.test("RcListener writes a warning to the console, and ends when it is closed where it is told", async () => {
+  using warned = stub(console, "warn");
+  {
+    await using bed = await Bed.open({ onFailure: undefined as never });
+    await bed.ask(GARBAGE);
+    while (warned.calls.length === 0) await new Promise((done) => setTimeout(done, 1));
+    assertStringIncludes(`${warned.calls[0]!.args[0]}`, "An RcListener at 127.0.0.1 port");
+  }
+  await using bed: Bed = await Bed.open({ onFailure: () => bed.listener.close() });
+  const accepted = bed.listener.accept();
+  await bed.ask(GARBAGE);
+  await assertRejects(() => accepted, Deno.errors.BadResource, "the listener is closed");
+  assertEquals(warned.calls.length, 1);
 });
 
 Deno.test("RcListener checks no partner that is not ready yet: the check would break the connection", async () => {

@@ -101,6 +101,7 @@ export const OTHER_RECIPES: Readonly<Record<string, Recipe>> = {
       maxPending: 4,
       maxHandshakes: 4,
       maxPerPeer: 2,
+      onFailure: () => {},
     },
   ],
   "RcListener#accept": async (world) => {
