@@ -30,29 +30,52 @@ const { fields, size } = structs.rdma_cm_id;
 export interface CmOptions {
   /** Type of service of the connection's packets, 0 to 255. Set it before the address is resolved. */
   readonly tos?: number;
-  /** Whether an address may be bound that an older id has used. Set it before the id is bound. */
+  /** Whether an address may be bound that an older id has used. Set it before the id is bound; `false` only then. */
   readonly reuseAddr?: boolean;
-  /** Whether an id that is bound to an IPv6 address takes no IPv4. Set it before the id is bound. */
+  /** Whether an id that is bound to an IPv6 address takes no IPv4. Set it before the id listens or resolves. */
   readonly afOnly?: boolean;
-  /** Time to wait for an acknowledgement, as an exponent 0 to 31: 4.096 us * 2^ackTimeout. Linux 5.3 or newer. */
+  /**
+   * Time to wait for an acknowledgement, as an exponent 0 to 31: 4.096 us * 2^ackTimeout. Not for datagrams. Linux 5.3 or
+   * newer.
+   */
   readonly ackTimeout?: number;
 }
 
-type OptionRule = readonly [option: number, bytes: (value: never) => Uint8Array<ArrayBuffer>];
+interface OptionRule<V> {
+  readonly option: number;
+  readonly bytes: (value: V) => Uint8Array<ArrayBuffer>;
+  /** Says what is in the way; the kernel only says EINVAL, when others are set already. */
+  readonly obstacle: (id: CmIdentity, value: V) => string | undefined;
+}
 
 /** Writes a C `int`. */
 function intOf(name: keyof CmOptions): (value: boolean) => Uint8Array<ArrayBuffer> {
   return (value) => Uint8Array.of(boolean(value, name) ? 1 : 0, 0, 0, 0);
 }
 
-const OPTIONS: Readonly<Record<keyof CmOptions, OptionRule>> = {
-  tos: [constants.RDMA_OPTION_ID_TOS, (value: number) => Uint8Array.of(uint8(value, "tos"))],
-  reuseAddr: [constants.RDMA_OPTION_ID_REUSEADDR, intOf("reuseAddr")],
-  afOnly: [constants.RDMA_OPTION_ID_AFONLY, intOf("afOnly")],
-  ackTimeout: [
-    constants.RDMA_OPTION_ID_ACK_TIMEOUT,
-    (value: number) => Uint8Array.of(integer(value, "ackTimeout", 0, 31)),
-  ],
+const OPTIONS: { readonly [K in keyof CmOptions]-?: OptionRule<NonNullable<CmOptions[K]>> } = {
+  tos: {
+    option: constants.RDMA_OPTION_ID_TOS,
+    bytes: (value) => Uint8Array.of(uint8(value, "tos")),
+    obstacle: () => undefined,
+  },
+  reuseAddr: {
+    option: constants.RDMA_OPTION_ID_REUSEADDR,
+    bytes: intOf("reuseAddr"),
+    obstacle: ({ state }, value) =>
+      state === "IDLE" || value && state !== "LISTENING" ? undefined : `its state is ${state}`,
+  },
+  afOnly: {
+    option: constants.RDMA_OPTION_ID_AFONLY,
+    bytes: intOf("afOnly"),
+    obstacle: ({ state }) =>
+      state === "IDLE" || state === "BOUND" ? undefined : `its state is ${state}`,
+  },
+  ackTimeout: {
+    option: constants.RDMA_OPTION_ID_ACK_TIMEOUT,
+    bytes: (value) => Uint8Array.of(integer(value, "ackTimeout", 0, 31)),
+    obstacle: (id) => serviceOf(id) === "UD" ? "it is for datagrams" : undefined,
+  },
 };
 
 /** What changes in an id. */
@@ -133,19 +156,25 @@ export abstract class CmIdentity extends NativeResource<RdmaCmId> {
   }
 
   /**
-   * Sets options (`rdma_set_option`).
+   * Sets options (`rdma_set_option`). It checks all before it sets one.
    *
-   * @throws {TypeError} If an option is unknown or has the wrong type.
+   * @throws {TypeError} If an option is unknown or has the wrong type, or cannot be set any more; `ackTimeout` if the id is for
+   * datagrams.
    * @throws {RangeError} If a number is out of range.
-   * @throws {VerbsError} If the system refuses, for instance because it is too late (EINVAL).
+   * @throws {VerbsError} If the system refuses. Options before this one, in the order above, are set.
    */
   setOptions(options: CmOptions): void {
     const names = Object.keys(OPTIONS) as (keyof CmOptions)[];
     const given = snapshot(options, "options", names);
     const values = names.filter((name) => given[name] !== undefined).map((name) => {
-      const [option, bytes] = OPTIONS[name];
-      return { name, option, value: bytes(given[name] as never) };
+      const { option, bytes, obstacle } = OPTIONS[name] as OptionRule<unknown>;
+      return { name, option, value: bytes(given[name]), obstacle };
     });
+    for (const { name, obstacle } of values) {
+      const reason = obstacle(this, given[name]);
+      if (reason === undefined) continue;
+      throw new TypeError(`Cannot set ${name} of connection identifier: ${reason}`);
+    }
     for (const { name, option, value } of values) {
       const length = BigInt(value.length);
       const args = [this.#handle, constants.RDMA_OPTION_ID, option, value, length] as const;

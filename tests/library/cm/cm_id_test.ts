@@ -11,6 +11,7 @@ import {
   CmError,
   CmEventType,
   CmId,
+  type CmOptions,
   EventChannel,
   eventStr,
   getDevices,
@@ -115,13 +116,40 @@ test("CmId.setOptions() and leaveMulticast() call what they are for", async (bed
   id.setOptions({ tos: 8, afOnly: true });
   assertEquals(bed.net.takeCalls(), ["set_option", "set_option"]);
   assertEquals([...bed.net.data], [1, 0, 0, 0]);
-  id.setOptions({ reuseAddr: false });
-  assertEquals([...bed.net.data], [0, 0, 0, 0]);
+  id.setOptions({ reuseAddr: true, ackTimeout: 14 });
+  assertEquals([...bed.net.data], [14]);
   await id.joinMulticast(GROUP);
   id.leaveMulticast(GROUP);
-  assertEquals(bed.net.takeCalls(), ["set_option", "join_multicast", "leave_multicast"]);
+  assertEquals(bed.net.takeCalls(), [
+    ...["set_option", "set_option", "join_multicast", "leave_multicast"],
+  ]);
   assertThrows(() => id.leaveMulticast(GROUP), VerbsError, "EADDRNOTAVAIL");
   assertThrows(() => new CmId(bed.net.channel, "TCP" as never), TypeError, "portSpace");
+});
+
+test("CmId.setOptions() that throws has set nothing", async (bed) => {
+  const bound = await bed.net.idIn("BOUND");
+  const listening = await bed.net.idIn("LISTENING");
+  const datagram = await bed.net.idIn("IDLE", PortSpace.UDP);
+  bed.net.takeCalls();
+  const wrong: [CmId, CmOptions, ErrorConstructor, string][] = [
+    [
+      bound,
+      { tos: 1, reuseAddr: false },
+      TypeError,
+      "reuseAddr of connection identifier: its state",
+    ],
+    [listening, { tos: 1, reuseAddr: true }, TypeError, "its state is LISTENING"],
+    [listening, { tos: 1, afOnly: true }, TypeError, "Cannot set afOnly"],
+    [datagram, { afOnly: true, ackTimeout: 14 }, TypeError, "it is for datagrams"],
+    [bound, { tos: 1, ackTimeout: 32 }, RangeError, "ackTimeout 32"],
+    [bound, { tos: 1, afOnly: 1 as never }, TypeError, "afOnly"],
+    [bound, { tos: 1, other: 1 } as never, TypeError, "other"],
+  ];
+  for (const [id, options, type, words] of wrong) {
+    assertThrows(() => id.setOptions(options), type, words);
+  }
+  assertEquals(bed.net.takeCalls(), []);
 });
 
 test("A step that waits ends when its id or the channel is closed, or its signal aborts", async (bed) => {
