@@ -24,7 +24,7 @@ const HELP = `Talks to a multicast group.
 ${PORT_HELP}
   -h, --help              show this text
 
-Ctrl-D leaves the group. Run it on two hosts: most devices do not receive their own multicast.
+Ctrl-D leaves the group. Two of them may run on one host: some adapters need two hosts.
 With an IPv4 address the host joins the group as well, and switches forward its packets.
 `;
 

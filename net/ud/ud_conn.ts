@@ -396,8 +396,8 @@ export class UdConn
    * Joins a multicast group by its IP address, with librdmacm. The connection then receives the datagrams of the group.
    * The host takes its packets, and the switches on the way learn of it (IGMP).
    *
-   * On soft-RoCE (rxe) a datagram to a group reaches members on other hosts only. Members of the sender's own host,
-   * also in other processes, receive nothing, and no error tells so.
+   * On soft-RoCE (rxe) a datagram to the group reaches all members, also those of the sender's own host and the sender
+   * itself. Many adapters do not give it back to the sender.
    *
    * @example Send to a group
    * ```ts
@@ -451,7 +451,8 @@ export class UdConn
    * Joins a multicast group by its GID, on this device only. The connection then receives the datagrams of the group that
    * reach the device. {@linkcode UdConn.join} also has the network deliver them.
    *
-   * On soft-RoCE (rxe) a datagram to a group reaches members on other hosts only, as with {@linkcode UdConn.join}.
+   * The host itself is not in the group. On RoCE it drops the packets then, also those of its own programs, unless something
+   * else has joined it: `ip addr add 239.1.2.3/32 dev eth0 autojoin`.
    *
    * @param gid The GID of the group as text, such as `"::ffff:239.1.2.3"` or `"ff0e::1"`.
    * @param lid The LID of the group; 0 on RoCE, and if left out.

@@ -316,7 +316,8 @@ export class QueuePair extends QueuePairStates {
 
   /**
    * Joins a multicast group (`ibv_attach_mcast`): the queue pair then receives the datagrams of the group (UD). Closing
-   * the queue pair leaves its groups. On soft-RoCE (rxe) only members on other hosts than the sender's receive.
+   * the queue pair leaves its groups. On RoCE the host has to be in the group too, or it drops the packets:
+   * `CmId.joinMulticast()` and `UdConn.join()` do that. Without it nobody receives on soft-RoCE (rxe), also within one host.
    *
    * @param gid The GID of the group.
    * @param lid The LID of the group on InfiniBand. The default is 0, as RoCE needs it.
