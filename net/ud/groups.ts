@@ -1,5 +1,6 @@
-import { CmId, EventChannel, PortSpace } from "../../cm.ts";
+import { CmId, EventChannel, PortSpace, type SocketAddress } from "../../cm.ts";
 import type { Gid } from "../../mod.ts";
+import type { LocalPort } from "./ud_address.ts";
 
 /** The multicast groups that a connection is in by their IP addresses: the host and the switches know of them. */
 export class Groups implements Disposable {
@@ -9,20 +10,21 @@ export class Groups implements Disposable {
   /**
    * Joins a group.
    *
-   * @param own The GID to join with, which is an IP address.
+   * @param own The port to join with.
    * @param attach Has the queue pair receive.
    * @returns The GID of the group.
    */
   async join(
     address: string,
-    own: Gid,
+    own: LocalPort,
     attach: (group: Gid) => void,
     signal: AbortSignal,
   ): Promise<Gid> {
+    const from = addressOf(own);
     this.#channel ??= new EventChannel();
     using stack = new DisposableStack();
     const id = stack.use(new CmId(this.#channel, PortSpace.UDP));
-    id.bindAddr({ hostname: ipOf(own), port: 0 });
+    id.bindAddr(from);
     const { ahAttr } = await id.joinMulticast({ hostname: address, port: 0 }, { signal });
     // Another call for the same group may have been faster.
     if (this.#ids.has(address)) {
@@ -49,6 +51,20 @@ export class Groups implements Disposable {
   [Symbol.dispose](): void {
     this.#channel?.close();
   }
+}
+
+/** The IP address of a port. */
+function addressOf({ gid, ndevIfindex, isEfa }: LocalPort): SocketAddress {
+  if (isEfa) {
+    throw new Deno.errors.NotSupported(
+      "Cannot join group: the device is an Elastic Fabric Adapter",
+    );
+  }
+  if (!gid.isLinkLocal) return { hostname: ipOf(gid), port: 0 };
+  if (ndevIfindex !== 0) return { hostname: ipOf(gid), port: 0, scopeId: ndevIfindex };
+  throw new Deno.errors.NotSupported(
+    `Cannot join group: ${gid} is no IP address of a network interface; choose another gidIndex`,
+  );
 }
 
 function ipOf(gid: Gid): string {

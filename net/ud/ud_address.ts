@@ -43,6 +43,8 @@ export interface LocalPort {
   /** The GID to send from, and its index. */
   readonly gid: Gid;
   readonly gidIndex: number;
+  /** Index of the network interface of the GID, 0 if it has none. */
+  readonly ndevIfindex: number;
   readonly reason: string;
   readonly lid: number;
   readonly needsGrh: boolean;
@@ -56,11 +58,11 @@ export function localPort(
   chosen: GidEntry | undefined,
 ): LocalPort {
   const attr = context.queryPort(port);
-  const { gid, gidIndex, reason } = chosen === undefined
+  const { gid, gidIndex, ndevIfindex, reason } = chosen === undefined
     ? context.recommendGid(port)
     : { ...chosen, reason: "the caller chose it" };
   const kind = { needsGrh: needsGrh(attr), isEfa: isEfa(context.device) };
-  return { port, gid, gidIndex, reason, lid: attr.lid, ...kind };
+  return { port, gid, gidIndex, ndevIfindex, reason, lid: attr.lid, ...kind };
 }
 
 /**

@@ -418,6 +418,8 @@ export class UdConn
    * @throws {SyntaxError} If the text is no IP address.
    * @throws {RangeError} If the address is not one of multicast.
    * @throws {Deno.errors.NotFound} If librdmacm is not installed.
+   * @throws {Deno.errors.NotSupported} If the device is an Elastic Fabric Adapter, or the GID of the connection is no IP address
+   * of a network interface.
    * @throws {CmError} If the group cannot be joined.
    * @throws {VerbsError} If the system refuses, for instance EADDRNOTAVAIL.
    * @throws {Deno.errors.BadResource} If the connection is closed.
@@ -431,8 +433,8 @@ export class UdConn
       const closing = this.#closing.signal;
       const ends = signal === undefined ? closing : AbortSignal.any([closing, signal]);
       const attach = (group: Gid): void => this.#qp.attachMcast(group, 0);
-      const { gid } = this.#routes.local;
-      return this.#groupAddress(await this.#groups.join(address, gid, attach, ends), 0);
+      const { local } = this.#routes;
+      return this.#groupAddress(await this.#groups.join(address, local, attach, ends), 0);
     });
   }
 

@@ -397,6 +397,12 @@ static int is_any(const struct sockaddr *addr)
 
 int rdma_bind_addr(struct rdma_cm_id *id, struct sockaddr *addr)
 {
+	const struct sockaddr_in6 *ipv6 = (const struct sockaddr_in6 *)addr;
+
+	if (addr->sa_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&ipv6->sin6_addr) && !ipv6->sin6_scope_id) {
+		errno = EINVAL;
+		return -1;
+	}
 	id->verbs = is_any(addr) ? NULL : verbs;
 	memcpy(&id->route.addr.src_storage, addr, addr->sa_family == AF_INET ? 16 : 28);
 	return note("rdma_bind_addr");

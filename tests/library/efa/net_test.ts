@@ -87,6 +87,12 @@ async function send(conn: UdConn, count: number): Promise<{ ends: string[]; all:
   return { ends, all: Promise.all(sends).then(() => {}) };
 }
 
+Deno.test("UdConn.join() tells that adapters have no groups", async () => {
+  await using bed = await open(listenUd);
+  const { NotSupported } = Deno.errors;
+  await assertRejects(() => bed.conn.join("239.1.2.3"), NotSupported, "Elastic Fabric Adapter");
+});
+
 Deno.test("A send of listenSrd() ends when its message has arrived, in whatever order", async () => {
   await using bed = await open();
   const { conn } = bed;

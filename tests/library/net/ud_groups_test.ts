@@ -58,3 +58,22 @@ test("UdConn.join() that fails leaves nothing", async (conn, { net }) => {
   conn.close();
   await assertRejects(() => conn.join(GROUP), Deno.errors.BadResource);
 });
+
+Deno.test("UdConn.join() from a link-local address names its network interface", async () => {
+  for (
+    const [ndev_ifindex, words] of [[2, undefined], [0, "no IP address of a network"]] as const
+  ) {
+    {
+      using bed = new FakeBed();
+      bed.connect("IPv4");
+      recorder.answer("_ibv_query_gid_table", { ndev_ifindex });
+      const device = bed.context.device.name;
+      await using conn = await listenUd({ device, qkey, gidIndex: 0 });
+      assertEquals(conn.addr.gid.startsWith("fe80::"), true);
+      const joined = conn.join(GROUP);
+      if (words === undefined) assertEquals((await joined).gid, `::ffff:${GROUP}`);
+      else await assertRejects(() => joined, Deno.errors.NotSupported, words);
+    }
+    await waitReadable(0).cancel();
+  }
+});
