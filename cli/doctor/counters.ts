@@ -25,7 +25,8 @@ export const COUNTERS: Readonly<Record<string, Meaning>> = {
     remedy: "both ends need the same P_Key, and one of them must be a full member",
   },
   "no-receive": {
-    counters: ["send_rnr_err", "out_of_buffer"],
+    // The last one is that of Elastic Fabric Adapters. Soft-RoCE counts no datagram that it drops.
+    counters: ["send_rnr_err", "out_of_buffer", "rx_drops"],
     problem: "messages arrive for which this host has no receive posted (RNR)",
     remedy: "programs of this host must post receives earlier, or more of them",
   },

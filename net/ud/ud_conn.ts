@@ -37,7 +37,9 @@ export interface UdStats {
   readonly sent: number;
   /**
    * Datagrams that were received and dropped because `maxQueued` of them were waiting, or, on an Elastic Fabric Adapter,
-   * because the address handle that named their sender was closed before.
+   * because the address handle that named their sender was closed before. Datagrams for which the device had no receive
+   * (`recvDepth`) are not among them: ConnectX counts those of the port in `out_of_buffer`, Elastic Fabric Adapters in
+   * `rx_drops`, and soft-RoCE nowhere. The command `doctor` of this package names these counters while they rise.
    */
   readonly dropped: number;
   /** Receives that failed, other than those that a failure of another request ended. */
@@ -289,6 +291,10 @@ export class UdConn
   /**
    * Sends a datagram. It waits while `sendDepth` sends are in progress, and while the kernel resolves the link address
    * of a new peer. The message must not change before the promise resolves. Whether it arrives is not known.
+   *
+   * **A peer has as many receives as its `recvDepth` says, 512 by default, and no more.** Datagrams that come faster than
+   * the peer reads them are lost, and no counter of this end or of the peer's {@linkcode UdConn.stats} tells it. Wait for an
+   * answer now and then, or use {@linkcode listenRc}.
    *
    * Datagrams that are sent without a wait in between are posted together, which costs less. Waiting for a datagram
    * posts them, and so does a pause of a few microtasks.

@@ -24,7 +24,11 @@ export interface UdOptions {
   readonly qkey: number;
   /** The index of the GID to send from, 0 to 255. The default is the recommended one: see {@linkcode UdConn.gidReason}. */
   readonly gidIndex?: number;
-  /** The number of receives that are posted at any time, at least 1. The default is 512. */
+  /**
+   * The number of receives that are posted at any time, at least 1. The default is 512. A datagram that comes when all of
+   * them are used is lost, and {@linkcode UdStats} cannot count it: the device drops it. A receive is posted again when its
+   * datagram is read from the device, for which the event loop has to run.
+   */
   readonly recvDepth?: number;
   /** The number of sends that may be in progress, at least 1. The default is 128. */
   readonly sendDepth?: number;

@@ -142,7 +142,7 @@ Deno.test("doctor finds each fault, alone and with a remedy", () => {
 const MEANINGS = {
   "wrong-qkey": "qkeyViolCntr",
   "wrong-pkey": "badPkeyCntr",
-  "no-receive": "send_rnr_err out_of_buffer",
+  "no-receive": "send_rnr_err out_of_buffer rx_drops",
   "peer-no-receive": "rcvd_rnr_err rnr_nak_retry_err retry_rnr_exceeded_err",
   "bad-icrc": "rx_icrc_encapsulated",
   "link-errors": "symbol_error link_error_recovery link_downed port_rcv_errors " +
