@@ -46,7 +46,7 @@ function testFlood(
       const abort = new AbortController();
       const made = Promise.withResolvers<CmId>();
       const { listen } = CmId.prototype;
-      using _listen = stub(CmId.prototype, "listen", function (this: CmId, backlog) {
+      using _listen = stub(CmId.prototype, "listen", function (this: CmId, backlog): void {
         listen.call(this, backlog);
         made.resolve(this);
       });
