@@ -2,7 +2,7 @@
 
 import { type Context, GidType, LinkLayer, mtuBytes, nameOf, QpType, WcStatus } from "../../mod.ts";
 import { quote } from "../../internal/checks.ts";
-import { addressIn, addressText, type Channel, numberOf } from "../peer/channel.ts";
+import { addressIn, addressText, type Channel, numberOf, shownOf } from "../peer/channel.ts";
 import { Endpoint } from "../peer/endpoint.ts";
 import { type Options, readOptions } from "../peer/options.ts";
 import { CommandError, messageOf } from "../shell/command.ts";
@@ -230,7 +230,7 @@ function readPort(port: Readonly<Record<string, unknown>>): PairPort {
 function familyIn(entry: Readonly<Record<string, unknown>>): Family {
   const family = FAMILIES.find((family) => family === entry.family);
   if (family !== undefined) return family;
-  throw new CommandError(`the peer sent ${quote(String(entry.family))} for family`);
+  throw new CommandError(`the peer sent ${shownOf(entry.family)} for family`);
 }
 
 function arrayOf(value: unknown): Readonly<Record<string, unknown>>[] {
@@ -243,5 +243,5 @@ function arrayOf(value: unknown): Readonly<Record<string, unknown>>[] {
 function textIn(message: Readonly<Record<string, unknown>>, name: string): string {
   const value = message[name];
   if (typeof value === "string" && !/\p{Cc}/u.test(value)) return value;
-  throw new CommandError(`the peer sent ${quote(String(value))} for ${name}`);
+  throw new CommandError(`the peer sent ${shownOf(value)} for ${name}`);
 }

@@ -1,6 +1,6 @@
 /** The conversation by TCP of two ends of the same command: lines of JSON. */
 
-import { quote } from "../../internal/checks.ts";
+import { quote, show } from "../../internal/checks.ts";
 import { CommandError } from "../shell/command.ts";
 import { type Address, decodeAddress, encodeAddress } from "./address.ts";
 import { deadlineOf, readBytes, writeBytes } from "./tcp.ts";
@@ -58,7 +58,7 @@ export class Channel {
     if (typeof value !== "object" || value === null) {
       throw new CommandError(`the peer is no ${this.#command}: it sent ${quote(text)}`);
     }
-    if ("error" in value) throw new CommandError(`the peer cannot: ${value.error}`);
+    if ("error" in value) throw new CommandError(`the peer cannot: ${errorIn(value)}`);
     return value as Readonly<Record<string, unknown>>;
   }
 }
@@ -69,8 +69,29 @@ export function addressText(address: Address): string {
 }
 
 /** The address in a message. */
-export function addressIn({ address }: Readonly<Record<string, unknown>>): Address {
-  return decodeAddress(new TextEncoder().encode(String(address)));
+export function addressIn(message: Readonly<Record<string, unknown>>): Address {
+  return decodeAddress(new TextEncoder().encode(textOf(message, "address")));
+}
+
+/** A text that the peer chose is printed by whoever catches the error. */
+function errorIn({ error }: { readonly error: unknown }): string {
+  return typeof error === "string" ? error : shownOf(error);
+}
+
+/** What a peer sent, in a message: JSON has objects that cannot be converted to text. */
+export function shownOf(value: unknown): string {
+  return typeof value === "object" && value !== null ? show(value) : quote(String(value));
+}
+
+/**
+ * A text that a peer sent.
+ *
+ * @throws {CommandError} If it is none.
+ */
+export function textOf(message: Readonly<Record<string, unknown>>, name: string): string {
+  const value = message[name];
+  if (typeof value === "string") return value;
+  throw new CommandError(`the peer sent ${shownOf(value)} for ${name}`);
 }
 
 /**
@@ -87,5 +108,5 @@ export function numberOf(
   if (Number.isInteger(value) && value as number >= min && value as number <= max) {
     return value as number;
   }
-  throw new CommandError(`the peer sent ${quote(String(value))} for ${name}`);
+  throw new CommandError(`the peer sent ${shownOf(value)} for ${name}`);
 }

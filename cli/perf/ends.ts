@@ -3,7 +3,7 @@
 import { type Context, QpType } from "../../mod.ts";
 import { CommandError, messageOf } from "../shell/command.ts";
 import type { Address } from "../peer/address.ts";
-import { addressIn, addressText, Channel, numberOf } from "../peer/channel.ts";
+import { addressIn, addressText, Channel, numberOf, shownOf, textOf } from "../peer/channel.ts";
 import { Endpoint, type Far } from "../peer/endpoint.ts";
 import { MAX_SECONDS, type Options } from "../peer/options.ts";
 import { acceptOne, connectTo } from "../peer/tcp.ts";
@@ -61,9 +61,10 @@ async function serveOne(bench: Bench, channel: Channel, hello: Message): Promise
   // However long it takes, as long as messages come.
   const asked = channel.receive(MAX_SECONDS);
   const latencies = settings.verb === "read" ? undefined : await meter.answer(
-    asked.then((message) => numberOf(message, "asked", [0, 2 * MOST])),
+    asked.then((message) => numberOf(message, "asked", [2, 2 * MOST])),
   );
-  const warmUp = numberOf(await asked, "warmUp", [0, MOST]);
+  // At least one latency is left.
+  const warmUp = numberOf(await asked, "warmUp", [0, latencies ? latencies.length - 1 : MOST]);
   await channel.send({ ready: true });
   const told = channel.receive(MAX_SECONDS).then(countedIn);
   const counted = settings.verb === "send"
@@ -142,7 +143,7 @@ function nameOf({ addresses, remote, reads }: Endpoint): Message {
 /** What is needed of the peer. */
 function peerIn(message: Message, { qp }: Settings): [there: Address[], far: Far] {
   const addresses: Message = Object(message.addresses);
-  const addr = String(message.addr);
+  const addr = textOf(message, "addr");
   if (!/^0x[\da-f]{1,16}$/.test(addr)) throw new CommandError("the peer sent no address of memory");
   const far = {
     remoteAddr: BigInt(addr),
@@ -155,7 +156,11 @@ function peerIn(message: Message, { qp }: Settings): [there: Address[], far: Far
 function countedIn(message: Message): Counted {
   const sent = numberOf(message, "sent", [0, MOST]);
   const received = numberOf(message, "received", [0, sent]);
-  return { sent, received, microseconds: Number(message.microseconds) };
+  const { microseconds } = message;
+  if (typeof microseconds !== "number" || !(microseconds >= 0)) {
+    throw new CommandError(`the peer sent ${shownOf(microseconds)} for microseconds`);
+  }
+  return { sent, received, microseconds };
 }
 
 function resultOf(
