@@ -3,6 +3,7 @@ import { quote } from "../internal/checks.ts";
 import { openDevices, portsOf } from "./shell/ports.ts";
 import { choice, type Command, command, flag, number, text, UsageError } from "./shell/command.ts";
 import { completionSection, readCompletion, WC_SIZE } from "./explain/completion_section.ts";
+import { ByteSource } from "./explain/byte_source.ts";
 import { explainCapture } from "./explain/capture_lines.ts";
 import { grhSection } from "./explain/grh_section.ts";
 import { readHex, readInput } from "./explain/hex_input.ts";
@@ -35,8 +36,8 @@ may be between the digits. The lines of tcpdump -xx and of xxd are understood; w
 read from standard input.
 
 FILE.pcap or FILE.pcapng is a capture, of tcpdump or Wireshark; it needs --allow-read. A capture of
-another name, or on standard input, is known by its first bytes. Each packet is shown; --json and
---brief print a line for each.
+another name, or on standard input, is known by its first bytes. Each packet is shown as it comes
+("tcpdump -U -w - | ... explain -"); --json and --brief print a line for each.
 
 With --ib-dev the reply path is what ibv_init_ah_from_wc gives on that device. It is the address to
 make an address handle from.`,
@@ -53,12 +54,13 @@ make an address handle from.`,
     operands,
   ): Promise<number> {
     if (operands.length === 1 && isFile(operands[0]!)) {
-      explainCapture(Deno.readFileSync(operands[0]!), { json, brief, roce }, terminal);
+      using file = Deno.openSync(operands[0]!);
+      await explainCapture(new ByteSource(file.readable), { json, brief, roce }, terminal);
       return 0;
     }
     const given = await inputOf(operands);
-    if (given instanceof Uint8Array) {
-      explainCapture(given, { json, brief, roce }, terminal);
+    if (given instanceof ByteSource) {
+      await explainCapture(given, { json, brief, roce }, terminal);
       return 0;
     }
     const parts = given.map((text) => readPart(readHex(text), as));
@@ -98,15 +100,13 @@ function receiverOf(device: string, port: number, stack: DisposableStack): Recei
   return { context, port: portsOf(context, choice)[0]! };
 }
 
-/** The operands, or what standard input has in their place; bytes are a capture. */
-async function inputOf(
-  operands: readonly string[],
-): Promise<readonly string[] | Uint8Array<ArrayBuffer>> {
+/** The operands, or what standard input has in their place; a source is a capture. */
+async function inputOf(operands: readonly string[]): Promise<readonly string[] | ByteSource> {
   if (operands.length > 0 && operands[0] !== "-") return operands;
   if (operands.length === 0 && Deno.stdin.isTerminal()) {
     throw new UsageError(`HEX is missing ("-" reads it from the terminal)`);
   }
-  const input = await readInput(Deno.stdin.readable);
+  const input = await readInput(new ByteSource(Deno.stdin.readable));
   return typeof input === "string" ? [input] : input;
 }
 

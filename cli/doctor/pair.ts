@@ -1,7 +1,6 @@
 /** Examines the way between two hosts: both run this, and tell each other by TCP what they have and what has arrived. */
 
 import { type Context, GidType, LinkLayer, mtuBytes, nameOf, QpType, WcStatus } from "../../mod.ts";
-import { quote } from "../../internal/checks.ts";
 import { addressIn, addressText, type Channel, numberOf, shownOf } from "../peer/channel.ts";
 import { Endpoint } from "../peer/endpoint.ts";
 import { type Options, readOptions } from "../peer/options.ts";

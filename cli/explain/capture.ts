@@ -1,6 +1,7 @@
 /** Captures: the files of tcpdump, Wireshark and the guest, in the formats pcap and pcapng. */
 
 import { CommandError } from "../shell/command.ts";
+import type { ByteSource } from "./byte_source.ts";
 
 /** A frame of a capture. */
 export interface Frame {
@@ -13,7 +14,7 @@ export interface Frame {
   readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
-type Frames = Generator<Omit<Frame, "number">, void>;
+type Frames = AsyncGenerator<Omit<Frame, "number">, void>;
 
 /** Numbers that pcap files begin with, and how many units of time are in a second. */
 const PCAP: Readonly<Record<number, number>> = { 0xa1b2c3d4: 1e6, 0xa1b23c4d: 1e9 };
@@ -27,48 +28,50 @@ const BYTE_ORDER = 0x1a2b3c4d;
 const BLOCK_FRAME = 12;
 /** The option of an interface that tells its unit of time. */
 const TSRESOL = 9;
+/** The most bytes of a frame or a block: a damaged length must not fill the memory. */
+const MOST = 2 ** 24;
 
 /**
- * Reads a capture, frame by frame.
+ * Reads a capture, frame by frame as they come.
  *
  * @throws {CommandError} If it is no capture, or ends within a frame. The frames before come first.
  */
-export function* readCapture(bytes: Uint8Array<ArrayBuffer>): Generator<Frame, void> {
+export async function* readCapture(source: ByteSource): AsyncGenerator<Frame, void> {
   let number = 0;
-  for (const frame of framesOf(bytes)) yield { number: ++number, ...frame };
+  for await (const frame of await framesOf(source)) yield { number: ++number, ...frame };
 }
 
 /** Whether bytes begin as a capture does. */
 export function isCapture(bytes: Uint8Array<ArrayBuffer>): boolean {
   if (bytes.length < 4) return false;
-  const view = new DataView(bytes.buffer, bytes.byteOffset, 4);
+  const view = viewOf(bytes);
   const [little, big] = [view.getUint32(0, true), view.getUint32(0)];
   return big === BLOCK.section || PCAP[little] !== undefined || PCAP[big] !== undefined;
 }
 
-function framesOf(bytes: Uint8Array<ArrayBuffer>): Frames {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  if (bytes.length >= PCAP_HEADER) {
+async function framesOf(source: ByteSource): Promise<Frames> {
+  const header = await source.peek(PCAP_HEADER);
+  const view = viewOf(header);
+  if (header.length === PCAP_HEADER) {
     for (const little of [true, false]) {
       const units = PCAP[view.getUint32(0, little)];
-      if (units !== undefined) return readPcap(view, little, units);
+      if (units !== undefined) return readPcap(source, little, units);
     }
-    if (view.getUint32(0) === BLOCK.section) return readPcapng(view);
+    if (view.getUint32(0) === BLOCK.section) return readPcapng(source);
   }
   throw new CommandError(
     "the file is no capture: it begins neither as pcap nor as pcapng. Hexadecimal text is read from standard input",
   );
 }
 
-function* readPcap(view: DataView<ArrayBuffer>, little: boolean, units: number): Frames {
+async function* readPcap(source: ByteSource, little: boolean, units: number): Frames {
   // The upper bits tell of a checksum behind each frame.
-  const linkType = view.getUint32(20, little) & 0xffff;
-  for (let at = PCAP_HEADER; at < view.byteLength;) {
-    need(view, at, RECORD_HEADER);
-    const [seconds, fraction, length] = [0, 4, 8].map((i) => view.getUint32(at + i, little));
-    const bytes = slice(view, at + RECORD_HEADER, length!);
+  const linkType = viewOf(await source.take(PCAP_HEADER)).getUint32(20, little) & 0xffff;
+  while (!await isAtEnd(source)) {
+    const header = viewOf(await take(source, RECORD_HEADER));
+    const [seconds, fraction, length] = [0, 4, 8].map((i) => header.getUint32(i, little));
+    const bytes = await take(source, length!);
     yield { time: seconds! + fraction! / units, linkType, bytes };
-    at += RECORD_HEADER + length!;
   }
 }
 
@@ -80,36 +83,42 @@ interface Interface {
   readonly units: number;
 }
 
-function* readPcapng(view: DataView<ArrayBuffer>): Frames {
+async function* readPcapng(source: ByteSource): Frames {
   let little = true;
   let interfaces: Interface[] = [];
-  for (let at = 0; at < view.byteLength;) {
-    need(view, at, BLOCK_FRAME);
-    if (view.getUint32(at) === BLOCK.section) {
-      little = isLittle(view, at);
+  while (!await isAtEnd(source)) {
+    const start = source.position;
+    const header = viewOf(await peek(source, BLOCK_FRAME));
+    if (header.getUint32(0) === BLOCK.section) {
+      little = isLittle(header, start);
       interfaces = [];
     }
-    const size = view.getUint32(at + 4, little);
-    if (size < BLOCK_FRAME || size % 4 !== 0) throw damaged(at, `a block of ${size} bytes`);
-    need(view, at, size);
-    const body = new DataView(view.buffer, view.byteOffset + at + 8, size - BLOCK_FRAME);
-    const type = view.getUint32(at, little);
+    const size = header.getUint32(4, little);
+    if (size < BLOCK_FRAME || size % 4 !== 0) throw damaged(start, `a block of ${size} bytes`);
+    const block = await take(source, size);
+    const body = { view: viewOf(block.subarray(8, size - 4)), start: start + 8 };
+    const type = header.getUint32(0, little);
     if (type === BLOCK.interface) interfaces.push(readInterface(body, little));
     if (type === BLOCK.packet) yield readPacketBlock(body, little, interfaces);
     if (type === BLOCK.simple) yield readSimpleBlock(body, little, interfaces);
-    at += size;
   }
 }
 
-function isLittle(view: DataView, at: number): boolean {
+function isLittle(header: DataView, start: number): boolean {
   for (const little of [true, false]) {
-    if (view.getUint32(at + 8, little) === BYTE_ORDER) return little;
+    if (header.getUint32(8, little) === BYTE_ORDER) return little;
   }
-  throw damaged(at, "a section without an order of bytes");
+  throw damaged(start, "a section without an order of bytes");
 }
 
-function readInterface(body: DataView, little: boolean): Interface {
-  need(body, 0, 8);
+/** What a block has between its lengths, and where that is in the capture. */
+interface Body {
+  readonly view: DataView<ArrayBuffer>;
+  readonly start: number;
+}
+
+function readInterface({ view: body, start }: Body, little: boolean): Interface {
+  need(body, start, 0, 8);
   let resolution = 6;
   for (let at = 8; at + 4 <= body.byteLength;) {
     const [code, length] = [body.getUint16(at, little), body.getUint16(at + 2, little)];
@@ -123,26 +132,26 @@ function readInterface(body: DataView, little: boolean): Interface {
 }
 
 function readPacketBlock(
-  body: DataView<ArrayBuffer>,
+  { view: body, start }: Body,
   little: boolean,
   interfaces: readonly Interface[],
 ): Omit<Frame, "number"> {
-  need(body, 0, 20);
+  need(body, start, 0, 20);
   const [index, high, low, length] = [0, 4, 8, 12].map((i) => body.getUint32(i, little));
   const { linkType, units } = interfaceOf(interfaces, index!);
-  const bytes = slice(body, 20, length!);
+  const bytes = slice(body, start, 20, length!);
   return { time: (high! * 2 ** 32 + low!) / units, linkType, bytes };
 }
 
 function readSimpleBlock(
-  body: DataView<ArrayBuffer>,
+  { view: body, start }: Body,
   little: boolean,
   interfaces: readonly Interface[],
 ): Omit<Frame, "number"> {
-  need(body, 0, 4);
+  need(body, start, 0, 4);
   const { linkType, snapLength } = interfaceOf(interfaces, 0);
   const length = Math.min(body.getUint32(0, little), snapLength || Infinity);
-  return { time: 0, linkType, bytes: slice(body, 4, length) };
+  return { time: 0, linkType, bytes: slice(body, start, 4, length) };
 }
 
 function interfaceOf(interfaces: readonly Interface[], index: number): Interface {
@@ -151,16 +160,39 @@ function interfaceOf(interfaces: readonly Interface[], index: number): Interface
   return found;
 }
 
-function slice(view: DataView<ArrayBuffer>, at: number, length: number): Uint8Array<ArrayBuffer> {
-  need(view, at, length);
+function viewOf(bytes: Uint8Array<ArrayBuffer>): DataView<ArrayBuffer> {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+}
+
+async function isAtEnd(source: ByteSource): Promise<boolean> {
+  return (await source.peek(1)).length === 0;
+}
+
+/** The next bytes, which must be there. */
+async function take(source: ByteSource, length: number): Promise<Uint8Array<ArrayBuffer>> {
+  await peek(source, length);
+  return await source.take(length);
+}
+
+async function peek(source: ByteSource, length: number): Promise<Uint8Array<ArrayBuffer>> {
+  const bytes = length > MOST ? undefined : await source.peek(length);
+  if (bytes?.length === length) return bytes;
+  throw damaged(source.position, `no room for ${length} bytes`);
+}
+
+function slice(
+  view: DataView<ArrayBuffer>,
+  start: number,
+  at: number,
+  length: number,
+): Uint8Array<ArrayBuffer> {
+  need(view, start, at, length);
   return new Uint8Array(view.buffer, view.byteOffset + at, length);
 }
 
-/** Checks that bytes are there. */
-function need(view: DataView, at: number, length: number): void {
-  if (length > view.byteLength - at) {
-    throw damaged(view.byteOffset + at, `no room for ${length} bytes`);
-  }
+/** Checks that bytes are in a block. */
+function need(view: DataView, start: number, at: number, length: number): void {
+  if (length > view.byteLength - at) throw damaged(start + at, `no room for ${length} bytes`);
 }
 
 function damaged(at: number, what: string): CommandError {

@@ -2,6 +2,7 @@
 
 import { CommandError, messageOf } from "../shell/command.ts";
 import type { Terminal } from "../shell/terminal.ts";
+import type { ByteSource } from "./byte_source.ts";
 import { type Frame, readCapture } from "./capture.ts";
 import { readFrame } from "./packet.ts";
 import { row, type Section, sectionLines, sectionValues } from "./section.ts";
@@ -17,16 +18,16 @@ export interface CaptureView {
 }
 
 /**
- * Shows the frames of a file.
+ * Shows the frames of a capture, each as it comes.
  *
  * @throws {CommandError} If the file is no capture, or is damaged; the frames before are shown.
  */
-export function explainCapture(
-  capture: Uint8Array<ArrayBuffer>,
+export async function explainCapture(
+  capture: ByteSource,
   { json, brief, roce }: CaptureView,
   terminal: Terminal,
-): void {
-  for (const frame of readCapture(capture)) {
+): Promise<void> {
+  for await (const frame of readCapture(capture)) {
     const { name, summary, sections } = explainFrame(frame);
     if (roce && name === null) continue;
     const { number, time, bytes: { length } } = frame;

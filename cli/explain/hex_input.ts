@@ -2,6 +2,7 @@
 
 import { quote } from "../../internal/checks.ts";
 import { UsageError } from "../shell/command.ts";
+import type { ByteSource } from "./byte_source.ts";
 import { isCapture } from "./capture.ts";
 
 /** Most bytes that are read: a packet is smaller. */
@@ -38,25 +39,15 @@ function digitsOf(line: string): string {
 }
 
 /**
- * Reads a stream to its end: text, or the bytes of a capture.
+ * Reads text to its end. A capture is not read: it may never end.
  *
  * @throws {UsageError} If it is text, and does not end soon.
  */
-export async function readInput(
-  stream: ReadableStream<Uint8Array<ArrayBuffer>>,
-): Promise<string | Uint8Array<ArrayBuffer>> {
+export async function readInput(source: ByteSource): Promise<string | ByteSource> {
+  if (isCapture(await source.peek(4))) return source;
   // Each byte may take five characters, and each line has an offset and characters besides.
   const most = 12 * MAX_BYTES;
-  const chunks: Uint8Array<ArrayBuffer>[] = [];
-  let length = 0;
-  let mayBeLong = false;
-  for await (const chunk of stream) {
-    chunks.push(chunk);
-    length += chunk.length;
-    if (length <= most || mayBeLong) continue;
-    mayBeLong = isCapture(await new Blob(chunks).bytes());
-    if (!mayBeLong) throw new UsageError(`there are more than ${MAX_BYTES} bytes`);
-  }
-  const bytes = await new Blob(chunks).bytes();
-  return isCapture(bytes) ? bytes : new TextDecoder().decode(bytes);
+  const bytes = await source.take(most + 1);
+  if (bytes.length > most) throw new UsageError(`there are more than ${MAX_BYTES} bytes`);
+  return new TextDecoder().decode(bytes);
 }

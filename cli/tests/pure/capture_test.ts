@@ -7,6 +7,7 @@ import {
   assertThrows,
 } from "@std/assert";
 import { stub } from "@std/testing/mock";
+import { ByteSource } from "../../explain/byte_source.ts";
 import { type Frame, readCapture } from "../../explain/capture.ts";
 import { readInput } from "../../explain/hex_input.ts";
 import { readFrame } from "../../explain/packet.ts";
@@ -20,28 +21,32 @@ import { recorder } from "./terminal.ts";
 
 const NANOSECONDS = 0xa1b2_3c4d;
 
-const framesOf = (bytes: Uint8Array<ArrayBuffer>): Frame[] => [...readCapture(bytes)];
+const sourceOf = (bytes: Uint8Array<ArrayBuffer>): ByteSource =>
+  new ByteSource(ReadableStream.from([bytes]));
 
-Deno.test("readCapture() reads pcap and pcapng in both orders of bytes", () => {
+const framesOf = async (bytes: Uint8Array<ArrayBuffer>): Promise<Frame[]> =>
+  await Array.fromAsync(readCapture(sourceOf(bytes)));
+
+Deno.test("readCapture() reads pcap and pcapng in both orders of bytes", async () => {
   for (const little of [true, false]) {
     for (const bytes of [pcap(FRAMES, { little }), pcapng(FRAMES, little)]) {
-      const frames = framesOf(bytes);
+      const frames = await framesOf(bytes);
       assertEquals(frames.map(({ bytes }) => bytes.toHex()), FRAMES);
       assertEquals(frames.map(({ number }) => number), FRAMES.map((_, i) => i + 1));
       assertEquals([frames[1]!.time, frames[1]!.linkType], [1001.0005, 1]);
     }
   }
-  assertEquals(framesOf(pcap(FRAMES, { magic: NANOSECONDS }))[0]!.time, 1000.0000005);
-  assertEquals(framesOf(pcap([])), []);
+  assertEquals((await framesOf(pcap(FRAMES, { magic: NANOSECONDS })))[0]!.time, 1000.0000005);
+  assertEquals(await framesOf(pcap([])), []);
 });
 
-Deno.test("readCapture() gives the frames before the damage, wherever a file is cut", () => {
+Deno.test("readCapture() gives the frames before the damage, wherever a file is cut", async () => {
   for (const whole of [pcap(FRAMES.slice(0, 3)), pcapng(FRAMES.slice(0, 3))]) {
     const read: number[] = [];
     for (let length = 0; length < whole.length; length++) {
       let count = 0;
       try {
-        for (const _ of readCapture(whole.slice(0, length))) count++;
+        for await (const _ of readCapture(sourceOf(whole.slice(0, length)))) count++;
       } catch (error) {
         assertInstanceOf(error, CommandError);
       }
@@ -52,14 +57,15 @@ Deno.test("readCapture() gives the frames before the damage, wherever a file is 
   }
 });
 
-Deno.test("readCapture() refuses a simple block without a length", () => {
+Deno.test("readCapture() refuses a simple block without a length", async () => {
   const whole = pcapng(FRAMES.slice(0, 1));
   const simple = Uint8Array.fromHex("03000000" + "0c000000" + "0c000000");
   const others = whole.subarray(0, whole.toHex().lastIndexOf("03000000") / 2);
-  assertThrows(() => framesOf(Uint8Array.of(...others, ...simple)), CommandError, "damaged");
+  const damaged = Uint8Array.of(...others, ...simple);
+  await assertRejects(() => framesOf(damaged), CommandError, "damaged");
 });
 
-Deno.test("a capture with any byte changed gives frames or an error", () => {
+Deno.test("a capture with any byte changed gives frames or an error", async () => {
   const frames = [...FRAMES.slice(0, 3), FRAMES.at(-3)!, FRAMES.at(-1)!];
   for (const whole of [pcap(frames), pcapng(frames), pcapng(frames, false)]) {
     for (let at = 0; at < whole.length; at++) {
@@ -68,7 +74,7 @@ Deno.test("a capture with any byte changed gives frames or an error", () => {
         bytes[at] = value;
         let count = 0;
         try {
-          for (const frame of readCapture(bytes)) {
+          for await (const frame of readCapture(sourceOf(bytes))) {
             count++;
             readFrame(frame.bytes, frame.linkType);
           }
@@ -371,20 +377,51 @@ Deno.test("explain says what is wrong with a capture", async () => {
   assert(/: the file is no capture: it begins neither as pcap nor as pcapng\./.test(other[2]));
 });
 
-Deno.test("readInput() gives the bytes of a capture however they come, and anything else as text", async () => {
+Deno.test("readCapture() gives each frame when its last byte has come", async () => {
+  const whole = pcap(FRAMES);
+  const { readable, writable } = new TransformStream<Uint8Array<ArrayBuffer>>();
+  const writer = writable.getWriter();
+  const frames = readCapture(new ByteSource(readable));
+  let written = 0;
+  for (const digits of FRAMES) {
+    const end = (whole.toHex().indexOf(digits, 2 * written) + digits.length) / 2;
+    writer.write(whole.slice(written, end)).catch(() => {});
+    written = end;
+    // Nothing else has come, and the stream has not ended.
+    assertEquals((await frames.next()).value?.bytes.toHex(), digits);
+  }
+});
+
+Deno.test("readCapture() refuses a frame that no device has, and does not wait for its bytes", async () => {
+  const whole = pcap(FRAMES.slice(0, 1));
+  new DataView(whole.buffer).setUint32(24 + 8, 2 ** 31, true);
+  const { readable, writable } = new TransformStream<Uint8Array<ArrayBuffer>>();
+  writable.getWriter().write(whole).catch(() => {});
+  const frames = readCapture(new ByteSource(readable));
+  await assertRejects(() => frames.next(), CommandError, "no room for 2147483648 bytes");
+});
+
+Deno.test("readInput() leaves a capture, however it comes, and gives anything else as text", async () => {
   const capture = pcap(FRAMES);
-  const pieces = (bytes: Uint8Array<ArrayBuffer>): ReadableStream<Uint8Array<ArrayBuffer>> =>
-    ReadableStream.from([bytes.slice(0, 1), bytes.slice(1, 30), bytes.slice(30)]);
-  assertEquals(await readInput(pieces(capture)), capture);
+  const pieces = (bytes: Uint8Array<ArrayBuffer>): ByteSource =>
+    new ByteSource(
+      ReadableStream.from([bytes.slice(0, 1), bytes.slice(1, 30), bytes.slice(30)]),
+    );
+  const rest = async (bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array> => {
+    const input = await readInput(pieces(bytes));
+    assertInstanceOf(input, ByteSource);
+    return await input.take(bytes.length);
+  };
+  assertEquals(await rest(capture), capture);
   const swapped = new Uint8Array(capture);
   swapped.subarray(0, 4).reverse();
-  assertEquals(await readInput(pieces(swapped)), swapped);
+  assertEquals(await rest(swapped), swapped);
   const text = new TextEncoder().encode("60 00 00 00".repeat(9));
   assertEquals(await readInput(pieces(text)), "60 00 00 00".repeat(9));
   const long = new Uint8Array(800_000);
   await assertRejects(() => readInput(pieces(long)), UsageError, "more than 65536 bytes");
   long.set(capture);
-  assertEquals(await readInput(pieces(long)), long);
+  assertEquals(await rest(long), long);
 });
 
 Deno.test("explain shows a capture that comes by standard input", async () => {

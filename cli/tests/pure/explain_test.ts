@@ -2,6 +2,7 @@ import { assertEquals, assertRejects, assertStringIncludes, assertThrows } from 
 import { CommandError } from "../../shell/command.ts";
 import { explainParts, readPart } from "../../explain.ts";
 import { readTransport } from "../../explain/headers.ts";
+import { ByteSource } from "../../explain/byte_source.ts";
 import { readHex, readInput } from "../../explain/hex_input.ts";
 import { type Packet, readPacket } from "../../explain/packet.ts";
 import { run } from "../../run.ts";
@@ -188,9 +189,9 @@ Deno.test("readHex() reads what people paste", () => {
 });
 
 Deno.test("readInput() refuses a stream that does not end soon", async () => {
-  const stream = (length: number): ReadableStream<Uint8Array<ArrayBuffer>> =>
-    ReadableStream.from([new Uint8Array(length).fill(48), Uint8Array.of(49)]);
-  assertEquals((await readInput(stream(786_431))).length, 786_432);
+  const stream = (length: number): ByteSource =>
+    new ByteSource(ReadableStream.from([new Uint8Array(length).fill(48), Uint8Array.of(49)]));
+  assertEquals((await readInput(stream(786_431)) as string).length, 786_432);
   const { message } = await assertRejects(() => readInput(stream(786_432)), CommandError);
   assertEquals(message, "there are more than 65536 bytes");
 });

@@ -1,0 +1,40 @@
+/** Bytes that come piece by piece, as from a pipe, read in order. No more is kept than what was asked for, and one piece. */
+export class ByteSource {
+  readonly #pieces: AsyncIterator<Uint8Array<ArrayBuffer>>;
+  #rest: Uint8Array<ArrayBuffer> = new Uint8Array(0);
+  #position = 0;
+
+  constructor(stream: ReadableStream<Uint8Array<ArrayBuffer>>) {
+    this.#pieces = stream[Symbol.asyncIterator]();
+  }
+
+  /** How many bytes were taken. */
+  get position(): number {
+    return this.#position;
+  }
+
+  /** The next bytes, which stay there. There are fewer if the source ends before. */
+  async peek(count: number): Promise<Uint8Array<ArrayBuffer>> {
+    if (this.#rest.length < count) await this.#fill(count);
+    return this.#rest.subarray(0, count);
+  }
+
+  /** The next bytes. There are fewer if the source ends before. */
+  async take(count: number): Promise<Uint8Array<ArrayBuffer>> {
+    const taken = await this.peek(count);
+    this.#rest = this.#rest.subarray(taken.length);
+    this.#position += taken.length;
+    return taken;
+  }
+
+  async #fill(count: number): Promise<void> {
+    const pieces = [this.#rest];
+    for (let length = this.#rest.length; length < count;) {
+      const { value, done } = await this.#pieces.next();
+      if (done) break;
+      pieces.push(value);
+      length += value.length;
+    }
+    this.#rest = await new Blob(pieces).bytes();
+  }
+}
