@@ -5,6 +5,8 @@ import type { Entry, Programs } from "./row.ts";
 
 const LIMIT_SECONDS = 300;
 
+type Words = readonly (string | number)[];
+
 /**
  * A contender's process. It reads lines, and answers each with a line: the value, then any other figures as
  * "NAME=NUMBER". A process that cannot measure ends; one that does not answer is ended.
@@ -32,7 +34,7 @@ export class Contender implements AsyncDisposable {
   }
 
   /** Has it run a round. */
-  async ask(...words: readonly (string | number)[]): Promise<Sample> {
+  async ask(...words: Words): Promise<Sample> {
     await this.tell(...words);
     const line = await this.line();
     const sample = parseSample(line);
@@ -40,7 +42,7 @@ export class Contender implements AsyncDisposable {
     return sample;
   }
 
-  async tell(...words: readonly (string | number)[]): Promise<void> {
+  async tell(...words: Words): Promise<void> {
     this.#told = words[0]!;
     try {
       await this.#input.write(new TextEncoder().encode(`${words.join(" ")}\n`));
@@ -109,37 +111,31 @@ const here = new URL(".", import.meta.url).pathname;
 
 /** Starts one; on the host with the no-op provider. */
 function start(name: Name, programs: Programs, isNative: boolean): Contender {
-  const isDeno = name.startsWith("Deno");
   const map = programs[name === "Deno" ? "importMap" : "oldImportMap"];
-  const deno = [Deno.execPath(), "run", "-A", "--no-check", `--import-map=${map}`];
-  const command = isDeno
-    ? [...deno, `${here}deno/contender.ts`]
-    : name === "C"
-    ? [programs["contender"]!]
-    : ["/usr/bin/python3", "-B", `${here}python/contender.py`];
-  return new Contender(name, command, isNative ? withProvider(isDeno, programs) : {});
+  const deno = [
+    ...[Deno.execPath(), "run", "-A", "--no-check", `--import-map=${map}`],
+    `${here}deno/contender.ts`,
+  ];
+  const python = ["/usr/bin/python3", "-B", `${here}python/contender.py`];
+  const commands = { C: [programs["contender"]!], pyverbs: python, Deno: deno, "Deno, old": deno };
+  return new Contender(name, commands[name], isNative ? withProvider(name, programs) : {});
 }
 
 /** What has a program use the provider that does nothing. */
-export function withProvider(
-  isDeno: boolean,
-  { provider, recorder }: Programs,
-): Record<string, string> {
-  return isDeno ? { IBVERBS_LIBRARY: provider! } : { LD_PRELOAD: `${provider}:${recorder}` };
+export function withProvider(name: Name, programs: Programs): Record<string, string> {
+  const { provider, recorder } = programs;
+  return name === "C" || name === "pyverbs"
+    ? { LD_PRELOAD: `${provider}:${recorder}` }
+    : { IBVERBS_LIBRARY: provider! };
 }
 
 /** Parts of a round. The middle one counts, so an interruption does not. */
 const PARTS = 20;
 
-async function work(
-  process: Contender,
-  round: string,
-  count: number,
-  patience: number,
-): Promise<Sample> {
-  const run = (): Promise<Sample> => process.ask(round, Math.ceil(count / PARTS), PARTS);
-  if (patience > 0) await warmUp(run, patience);
-  return await run();
+/** A round, after a warm-up if there is a patience for it. */
+async function run(process: Contender, words: Words, patience: number): Promise<Sample> {
+  if (patience > 0) await warmUp(() => process.ask(...words), patience);
+  return await process.ask(...words);
 }
 
 /** Each round has a new process: no round depends on what was measured before. */
@@ -148,7 +144,7 @@ export function native(name: Name, round: string, who: string = name): Entry {
     who,
     measure: async (count, programs) => {
       await using process = start(name, programs, true);
-      return await work(process, round, count, 150);
+      return await run(process, [round, count / PARTS, PARTS], 150);
     },
   };
 }
@@ -178,7 +174,7 @@ export function inGuest(name: Name, round: string): Entry {
     who: name,
     measure: async (count, programs) => {
       const { process, isNew } = await keep(name, () => start(name, programs, false));
-      return await work(process, round, count, isNew ? 1500 : 0);
+      return await run(process, [round, count / PARTS, PARTS], isNew ? 1500 : 0);
     },
   };
 }

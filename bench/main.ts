@@ -15,7 +15,7 @@ import type { StageOptions, StageOutput } from "./stage.ts";
 import { table } from "./table.ts";
 
 const HELP = `Compares the library with C and with pyverbs on the same work, in paired rounds.
-A complete run writes bench/RESULTS.md and bench/summary.svg.
+A complete run writes bench/RESULTS.md and a table of README.md.
 
   deno task bench -- [OPTIONS]
 

@@ -19,7 +19,7 @@ const FIRST_REPLY: Readonly<Record<string, (programs: Programs) => string[]>> = 
 
 export function firstReply(who: Name): Entry {
   const measure = (_count: number, programs: Programs): Promise<{ value: number }> =>
-    run(FIRST_REPLY[who]!(programs), withProvider(who === "Deno", programs));
+    run(FIRST_REPLY[who]!(programs), withProvider(who, programs));
   return { who, measure };
 }
 

@@ -1,19 +1,21 @@
 /** What an end of two processes does. */
-export abstract class Echo {
+export interface Echo {
   /** What the other end connects to: one word. */
-  abstract readonly address: string | number;
-  abstract connect(remote: string): void | Promise<void>;
+  readonly address: string | number;
+  connect(remote: string): void | Promise<void>;
   /** Answers so many messages. */
-  abstract serve(count: number): void | Promise<void>;
-  /** Sends so many messages at a time, and awaits their answers. */
-  protected abstract exchange(window: number): void | Promise<void>;
+  serve(count: number): void | Promise<void>;
+  /** Sends so many messages, `window` at a time, and awaits their answers. Returns the line of a sample. */
+  play(count: number, window: number): Promise<string>;
+}
 
-  /** Sends so many messages. Returns the line of a sample. */
-  async play(count: number, window: number): Promise<string> {
+/** Plays by an exchange of so many messages and their answers. */
+export function exchanging(exchange: (window: number) => void | Promise<void>): Echo["play"] {
+  return async (count, window) => {
     const taken = new Float64Array(Math.ceil(count / window));
     for (let i = 0; i < taken.length; i++) {
       const start = performance.now();
-      const exchanged = this.exchange(window);
+      const exchanged = exchange(window);
       // What polls gives no promise, and needs no turn of the event loop.
       if (exchanged !== undefined) await exchanged;
       taken[i] = (performance.now() - start) * 1e6 / window;
@@ -21,8 +23,5 @@ export abstract class Echo {
     taken.sort();
     const at = (share: number): number => taken[Math.floor(taken.length * share)]!;
     return `${at(0.5)} p99=${at(0.99)}`;
-  }
+  };
 }
-
-/** What pair.ts uses. */
-export type Player = Pick<Echo, "address" | "connect" | "serve" | "play">;

@@ -1,29 +1,27 @@
 /** One of two processes that send messages to each other, with this library or with sockets. See ../c/pair.c. */
 
 import { linesOf } from "../contender.ts";
-import { Connecting } from "./connecting.ts";
-import type { Player } from "./echo.ts";
-import { openRc, openUd } from "./net.ts";
-import { DatagramEcho, DgramEcho, TcpEcho } from "./sockets.ts";
-import { CompletionsEcho, VerbsEcho } from "./verbs.ts";
+import { connecting } from "./connecting.ts";
+import type { Echo } from "./echo.ts";
+import { netRc, netUd } from "./net.ts";
+import { datagram, dgram, tcp } from "./sockets.ts";
+import { completions, verbs } from "./verbs.ts";
 
-type Role = "server" | "client";
-
-const KINDS: Readonly<Record<string, (role: Role) => Player | Promise<Player>>> = {
-  rc_polling: () => new VerbsEcho("RC", false),
-  ud_sync: () => new VerbsEcho("UD", true),
-  ud_events: () => new CompletionsEcho(),
-  net_ud: openUd,
-  net_rc: (role) => openRc(role === "server"),
-  datagram: () => new DatagramEcho(),
-  dgram: () => DgramEcho.open(),
-  tcp: (role) => new TcpEcho(role === "server"),
-  cm: (role) => new Connecting(role === "server"),
+const KINDS: Readonly<Record<string, (isServer: boolean) => Echo | Promise<Echo>>> = {
+  rc_polling: () => verbs("RC", false),
+  ud_sync: () => verbs("UD", true),
+  ud_events: completions,
+  net_ud: netUd,
+  net_rc: netRc,
+  datagram,
+  dgram,
+  tcp,
+  cm: connecting,
 };
 
-const [role, kind] = Deno.args as [Role, string];
+const [role, kind] = Deno.args as [string, string];
 const lines = linesOf(Deno.stdin.readable);
-const end = await KINDS[kind]!(role);
+const end = await KINDS[kind]!(role === "server");
 console.log(end.address);
 await end.connect((await lines.next()).value!);
 console.log("connected");

@@ -1,85 +1,76 @@
 /** Messages by verbs. */
 
-import { Context, type WorkCompletion } from "../../mod.ts";
-import { Echo } from "./echo.ts";
+import { Context } from "../../mod.ts";
+import { type Echo, exchanging } from "./echo.ts";
 import { End } from "./end.ts";
 
-/** It polls, or waits by `waitSync()`. */
-export class VerbsEcho extends Echo {
-  readonly #sleeps: boolean;
-  protected readonly end: End;
-  /** Sends whose completions were not polled. */
-  #unsent = 0;
+interface Opened extends Pick<Echo, "address" | "connect"> {
+  readonly end: End;
+  readonly post: (count: number) => void;
+}
 
-  constructor(type: "UD" | "RC", sleeps: boolean) {
-    super();
-    this.#sleeps = sleeps;
-    this.end = new End(Context.open(), type, !sleeps);
-  }
-
-  get address(): number {
-    return this.end.qp.qpNum;
-  }
-
-  connect(remote: string): void {
-    const { qp, recvs } = this.end.connect(Number(remote));
+/** An end with receives posted when it is connected, and how it posts sends. */
+function open(type: "UD" | "RC", isPolling: boolean): Opened {
+  const end = new End(Context.open(), type, isPolling);
+  const { qp, recvs, sends, sendCq } = end;
+  const connect = (remote: string): void => {
+    end.connect(Number(remote));
     for (let i = 0; i < 2; i++) qp.postRecv(recvs);
-  }
+  };
+  let unsent = 0;
+  const post = (count: number): void => {
+    // The completions of the messages before are there, or will be in a moment.
+    while (unsent > 0) unsent -= end.drain(sendCq);
+    qp.postSend(sends, 0, count);
+    unsent = count;
+  };
+  return { end, address: qp.qpNum, connect, post };
+}
 
-  serve(count: number): void | Promise<void> {
-    for (let done = 0; done < count;) {
-      const n = this.#take();
-      this.post(n);
-      done += n;
-    }
-  }
-
-  protected exchange(window: number): void | Promise<void> {
-    this.post(window);
-    for (let come = 0; come < window;) come += this.#take();
-  }
-
+/** It polls, or waits by `waitSync()`. */
+export function verbs(type: "UD" | "RC", sleeps: boolean): Echo {
+  const { end, address, connect, post } = open(type, !sleeps);
+  const { qp, recvCq, recvs } = end;
   /** Waits for messages. Returns how many came, and posts as many receives. */
-  #take(): number {
-    const { recvCq, qp, recvs } = this.end;
+  const take = (): number => {
     let n: number;
-    while ((n = this.end.drain(recvCq)) === 0) if (this.#sleeps) recvCq.waitSync();
+    while ((n = end.drain(recvCq)) === 0) if (sleeps) recvCq.waitSync();
     qp.postRecv(recvs, 0, n);
     return n;
-  }
-
-  /** The completions of the messages before are there, or will be in a moment. */
-  protected post(count: number): void {
-    while (this.#unsent > 0) this.#unsent -= this.end.drain(this.end.sendCq);
-    this.end.qp.postSend(this.end.sends, 0, count);
-    this.#unsent = count;
-  }
+  };
+  const serve = (count: number): void => {
+    for (let done = 0; done < count;) {
+      const n = take();
+      post(n);
+      done += n;
+    }
+  };
+  const exchange = (window: number): void => {
+    post(window);
+    for (let come = 0; come < window;) come += take();
+  };
+  return { address, connect, serve, play: exchanging(exchange) };
 }
 
 /** It waits by `completions()`. */
-export class CompletionsEcho extends VerbsEcho {
-  readonly #completions: AsyncIterator<WorkCompletion>;
-
-  constructor() {
-    super("UD", true);
-    this.#completions = this.end.recvCq.completions()[Symbol.asyncIterator]();
-  }
-
-  override async serve(count: number): Promise<void> {
+export function completions(): Echo {
+  const { end, address, connect, post } = open("UD", false);
+  const iterator = end.recvCq.completions()[Symbol.asyncIterator]();
+  const take = async (): Promise<void> => {
+    const { value, done } = await iterator.next();
+    if (done) throw new Error("Cannot measure: the completions have ended");
+    value.check();
+    end.qp.postRecv(end.recvs, 0, 1);
+  };
+  const serve = async (count: number): Promise<void> => {
     for (let done = 0; done < count; done++) {
-      await this.#take();
-      this.post(1);
+      await take();
+      post(1);
     }
-  }
-
-  protected override async exchange(window: number): Promise<void> {
-    this.post(window);
-    for (let come = 0; come < window; come++) await this.#take();
-  }
-
-  async #take(): Promise<void> {
-    const { value } = await this.#completions.next();
-    (value as WorkCompletion).check();
-    this.end.qp.postRecv(this.end.recvs, 0, 1);
-  }
+  };
+  const exchange = async (window: number): Promise<void> => {
+    post(window);
+    for (let come = 0; come < window; come++) await take();
+  };
+  return { address, connect, serve, play: exchanging(exchange) };
 }

@@ -1,10 +1,9 @@
-// What a run looks like in bench/RESULTS.md and in the chart.
+// What a run looks like in bench/RESULTS.md and in the README.
 
-import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
 import { callsTable } from "../../../bench/calls.ts";
 import type { Result } from "../../../bench/measurement.ts";
-import { plot } from "../../../bench/plot.ts";
-import { markdown } from "../../../bench/record.ts";
+import { markdown, withSummary } from "../../../bench/record.ts";
 import { ROWS, SUMMARY, withOld } from "../../../bench/rows.ts";
 import { digits, duration, table } from "../../../bench/table.ts";
 
@@ -67,11 +66,12 @@ Deno.test("duration() and digits() keep three digits", () => {
   assertEquals(digits(1234.5), "1235");
 });
 
-Deno.test("plot() draws a bar for each contender of a row of the README that was measured", () => {
-  const chart = plot([result(8), result(8, "net_call")]);
-  // three more are in the legend
-  assertEquals(chart.match(/<rect/g)?.length, 6);
-  assertStringIncludes(chart, "28 ns");
+Deno.test("withSummary() puts rows of the README that were measured into it, and nothing else", () => {
+  const place = "<!-- speed: written by deno task bench -->\n\n| old |\n| old |\n\nafter";
+  const readme = withSummary(`before\n${place}`, [result(8), result(8, "net_call")]);
+  assertStringIncludes(readme, "polling, a round trip | 3.5 ns | 28 ns | 350 ns |\n\nafter");
+  assertEquals(readme.match(/^\|/gm)?.length, 3);
+  assertThrows(() => withSummary("before", []), Error, "README.md lacks their place");
 });
 
 Deno.test("callsTable() tells threads that are woken from other calls, for one message", () => {
@@ -96,8 +96,9 @@ Deno.test("callsTable() tells threads that are woken from other calls, for one m
   ]);
 });
 
-Deno.test("the README is short, and its chart has eight rows that C, Deno and pyverbs have", () => {
+Deno.test("the README is short, and its table has eight rows that C, Deno and pyverbs have", () => {
   const readme = Deno.readTextFileSync(new URL("../../../README.md", import.meta.url));
+  assertStringIncludes(readme, "<!-- speed: written by deno task bench -->\n\n|");
   assertEquals(readme.split("\n").length <= 150, true);
   const drawn = ROWS.filter(({ id, entries }) =>
     SUMMARY.includes(id) &&
