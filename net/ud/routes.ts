@@ -94,9 +94,14 @@ export class Routes {
     const path = this.#path;
     const { packet } = target;
     try {
-      return isOfSender(packet)
-        ? await path.toAsync(packet.wc, packet.grh, { signal })
-        : await path.toAddressAsync(attrOf(this.local, target), { signal });
+      if (!isOfSender(packet)) {
+        return await path.toAddressAsync(attrOf(this.local, target), { signal });
+      }
+      const { wc, grh } = packet;
+      const isStranger = target.ah === undefined || this.local.isEfa;
+      if (isStranger) return await path.toAsync(wc, grh, { signal });
+      // A peer that had a handle has answered before: it does not wait with strangers.
+      return await path.toAddressAsync(path.attr(wc, grh), { signal });
     } catch (error) {
       // Addresses have changed in the meantime, and there is another path.
       if (path === this.#path) throw error;

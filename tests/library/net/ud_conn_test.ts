@@ -1,6 +1,15 @@
 import * as recorder from "../../provider/recorder.ts";
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { VerbsError } from "../../../mod.ts";
+import { stub } from "@std/testing/mock";
+import { nonblocking } from "../../../ffi/library.ts";
+import {
+  AddressHandle,
+  Context,
+  EventType,
+  Gid,
+  ProtectionDomain,
+  VerbsError,
+} from "../../../mod.ts";
 import { listenUd, type UdAddress, type UdConn, type UdOptions } from "../../../net/mod.ts";
 import { bytes, netTest, QKEY, RXE, text } from "./bed.ts";
 
@@ -24,6 +33,40 @@ netTest(
     assertEquals(text(reply), "pong");
     assertEquals(reply.buffer, buffer.buffer);
     assertEquals([server.stats.received, server.stats.sent], [1, 1]);
+  },
+);
+
+netTest(
+  "UdConn answers a known peer although strangers do not answer, after its addresses have changed",
+  async () => {
+    await using server = await listen();
+    await using client = await listen();
+    await client.send(bytes("ping"), server.addr);
+    const [message, from] = await server.receive();
+    await server.send(message, from);
+    recorder.take();
+    recorder.sendAsyncEvent(EventType.GID_CHANGE, 1);
+    while (recorder.takeOf("_ibv_query_gid_table").length === 0) {
+      await new Promise((done) => setTimeout(done, 1));
+    }
+    using context = Context.open(RXE);
+    using pd = new ProtectionDomain(context);
+    const create = nonblocking().ibv_create_ah;
+    const { promise: hold, resolve: go } = Promise.withResolvers<void>();
+    using _held = stub(nonblocking(), "ibv_create_ah", async (...args) => {
+      if (args[0] === pd.unsafeHandle) await hold;
+      return await create(...args);
+    });
+    const strangers = Array.from({ length: 10 }, (_, i) => {
+      const attr = {
+        portNum: 1,
+        grh: { dgid: Gid.parse(`10.0.1.${i}`), sgidIndex: 1, hopLimit: 64 },
+      };
+      return AddressHandle.createAsync(pd, attr, { forStranger: true });
+    });
+    await server.send(bytes("pong"), from);
+    go();
+    for (const ah of await Promise.all(strangers)) ah.close();
   },
 );
 
