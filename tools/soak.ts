@@ -15,7 +15,7 @@ descriptors and threads.
 
   deno task long soak [OPTIONS]
 
-  --minutes N  length of the run, ${MINUTES}
+  --minutes N  length of the run, ${MINUTES}; 10 or more on a busy emulated processor
   --cycles N   in place of it, N times each: join and leave a group, connect and close, listen and
                close, ask and be refused
   --only KIND  only the cycles of that kind: ${KINDS.join(", ")}
@@ -27,7 +27,7 @@ beyond its limit, or if kernel objects are left.
 /** For the start of the guest and of the program, and for the end. */
 const MARGIN_SECONDS = 600;
 /** All four kinds of a cycle, by a busy emulated processor. */
-const SECONDS_PER_CYCLE = 1;
+const SECONDS_PER_CYCLE = 3;
 
 await tool(
   HELP,

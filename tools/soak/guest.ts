@@ -221,7 +221,7 @@ const WORK: Readonly<Record<string, readonly [work: Work, pause: number]>> = {
   queuePairs: [queuePairs, 1000],
   addresses: [addresses, 1000],
   aborts: [aborts, 200],
-  workers: [workers, 20_000],
+  workers: [workers, 5000],
 };
 
 async function join(stack: AsyncDisposableStack): Promise<Step> {
