@@ -64,6 +64,7 @@
  */
 
 export type { AbortOptions } from "./internal/abort.ts";
+export { REJECT_REASONS, SIDR_STATUSES } from "./internal/cm_reasons.ts";
 export {
   type AddrInfo,
   AddrInfoFlags,

@@ -15,7 +15,7 @@
  *
  * ```sh
  * deno cache main.ts
- * deno run -A jsr:@rdma/ibverbs/rxe -- deno run --allow-ffi main.ts
+ * deno run -A jsr:@rdma/rxe -- deno run --allow-ffi main.ts
  * ```
  *
  * An RDMA device reads and writes the memory of a program directly, and sends it over the network. A program makes

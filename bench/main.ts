@@ -1,6 +1,6 @@
 /** Compares the library with C and with pyverbs on the same work. */
 
-import { oneOf, positive, text } from "../internal/command_line.ts";
+import { oneOf, positive, text } from "../tools/host/options.ts";
 import { compileC } from "../tests/c/compile.ts";
 import { recorderPath } from "../tests/provider/compile.ts";
 import { runInGuest } from "../tools/guest/run.ts";

@@ -1,7 +1,7 @@
 /** The package as it is published: import maps by which the programs of the rows use it in place of the sources. */
 
 import { inProject, out } from "../tools/host/paths.ts";
-import { buildPackage } from "../tools/package/build.ts";
+import { buildPackages } from "../tools/package/build.ts";
 import type { Programs } from "./row.ts";
 
 /** Writes an import map by which programs of the project import the bundles of a package. */
@@ -20,7 +20,7 @@ async function importMapOf(folder: string, path: string): Promise<string> {
 
 export async function builtPackage(): Promise<Programs> {
   const folder = `${out}/bench-package`;
-  await buildPackage(folder);
+  await buildPackages(folder);
   const { exports } = JSON.parse(await Deno.readTextFile(`${folder}/deno.json`));
   const importMap = await importMapOf(folder, `${out}/bench-import-map.json`);
   return { module: `${folder}/${exports["."]}`, importMap };

@@ -1,4 +1,11 @@
-import { Context, type DeviceInfo, listDevices, nameOf, NodeType, TransportType } from "../mod.ts";
+import {
+  Context,
+  type DeviceInfo,
+  listDevices,
+  nameOf,
+  NodeType,
+  TransportType,
+} from "@rdma/ibverbs";
 import { type Command, command } from "./shell/command.ts";
 import { hex } from "./shell/text.ts";
 

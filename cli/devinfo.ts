@@ -1,4 +1,4 @@
-import { Context, listDevices } from "../mod.ts";
+import { Context, listDevices } from "@rdma/ibverbs";
 import { namesOf, PORT_OPTIONS, type PortChoice, portsOf } from "./shell/ports.ts";
 import { type Command, command, flag, messageOf } from "./shell/command.ts";
 import { describeDevice, describePort } from "./devinfo/describe.ts";

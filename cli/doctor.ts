@@ -1,4 +1,4 @@
-import { Context } from "../mod.ts";
+import { Context } from "@rdma/ibverbs";
 import {
   type Command,
   command,

@@ -1,5 +1,5 @@
-import { Grh, VerbsError, WcFlags, WcOpcode, type WorkCompletion } from "../mod.ts";
-import { quote } from "../internal/checks.ts";
+import { Grh, VerbsError, WcFlags, WcOpcode, type WorkCompletion } from "@rdma/ibverbs";
+import { quote } from "./shell/text.ts";
 import { openDevices, portsOf } from "./shell/ports.ts";
 import { choice, type Command, command, flag, number, text, UsageError } from "./shell/command.ts";
 import { completionSection, readCompletion, WC_SIZE } from "./explain/completion_section.ts";

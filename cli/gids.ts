@@ -1,4 +1,4 @@
-import { type Context, formatAddress, type GidEntry, GidType, LinkLayer } from "../mod.ts";
+import { type Context, formatAddress, type GidEntry, GidType, LinkLayer } from "@rdma/ibverbs";
 import { fullGid, openDevices, PORT_OPTIONS, portsOf } from "./shell/ports.ts";
 import { type Command, command } from "./shell/command.ts";
 import { describeGid } from "./devinfo/describe.ts";

@@ -2,7 +2,7 @@
  * The command-line tool of `@rdma/ibverbs`. It shows the RDMA devices of a host and tries them out.
  *
  * ```sh
- * deno run --allow-ffi jsr:@rdma/ibverbs/cli gids
+ * deno run --allow-ffi jsr:@rdma/cli gids
  * ```
  *
  * It prints the GIDs of each port, marks the one to send from, and gives the reason. For instance:
@@ -35,22 +35,23 @@
  * Programs can run a command too:
  *
  * ```ts
- * import { runCli } from "@rdma/ibverbs/cli";
+ * import { runCli } from "@rdma/cli";
  *
  * Deno.exitCode = await runCli(["gids", "--json"]);
  * ```
  *
  * **Where to go next.**
  *
- * - A host without a device: `@rdma/ibverbs/rxe` runs the tool in a virtual machine that has one.
+ * - A host without a device: `@rdma/rxe` runs the tool in a virtual machine that has one.
  * - The same data in a program: `listDevices()` and `Context` of `@rdma/ibverbs`.
  *
  * @module
  */
 
-import { listOf, text } from "../internal/checks.ts";
 import { run } from "./run.ts";
 import { systemTerminal } from "./shell/terminal.ts";
+
+const MAX_WORDS = 1_048_576;
 
 /**
  * Runs a command line. What it prints goes to standard output and standard error, errors too.
@@ -61,8 +62,23 @@ import { systemTerminal } from "./shell/terminal.ts";
  * @category Commands
  */
 export async function runCli(args: readonly string[]): Promise<number> {
-  const words = listOf(args, "args").map((arg, i) => text(arg, `args[${i}]`));
-  return await run(words, systemTerminal());
+  return await run(wordsOf(args), systemTerminal());
+}
+
+function wordsOf(args: readonly string[]): string[] {
+  if (!Array.isArray(args)) throw new TypeError("Cannot use args: it is not an array");
+  const { length } = args;
+  if (length > MAX_WORDS) {
+    throw new RangeError(
+      `Cannot use args: it has ${length} elements, and at most ${MAX_WORDS} are possible`,
+    );
+  }
+  // A subclass of Array can replace what methods and iterators give.
+  return Array.from({ length }, (_, i) => {
+    const word: unknown = args[i];
+    if (typeof word === "string") return word;
+    throw new TypeError(`Cannot use args[${i}]: it is not a string`);
+  });
 }
 
 if (import.meta.main) Deno.exit(await runCli(Deno.args));

@@ -1,4 +1,4 @@
-import { Context, LinkLayer, listDevices, mtuBytes } from "../mod.ts";
+import { Context, LinkLayer, listDevices, mtuBytes } from "@rdma/ibverbs";
 import { type Command, command, CommandError, flag, text, UsageError } from "./shell/command.ts";
 import { type Bench, measure, serve } from "./perf/ends.ts";
 import { Progress } from "./perf/progress.ts";

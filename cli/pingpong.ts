@@ -1,5 +1,5 @@
-import { quote } from "../internal/checks.ts";
-import { Context, listDevices } from "../mod.ts";
+import { quote } from "./shell/text.ts";
+import { Context, listDevices } from "@rdma/ibverbs";
 import { type Address, formatAddress } from "./peer/address.ts";
 import { Endpoint } from "./peer/endpoint.ts";
 import { type Options, optionsFor, readOptions } from "./peer/options.ts";

@@ -1,5 +1,5 @@
-import { PortSpace } from "../cm.ts";
-import { AccessFlags, QpType, WrOpcode } from "../mod.ts";
+import { PortSpace } from "@rdma/ibverbs/cm";
+import { AccessFlags, QpType, WrOpcode } from "@rdma/ibverbs";
 import {
   asClient,
   asServer,

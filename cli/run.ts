@@ -1,4 +1,4 @@
-import { quote } from "../internal/checks.ts";
+import { quote } from "./shell/text.ts";
 import { type Command, CommandError, messageOf, summaries, UsageError } from "./shell/command.ts";
 import { devices } from "./devices.ts";
 import { devinfo } from "./devinfo.ts";
@@ -37,7 +37,7 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
     if (name === "help") return await run(rest.length === 0 ? [] : [rest[0]!, "--help"], terminal);
     const command = COMMANDS.find((command) => command.name === name);
     if (name === "--version" || (command !== undefined && rest[0] === "--version")) {
-      terminal.print([`@rdma/ibverbs ${VERSION}`]);
+      terminal.print([`@rdma/cli ${VERSION}`]);
       return 0;
     }
     if (command !== undefined) return await runCommand(command, rest, terminal);
@@ -69,7 +69,7 @@ function printOverview(terminal: Terminal): number {
   terminal.print([
     "Shows the RDMA devices of this host and tries them out.",
     "",
-    "  deno run --allow-ffi jsr:@rdma/ibverbs/cli COMMAND [OPTIONS]",
+    "  deno run --allow-ffi jsr:@rdma/cli COMMAND [OPTIONS]",
     "",
     ...summaries(COMMANDS),
     "",

@@ -1,4 +1,4 @@
-import { PortSpace } from "../cm.ts";
+import { PortSpace } from "@rdma/ibverbs/cm";
 import {
   AccessFlags,
   AddressHandle,
@@ -9,7 +9,7 @@ import {
   ReplyPath,
   type WorkCompletion,
   WrOpcode,
-} from "../mod.ts";
+} from "@rdma/ibverbs";
 import { asClient, asServer, NAMED_OPTIONS, type NamedEnd, readWhere } from "./named/named.ts";
 import { type Command, command, CommandError, number } from "./shell/command.ts";
 

@@ -1,5 +1,5 @@
-import { orAborted } from "../internal/abort.ts";
-import type { Context } from "../mod.ts";
+import { orAborted } from "./shell/abort.ts";
+import type { Context } from "@rdma/ibverbs";
 import { openDevices, PORT_OPTIONS, portsOf } from "./shell/ports.ts";
 import { type Command, command, flag, number } from "./shell/command.ts";
 import { canReadCounters, monitorOf, type PortSample } from "./watch/port_monitor.ts";

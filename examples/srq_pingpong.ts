@@ -6,6 +6,6 @@
  * @module
  */
 
-import { runCli } from "@rdma/ibverbs/cli";
+import { runCli } from "@rdma/cli";
 
 Deno.exitCode = await runCli(["pingpong", "srq", ...Deno.args]);

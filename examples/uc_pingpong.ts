@@ -5,6 +5,6 @@
  * @module
  */
 
-import { runCli } from "@rdma/ibverbs/cli";
+import { runCli } from "@rdma/cli";
 
 Deno.exitCode = await runCli(["pingpong", "uc", ...Deno.args]);

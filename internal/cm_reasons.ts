@@ -8,7 +8,11 @@ export const SILENT_HOST =
 export const MOVED_NEIGHBOUR =
   "the neighbour's hardware address has changed, and packets still go to the old one: disconnect, and connect again";
 
-/** Reasons of a rejection (REJ). The numbers are those of the InfiniBand specification. */
+/**
+ * Reasons of a rejection (REJ), as parts of sentences, by the numbers of the InfiniBand specification.
+ *
+ * @category Connections
+ */
 export const REJECT_REASONS: Readonly<Record<number, string>> = {
   1: "the peer has no queue pair left",
   2: "the peer has no context for extended packets left",
@@ -46,7 +50,11 @@ export const REJECT_REASONS: Readonly<Record<number, string>> = {
   35: "the options of the enhanced connection establishment do not fit",
 };
 
-/** Why a request for datagrams is refused (SIDR_REP). */
+/**
+ * Why a request for datagrams is refused (SIDR_REP), as parts of sentences, by the numbers of the InfiniBand specification.
+ *
+ * @category Connections
+ */
 export const SIDR_STATUSES: Readonly<Record<number, string>> = {
   1: "nobody listens on this port of the peer",
   2: "the peer's program does not want it",

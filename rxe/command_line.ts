@@ -6,12 +6,12 @@ import type { Forward } from "./guest/qemu.ts";
 import {
   many,
   oneOf,
-  OptionError,
   positive,
   readOptionsOfCommand,
   text,
+  usageError,
   type Value,
-} from "../internal/command_line.ts";
+} from "./options.ts";
 import { SetupError } from "./host/report.ts";
 import { isAtTerminal, Typed } from "./terminal.ts";
 import { type KernelName, KERNELS, type UserlandName, USERLANDS } from "./host/systems.ts";
@@ -78,7 +78,7 @@ const OPTIONS = {
 /**
  * Runs a command line. The result is the exit status.
  *
- * @throws {OptionError | SetupError} If it is wrong, before anything is set up, or the guest cannot be run.
+ * @throws {SetupError} If it is wrong, before anything is set up, or the guest cannot be run.
  */
 export async function runCommandLine(args: readonly string[], offer: Offer): Promise<number> {
   const { options, command } = readOptionsOfCommand(args, OPTIONS);
@@ -128,7 +128,7 @@ function commandsOf(words: Words, two: boolean): [Words, Words?] {
   const both: [Words, Words] = at < 0 ? [words, words] : [words.slice(0, at), words.slice(at + 1)];
   const commands: [Words, Words?] = two ? both : [words];
   if (commands.some((command) => command!.length === 0)) {
-    throw new OptionError("the command is missing");
+    throw usageError("the command is missing");
   }
   return commands;
 }

@@ -3,7 +3,7 @@
  * run on a host without RDMA hardware.
  *
  * ```sh
- * deno run -A jsr:@rdma/ibverbs/rxe -- deno test -A
+ * deno run -A jsr:@rdma/rxe -- deno test -A
  * ```
  *
  * It starts the machine, runs `deno test -A` in it, and ends it. The output and the exit status are those of the command.
@@ -19,7 +19,7 @@
  * **Where to go next.** Programs can do the same with {@linkcode runInGuest}, or with {@linkcode runOnTwoHosts} for two machines:
  *
  * ```ts
- * import { runInGuest } from "@rdma/ibverbs/rxe";
+ * import { runInGuest } from "@rdma/rxe";
  *
  * const status = await runInGuest(["ibv_devinfo", "-v"], { timeout: 60 });
  * ```
@@ -44,7 +44,5 @@ export { SetupError } from "./host/report.ts";
 export type { KernelName, UserlandName } from "./host/systems.ts";
 
 if (import.meta.main) {
-  main(() =>
-    runCommandLine(Deno.args, { command: `${denoCommand()} run -A jsr:@rdma/ibverbs/rxe --` })
-  );
+  main(() => runCommandLine(Deno.args, { command: `${denoCommand()} run -A jsr:@rdma/rxe --` }));
 }

@@ -1,7 +1,14 @@
 // Runs TypeScript in a Deno process of its own, for what one process can try only once: opening the library, limits,
 // rights, and ending.
 
-const STD = new URL("../tools/std/import_map.json", import.meta.url).pathname;
+/** Options that let bare specifiers of @std resolve: to the same place as for this process. */
+export function stdOptions(): string[] {
+  const resolved = import.meta.resolve("@std/assert");
+  if (!resolved.startsWith("file:")) return [];
+  return [`--import-map=${new URL("import_map.json", resolved).pathname}`];
+}
+
+const CONFIG = `--config=${new URL("../deno.json", import.meta.url).pathname}`;
 
 /** How a script ended. */
 export interface ScriptResult {
@@ -24,7 +31,7 @@ export interface ProcessOptions {
 export interface ScriptOptions extends ProcessOptions {
   /** Deno's permissions; all if left out. */
   readonly permissions?: readonly string[];
-  /** Lets bare specifiers of @std resolve, which the programs of cli use. */
+  /** Lets bare specifiers resolve: those of @std, and of the packages of this project. */
   readonly importMap?: boolean;
 }
 
@@ -63,8 +70,8 @@ export async function runScript(
         (_, name) => JSON.stringify(import.meta.resolve(`../ffi/${name}.ts`)),
       );
     await Deno.writeTextFile(file, text);
-    const options = ["--quiet", "--no-check", "--no-prompt", "--no-config"];
-    if (importMap) options.push(`--import-map=${STD}`);
+    const options = ["--quiet", "--no-check", "--no-prompt"];
+    options.push(...importMap ? [CONFIG, ...stdOptions()] : ["--no-config"]);
     const args = ["run", ...options, ...permissions, file];
     const { code, stdout, stderr } = await runDeno(args, { prefix, env });
     return { code, stdout: stdout.trim(), stderr: stderr.trim() };

@@ -1,14 +1,15 @@
 /** Checks form, types, documentation, order and verbs of the whole project, and that it could be published. */
 
-import denoJson from "../deno.json" with { type: "json" };
 import { faultsOfVerbs } from "./coverage/coverage.ts";
 import { stdArguments } from "./host/jsr.ts";
 import { documents } from "./docs/documents.ts";
 import { modulesWithoutDevice } from "./docs/fences.ts";
 import { project } from "./host/paths.ts";
-import { capture, lastLines, say } from "./host/setup.ts";
+import { capture, type Finished, lastLines, say } from "./host/setup.ts";
 import { checkHouse } from "./house/check.ts";
 import { tool } from "./host/tool.ts";
+import { dryRun } from "./package/dry_run.ts";
+import { PACKAGES, sourcesOf } from "./package/packages.ts";
 import { ensureForLibraryTests } from "./tests/of_library.ts";
 
 const HELP = `Checks the whole project, and changes nothing.
@@ -18,7 +19,7 @@ const HELP = `Checks the whole project, and changes nothing.
 form            deno fmt --check, deno lint
 types           deno check, of modules, examples and documents
 documentation   deno doc --lint; deno test --doc, of examples that need no device
-publishing      deno publish --dry-run
+publishing      deno publish --dry-run, of the three packages
 order           imports run down from floor to floor, without a circle;
                 only ffi/ uses unsafe functions of Deno
 verbs           every verb is bound, offered by a class and tested
@@ -41,11 +42,11 @@ await tool(HELP, {}, async () => {
     "deno fmt": deno("fmt", "--check"),
     "deno lint": deno("lint"),
     "deno check": deno("check", "--doc", ...std, ".", ...documents()),
-    "deno doc --lint": deno("doc", "--lint", ...Object.values(denoJson.exports)),
+    "deno doc --lint": deno("doc", "--lint", ...PACKAGES.flatMap(sourcesOf)),
     "deno test --doc": deno("test", ...DOC_TEST, ...std, ...modulesWithoutDevice()),
-    "deno publish --dry-run": deno("publish", "--dry-run", "--allow-dirty"),
-    "order: imports run down": Promise.try(() => resultOf(checkHouse(project))),
-    "verbs: bound, typed": faultsOfVerbs().then(resultOf),
+    "deno publish --dry-run": dryRun(project).then(resultOf),
+    "order: imports run down": Promise.try(() => resultOfFaults(checkHouse(project))),
+    "verbs: bound, typed": faultsOfVerbs().then(resultOfFaults),
   };
   const failed: string[] = [];
   for (const [name, check] of Object.entries(checks)) {
@@ -59,12 +60,15 @@ await tool(HELP, {}, async () => {
 });
 
 async function deno(...args: string[]): Promise<Result> {
-  const { status, stdout, stderr } = await capture(Deno.execPath(), ...args);
+  return resultOf(await capture(Deno.execPath(), ...args));
+}
+
+function resultOf({ status, stdout, stderr }: Finished): Result {
   const text = stdout + stderr;
   // Deno names each file that it checks: of a check that passes only the last line tells something.
   return { good: status === 0, text: status === 0 ? lastLines(text, 1) : text };
 }
 
-function resultOf(faults: readonly string[]): Result {
+function resultOfFaults(faults: readonly string[]): Result {
   return { good: faults.length === 0, text: faults.map((fault) => `error: ${fault}`).join("\n") };
 }

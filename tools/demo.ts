@@ -14,13 +14,13 @@ Runs on this host's RDMA device, or without one in a virtual machine that has on
 
   deno task demo [--help]
 
-"deno task vm -- deno run --allow-ffi ${EXAMPLE} --help" shows the example's own options.
+"deno task rxe -- deno run --allow-ffi ${EXAMPLE} --help" shows the example's own options.
 `;
 
 const FAREWELL = `
 More to run:
-  deno task vm -- --stub deno run --allow-ffi examples/rss_table.ts "10.0.0.1:1234 > 10.0.0.2:80 tcp"
-  deno task vm -- ibv_devinfo -v
+  deno task rxe -- --stub deno run --allow-ffi examples/rss_table.ts "10.0.0.1:1234 > 10.0.0.2:80 tcp"
+  deno task rxe -- ibv_devinfo -v
   deno task test`;
 
 await tool(HELP, {}, async () => {

@@ -73,7 +73,9 @@ async function importMap(): Promise<string> {
   await Deno.mkdir(inProject(".cache"), { recursive: true });
   await Deno.writeTextFile(
     file,
-    JSON.stringify({ imports: Object.fromEntries([...itself, ...std]) }),
+    JSON.stringify({
+      imports: Object.fromEntries([...itself, ["@rdma/cli", url("cli/mod.ts")], ...std]),
+    }),
   );
   return file;
 }

@@ -1,6 +1,6 @@
 /** Tries generated input: packets, texts of peers, hostile peers, captures, and address handles against C. */
 
-import { positive } from "../internal/command_line.ts";
+import { positive } from "./host/options.ts";
 import { say, SetupError } from "./host/setup.ts";
 import { CAPTURES } from "./fuzz/captures.ts";
 import { DATAGRAMS } from "./fuzz/datagrams.ts";

@@ -4,7 +4,7 @@
 
 import { ensureGuest } from "../rxe/guest/parts.ts";
 import { runOnTwoHosts } from "../rxe/guest/run.ts";
-import { positive, text } from "../internal/command_line.ts";
+import { positive, text } from "./host/options.ts";
 import { capture, ensurePackages, exists, say, SetupError } from "./host/setup.ts";
 import { FRAMES, pcap } from "../cli/tests/pure/captures.ts";
 import type { Outcome } from "../tests/hosts/expected.ts";

@@ -6,7 +6,7 @@
 import { isClean, type Outcome, runMatrix } from "../tests/library/misuse/run.ts";
 import { sample, SEED } from "../tests/library/misuse/sample.ts";
 import { checkRequests, checkSanitizer, sanitizerEnv } from "./misuse/sanitize.ts";
-import { positive, text } from "../internal/command_line.ts";
+import { positive, text } from "./host/options.ts";
 import { say } from "./host/setup.ts";
 import { tool } from "./host/tool.ts";
 

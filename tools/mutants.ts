@@ -1,6 +1,6 @@
 /** Applies small defects to copies of the source, one at a time, and counts how many the tests notice. */
 
-import { positive, text } from "../internal/command_line.ts";
+import { positive, text } from "./host/options.ts";
 import { say, SetupError } from "./host/setup.ts";
 import { tool } from "./host/tool.ts";
 import { folderOf, quotas, shuffle } from "./mutants/draw.ts";

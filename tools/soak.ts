@@ -1,6 +1,6 @@
 /** Does everything at once for a long time in the guest, or the same many times, and shows that nothing stays. */
 
-import { oneOf, positive } from "../internal/command_line.ts";
+import { oneOf, positive } from "./host/options.ts";
 import { runInGuest } from "./guest/run.ts";
 import { stdArguments } from "./host/jsr.ts";
 import { tool } from "./host/tool.ts";

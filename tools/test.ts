@@ -4,7 +4,7 @@ import { SYSTEM_OPTIONS } from "../rxe/command_line.ts";
 import { ensureGuest } from "../rxe/guest/parts.ts";
 import { forgetCalled, judgeCalled } from "./coverage/called.ts";
 import { stdArguments } from "./host/jsr.ts";
-import { text } from "../internal/command_line.ts";
+import { text } from "./host/options.ts";
 import { capture, ensurePackages, type Need, say, SetupError } from "./host/setup.ts";
 import { project } from "./host/paths.ts";
 import { hostDevice } from "./tests/device.ts";
@@ -26,7 +26,7 @@ last one uses the guest as a project of its own does.
                   not the tests of net, the command-line tool, examples and documents
   --guest         device tests in the guest even if the host has a device
   --kernel NAME, --userland NAME
-                  device tests in a guest of another system: see deno task vm --help
+                  device tests in a guest of another system: see deno task rxe --help
   --quick         only what takes seconds and needs no device: "deno task quick"
   --no-check      leave out the type check
 `;

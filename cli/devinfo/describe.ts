@@ -10,7 +10,7 @@ import {
   NodeType,
   PortState,
   TransportType,
-} from "../../mod.ts";
+} from "@rdma/ibverbs";
 import type { ShownDevice } from "./device_lines.ts";
 import type { ShownPort } from "./port_lines.ts";
 import { guidText } from "./text.ts";

@@ -9,7 +9,7 @@ import {
   OdpGeneralCaps,
   OdpTransportCaps,
   TransportType,
-} from "../../mod.ts";
+} from "@rdma/ibverbs";
 import { hex } from "../shell/text.ts";
 import { extendedLines } from "./extended_lines.ts";
 import {

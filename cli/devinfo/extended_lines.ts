@@ -1,7 +1,7 @@
 /** The output of `ibv_devinfo -v` about offloads and extensions. */
 
-import { constants } from "../../ffi/mod.ts";
-import { type DeviceAttrEx, QpType, RawPacketCaps, TmCapFlags } from "../../mod.ts";
+import { constants } from "@rdma/ibverbs/ffi";
+import { type DeviceAttrEx, QpType, RawPacketCaps, TmCapFlags } from "@rdma/ibverbs";
 import { hex } from "../shell/text.ts";
 import { field, flagLine, flagLines, type Flags, hexCapitals, signed } from "./text.ts";
 

@@ -9,7 +9,7 @@ import {
   type PortAttr,
   PortState,
   TransportType,
-} from "../../mod.ts";
+} from "@rdma/ibverbs";
 import { fullGid } from "../shell/ports.ts";
 import { hex } from "../shell/text.ts";
 import { field, named, type Names } from "./text.ts";

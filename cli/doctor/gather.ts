@@ -1,6 +1,6 @@
 /** Reads what the doctor looks at: libibverbs, its devices, and files of the kernel. */
 
-import { library } from "../../ffi/mod.ts";
+import { library } from "@rdma/ibverbs/ffi";
 import {
   Context,
   GidType,
@@ -10,7 +10,7 @@ import {
   nameOf,
   PortState,
   TransportType,
-} from "../../mod.ts";
+} from "@rdma/ibverbs";
 import { messageOf } from "../shell/command.ts";
 import { type PortChoice, portsOf } from "../shell/ports.ts";
 import { listSysfs, listSystem, readSysfs, readSystem } from "../shell/sysfs.ts";

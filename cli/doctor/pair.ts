@@ -1,6 +1,14 @@
 /** Examines the way between two hosts: both run this, and tell each other by TCP what they have and what has arrived. */
 
-import { type Context, GidType, LinkLayer, mtuBytes, nameOf, QpType, WcStatus } from "../../mod.ts";
+import {
+  type Context,
+  GidType,
+  LinkLayer,
+  mtuBytes,
+  nameOf,
+  QpType,
+  WcStatus,
+} from "@rdma/ibverbs";
 import { addressIn, addressText, type Channel, numberOf, shownOf } from "../peer/channel.ts";
 import { Endpoint } from "../peer/endpoint.ts";
 import { type Options, readOptions } from "../peer/options.ts";

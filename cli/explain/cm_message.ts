@@ -1,7 +1,7 @@
 /** The messages of connection managers: communication management of the InfiniBand specification. */
 
-import { REJECT_REASONS, SIDR_STATUSES } from "../../internal/cm_reasons.ts";
-import { Gid } from "../../mod.ts";
+import { REJECT_REASONS, SIDR_STATUSES } from "@rdma/ibverbs/cm";
+import { Gid } from "@rdma/ibverbs";
 import { hex } from "../shell/text.ts";
 import { type Row, row, type Section } from "./section.ts";
 

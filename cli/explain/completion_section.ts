@@ -1,7 +1,7 @@
 /** A work completion in words. */
 
-import { structs } from "../../ffi/mod.ts";
-import { Grh, nameOf, namesOf, WcFlags, WcOpcode, WcStatus, WorkCompletion } from "../../mod.ts";
+import { structs } from "@rdma/ibverbs/ffi";
+import { Grh, nameOf, namesOf, WcFlags, WcOpcode, WcStatus, WorkCompletion } from "@rdma/ibverbs";
 import { hexRow, type Row, row, type Section } from "./section.ts";
 
 /** Bytes of a `struct ibv_wc`. */

@@ -1,6 +1,6 @@
 /** Headers that name the sender of a packet. */
 
-import type { Grh } from "../../mod.ts";
+import type { Grh } from "@rdma/ibverbs";
 import { hexRow, type Row, row, type Section } from "./section.ts";
 
 const NEXT_HEADERS: Readonly<Record<number, string>> = {

@@ -1,6 +1,6 @@
 /** Bytes that people paste: hexadecimal digits, or the output of tcpdump or xxd. */
 
-import { quote } from "../../internal/checks.ts";
+import { quote } from "../shell/text.ts";
 import { UsageError } from "../shell/command.ts";
 import type { ByteSource } from "./byte_source.ts";
 import { isCapture } from "./capture.ts";

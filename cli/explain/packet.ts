@@ -1,6 +1,6 @@
 /** RoCE packets: from the Ethernet frame, or from the IP header, to the transport headers. */
 
-import { Grh } from "../../mod.ts";
+import { Grh } from "@rdma/ibverbs";
 import { CommandError } from "../shell/command.ts";
 import { needBytes, readTransport, type Transport } from "./headers.ts";
 import { grhSection } from "./grh_section.ts";

@@ -1,6 +1,6 @@
 /** The address that a reply goes to. */
 
-import { type Context, type Grh, initAhFromWc, type WcAddress, WcFlags } from "../../mod.ts";
+import { type Context, type Grh, initAhFromWc, type WcAddress, WcFlags } from "@rdma/ibverbs";
 import { hex } from "../shell/text.ts";
 import { hexRow, type Row, row, type Section } from "./section.ts";
 

@@ -10,9 +10,7 @@ import {
   getAddrInfo,
   type PortSpace,
   type SocketAddress,
-} from "../../cm.ts";
-import type { Deadline } from "../../internal/deadline.ts";
-import { eachAddress } from "../../internal/each_address.ts";
+} from "@rdma/ibverbs/cm";
 import {
   CompletionQueue,
   Context,
@@ -22,10 +20,14 @@ import {
   QueuePair,
   WcStatus,
   type WorkCompletion,
-} from "../../mod.ts";
+} from "@rdma/ibverbs";
 import { MAX_SECONDS } from "../peer/options.ts";
-import { deadlineOf } from "../peer/tcp.ts";
+import { Deadline } from "../shell/abort.ts";
 import { CommandError, number, type Option, UsageError } from "../shell/command.ts";
+
+// getaddrinfo(3) of Linux.
+const AF_INET = 2;
+const AF_INET6 = 10;
 
 /** The port of rping and udaddy. */
 const PORT = 7174;
@@ -101,7 +103,7 @@ export class NamedEnd implements Disposable {
     const cap = { maxSendWr: depth, maxRecvWr: depth };
     this.qp = stack.use(new QueuePair(this.pd, { type, ...cqs, cap }));
     id.prepare(this.qp);
-    this.#deadline = stack.use(deadlineOf(timeout, () => "The peer sent nothing"));
+    this.#deadline = stack.use(new Deadline(timeout, () => "The peer sent nothing"));
     this.#owned = stack.move();
   }
 
@@ -182,7 +184,7 @@ async function routeTo(
   const lookUp = (family = 0): Promise<AddrInfo[]> =>
     getAddrInfo(host, `${port}`, { ...hints, family });
   let failure: unknown;
-  for await (const address of eachAddress(lookUp)) {
+  for await (const address of addressesOf(lookUp)) {
     const id = new CmId(channel, portSpace);
     try {
       await resolve(id, address, timeout);
@@ -193,6 +195,17 @@ async function routeTo(
     }
   }
   throw failure;
+}
+
+/** An address of the family that the system prefers, then one of the other family: `rdma_getaddrinfo` gives only one. */
+async function* addressesOf(
+  lookUp: (family?: number) => Promise<AddrInfo[]>,
+): AsyncGenerator<SocketAddress> {
+  const [preferred] = await lookUp();
+  yield preferred!.dstAddr!;
+  const family = preferred!.family === AF_INET ? AF_INET6 : AF_INET;
+  const [other] = await lookUp(family).catch(() => []);
+  if (other !== undefined) yield other.dstAddr!;
 }
 
 async function resolve(id: CmId, address: SocketAddress, seconds: number): Promise<void> {

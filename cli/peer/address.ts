@@ -1,7 +1,7 @@
 /** The addresses that the ibv_*_pingpong tools send each other: 52 bytes of text each, with a final NUL. */
 
-import { quote } from "../../internal/checks.ts";
-import { type AhAttrInit, Gid, LinkLayer, type QueuePair } from "../../mod.ts";
+import { quote } from "../shell/text.ts";
+import { type AhAttrInit, Gid, LinkLayer, type QueuePair } from "@rdma/ibverbs";
 import { UsageError } from "../shell/command.ts";
 import { hex } from "../shell/text.ts";
 import type { Options } from "./options.ts";

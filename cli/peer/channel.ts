@@ -1,9 +1,10 @@
 /** The conversation by TCP of two ends of the same command: lines of JSON. */
 
-import { quote, show } from "../../internal/checks.ts";
+import { quote } from "../shell/text.ts";
 import { CommandError } from "../shell/command.ts";
 import { type Address, decodeAddress, encodeAddress } from "./address.ts";
-import { deadlineOf, readBytes, writeBytes } from "./tcp.ts";
+import { Deadline } from "../shell/abort.ts";
+import { readBytes, writeBytes } from "./tcp.ts";
 
 /** No line of a well-meaning peer is longer. */
 const LONGEST = 0x4000;
@@ -23,7 +24,7 @@ export class Channel {
   }
 
   async send(message: object): Promise<void> {
-    using deadline = deadlineOf(this.#timeout, () => "The peer read nothing");
+    using deadline = new Deadline(this.#timeout, () => "The peer read nothing");
     const bytes = new TextEncoder().encode(`${JSON.stringify(message)}\n`);
     await writeBytes(this.#connection, bytes, deadline.signal);
   }
@@ -34,7 +35,7 @@ export class Channel {
    * @throws {CommandError} If the peer sends something else.
    */
   async receive(seconds: number = this.#timeout): Promise<Readonly<Record<string, unknown>>> {
-    using deadline = deadlineOf(seconds, () => "The peer sent nothing");
+    using deadline = new Deadline(seconds, () => "The peer sent nothing");
     const line: number[] = [];
     for (;;) {
       // The lines are short and few, so a byte at a time is fast enough.
@@ -80,7 +81,8 @@ function errorIn({ error }: { readonly error: unknown }): string {
 
 /** What a peer sent, in a message: JSON has objects that cannot be converted to text. */
 export function shownOf(value: unknown): string {
-  return typeof value === "object" && value !== null ? show(value) : quote(String(value));
+  if (Array.isArray(value)) return "an array";
+  return typeof value === "object" && value !== null ? "an object" : quote(String(value));
 }
 
 /**

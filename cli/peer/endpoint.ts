@@ -21,7 +21,7 @@ import {
   SharedReceiveQueue,
   type WorkCompletion,
   WrOpcode,
-} from "../../mod.ts";
+} from "@rdma/ibverbs";
 import { UsageError } from "../shell/command.ts";
 import { hex } from "../shell/text.ts";
 import { type Address, addressOf, addressTo } from "./address.ts";

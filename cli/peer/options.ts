@@ -1,6 +1,6 @@
 /** The options of the ping-pongs and of the measurement: those of the C tools, and some more. */
 
-import { Mtu } from "../../mod.ts";
+import { Mtu } from "@rdma/ibverbs";
 import { flag, number, type Option, text, UsageError } from "../shell/command.ts";
 
 /** The most queue pairs of ibv_srq_pingpong. */

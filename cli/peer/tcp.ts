@@ -1,13 +1,7 @@
 /** Short exchanges by TCP, in which peers learn what they need before the first RDMA message. */
 
-import { orAborted } from "../../internal/abort.ts";
-import { Deadline } from "../../internal/deadline.ts";
+import { orAborted } from "../shell/abort.ts";
 import { messageOf } from "../shell/command.ts";
-
-/** Aborts after so many seconds. `what` begins the message: "Nobody answered" becomes "Nobody answered within 10 s". */
-export function deadlineOf(seconds: number, what: () => string): Deadline {
-  return new Deadline(seconds * 1000, () => new Error(`${what()} within ${seconds} s`));
-}
 
 /** Waits for one connection, then stops listening. */
 export async function acceptOne(port: number): Promise<Deno.TcpConn> {

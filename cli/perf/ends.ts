@@ -1,6 +1,6 @@
 /** The two ends of a measurement, and their conversation by TCP. */
 
-import { type Context, QpType } from "../../mod.ts";
+import { type Context, QpType } from "@rdma/ibverbs";
 import { CommandError, messageOf } from "../shell/command.ts";
 import type { Address } from "../peer/address.ts";
 import { addressIn, addressText, Channel, numberOf, shownOf, textOf } from "../peer/channel.ts";

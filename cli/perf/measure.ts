@@ -1,6 +1,6 @@
 /** Messages back and forth, and messages one way, timed. */
 
-import { WorkCompletions } from "../../mod.ts";
+import { WorkCompletions } from "@rdma/ibverbs";
 import { CommandError } from "../shell/command.ts";
 import { SEND, type Side } from "../peer/endpoint.ts";
 import type { Counted } from "./report.ts";

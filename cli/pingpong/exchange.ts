@@ -1,9 +1,10 @@
 /** The exchange of addresses by TCP, before the first message, in both roles. Each frame has the address of a queue pair. */
 
-import { quote } from "../../internal/checks.ts";
-import { Gid } from "../../mod.ts";
+import { quote } from "../shell/text.ts";
+import { Gid } from "@rdma/ibverbs";
 import { type Address, ADDRESS_SIZE, decodeAddress, encodeAddress } from "../peer/address.ts";
-import { acceptOne, connectTo, deadlineOf, readBytes, writeBytes } from "../peer/tcp.ts";
+import { Deadline } from "../shell/abort.ts";
+import { acceptOne, connectTo, readBytes, writeBytes } from "../peer/tcp.ts";
 
 const DONE = "done\0";
 
@@ -26,7 +27,7 @@ export async function exchangeAsClient(
   hostname: string,
   { port, timeout, here, frames = here.length }: Exchange,
 ): Promise<Address[]> {
-  using deadline = deadlineOf(timeout, () => "The server did not send its address");
+  using deadline = new Deadline(timeout, () => "The server did not send its address");
   const { signal } = deadline;
   using connection = await connectTo(hostname, port, signal);
   await writeAddresses(connection, here, frames, signal);
@@ -45,7 +46,7 @@ export async function exchangeAsServer(
 ): Promise<Address[]> {
   using connection = await acceptOne(port);
   let wanted = "send its address";
-  using deadline = deadlineOf(timeout, () => `The client did not ${wanted}`);
+  using deadline = new Deadline(timeout, () => `The client did not ${wanted}`);
   const { signal } = deadline;
   const there = (await readAddresses(connection, frames, signal)).slice(0, here.length);
   prepare(there);

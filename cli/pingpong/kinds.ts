@@ -1,6 +1,6 @@
 /** The kinds of ping-pongs, each with the options and the output of a C tool. */
 
-import { QpType } from "../../mod.ts";
+import { QpType } from "@rdma/ibverbs";
 import type { EndpointKind } from "../peer/endpoint.ts";
 import { type Choice, MAX_QUEUE_PAIRS, type Options } from "../peer/options.ts";
 import { UsageError } from "../shell/command.ts";

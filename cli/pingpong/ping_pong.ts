@@ -1,8 +1,8 @@
 /** The exchange of messages. */
 
-import { WcStatus, type WorkCompletion, WorkCompletions } from "../../mod.ts";
+import { WcStatus, type WorkCompletion, WorkCompletions } from "@rdma/ibverbs";
 import { RECV, SEND, type Side } from "../peer/endpoint.ts";
-import { deadlineOf } from "../peer/tcp.ts";
+import { Deadline } from "../shell/abort.ts";
 
 const SUCCESS: WcStatus = WcStatus.SUCCESS;
 
@@ -78,7 +78,7 @@ export class PingPong {
   /** Runs to the end and sleeps while nothing completes. */
   async sleep(): Promise<void> {
     const { cq } = this.#side;
-    using deadline = deadlineOf(this.#length.timeout, () => this.#silence());
+    using deadline = new Deadline(this.#length.timeout, () => this.#silence());
     const { signal } = deadline;
     while (!this.#isOver()) {
       if (this.#step() > 0) {

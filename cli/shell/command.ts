@@ -1,6 +1,6 @@
 /** Commands, their options, and their help. */
 
-import { quote } from "../../internal/checks.ts";
+import { quote } from "./text.ts";
 import {
   type Flag,
   OptionError,
@@ -8,7 +8,7 @@ import {
   text as anyText,
   type Value,
   wholeNumber,
-} from "../../internal/command_line.ts";
+} from "./options.ts";
 import type { Terminal } from "./terminal.ts";
 import { alignColumns } from "./text.ts";
 

@@ -1,6 +1,6 @@
 /** The devices and ports that the options of a command name. */
 
-import { Context, type Gid, listDevices } from "../../mod.ts";
+import { Context, type Gid, listDevices } from "@rdma/ibverbs";
 import { CommandError, number, text, type Values } from "./command.ts";
 
 /** The options of commands that work on some or all ports. */

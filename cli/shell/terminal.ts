@@ -1,4 +1,4 @@
-import { escapeControls } from "../../internal/checks.ts";
+import { escapeControls } from "./text.ts";
 
 const STYLES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33 } as const;
 

@@ -1,4 +1,21 @@
-/** Aligned columns and hexadecimal numbers. */
+/** Texts for a terminal: quoted, in columns, hexadecimal. */
+
+/** Control characters as escapes: a text of a peer does nothing to the terminal. */
+export function escapeControls(
+  text: string,
+  escape: (character: string) => string = escapeOf,
+): string {
+  return text.replaceAll(/(?!\t)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, escape);
+}
+
+function escapeOf(character: string): string {
+  return `\\u{${character.codePointAt(0)!.toString(16)}}`;
+}
+
+/** A text of the user or of a peer in a message: as a JSON string. */
+export function quote(text: string): string {
+  return escapeControls(JSON.stringify(text));
+}
 
 /** A cell of a table: text, or what is aligned to the right, such as a number. */
 export type Cell = string | { readonly right: string };

@@ -1,6 +1,6 @@
 /** A port over time. */
 
-import { type Context, nameOf, PortState } from "../../mod.ts";
+import { type Context, nameOf, PortState } from "@rdma/ibverbs";
 import { listSysfs, readSysfs } from "../shell/sysfs.ts";
 
 /** Folders of a port that have counters: those of the InfiniBand specification, and those of the driver. */

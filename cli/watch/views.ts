@@ -1,6 +1,6 @@
 /** How `watch` shows what it sees: on a screen, as lines, and as JSON. */
 
-import { type AsyncEvent, EventType, nameOf } from "../../mod.ts";
+import { type AsyncEvent, EventType, nameOf } from "@rdma/ibverbs";
 import type { Line, Terminal } from "../shell/terminal.ts";
 import { alignColumns } from "../shell/text.ts";
 import type { CounterRate, PortSample } from "./port_monitor.ts";

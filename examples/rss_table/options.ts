@@ -2,8 +2,7 @@
 
 import { microsoftRssKey, RxHash, RxHashFields } from "@rdma/ibverbs";
 import type { RssFlow } from "@rdma/ibverbs/rss";
-import { readOptions, text, wholeNumber } from "../../internal/command_line.ts";
-import { UsageError } from "../support/command_line.ts";
+import { flag, HELP, number, readArguments, text, UsageError } from "../support/command_line.ts";
 import { parseFlow } from "./flow.ts";
 
 /** A command line. */
@@ -30,34 +29,26 @@ const PAIRS: Readonly<Record<string, number>> = {
   UDP: RxHashFields.SRC_PORT_UDP | RxHashFields.DST_PORT_UDP,
 };
 
-/** A number of queues, or of entries. */
-const COUNT = wholeNumber(1, MAX_ENTRIES);
-
 const OPTIONS = {
-  help: "flag",
-  predict: "flag",
-  symmetric: "flag",
-  device: { ...text, short: "d" },
-  queues: { ...COUNT, short: "q" },
-  entries: { ...COUNT, short: "e" },
-  key: { ...text, short: "k" },
-  fields: { ...text, short: "f" },
-} as const;
+  help: HELP,
+  predict: flag(),
+  symmetric: flag(),
+  device: text("d", undefined),
+  queues: number("q", 4, 1, MAX_ENTRIES),
+  entries: number("e", undefined, 1, MAX_ENTRIES),
+  key: text("k", undefined),
+  fields: text("f", "ipv4,ipv6,tcp,udp"),
+};
 
 /** Reads the command line. */
 export function parseOptions(args: readonly string[]): Options {
-  const { options, operands, rest } = readOptions(args, OPTIONS);
-  const { help, predict, symmetric, device, queues = 4, entries, key } = options;
-  const { fields = "ipv4,ipv6,tcp,udp" } = options;
+  const { values, operands } = readArguments(args, OPTIONS);
+  const { help, predict, symmetric, device, queues, entries, key, fields } = values;
   return {
-    help: help ?? false,
-    predict: predict ?? false,
-    symmetric: symmetric ?? false,
-    device,
-    queues,
+    ...{ help, predict, symmetric, device, queues },
     entries: checkEntries(entries, queues),
     rxHash: new RxHash({ rxHashKey: parseKey(key), rxHashFieldsMask: parseFields(fields) }),
-    flows: [...operands, ...rest].map(parseFlow),
+    flows: operands.map(parseFlow),
   };
 }
 

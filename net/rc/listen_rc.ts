@@ -287,11 +287,9 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
 
   /** Stops listening, and waits until the attempts under way have ended. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await inTurn(async () => {
-      this.close();
-      await this.#accepting;
-      await Promise.all(this.#attempts);
-    });
+    this.close();
+    await this.#accepting;
+    await Promise.all(this.#attempts);
   }
 }
 

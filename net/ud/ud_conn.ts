@@ -542,10 +542,8 @@ export class UdConn
    * the device for some seconds longer.
    */
   async [Symbol.asyncDispose](): Promise<void> {
-    await inTurn(async () => {
-      this.close();
-      await Promise.all([this.#receiver.ended, this.#sender.ended, this.#routes.ended]);
-    });
+    this.close();
+    await Promise.all([this.#receiver.ended, this.#sender.ended, this.#routes.ended]);
   }
 }
 

@@ -1,7 +1,5 @@
 /** What the tools tell their user, on standard error so that a command's own output stays clean. */
 
-import { OptionError } from "../../internal/command_line.ts";
-
 const encoder = new TextEncoder();
 
 /**
@@ -19,16 +17,13 @@ export function say(line: string): void {
   Deno.stderr.writeSync(encoder.encode(`${line}\n`));
 }
 
-/**
- * Runs a tool's main function; its result, or 1 after a {@linkcode SetupError} or a wrong command line, is the exit status.
- */
+/** Runs a tool's main function; its result, or 1 after a {@linkcode SetupError}, is the exit status. */
 export async function main(body: () => Promise<number>): Promise<never> {
   try {
     Deno.exit(await body());
   } catch (error) {
-    const help = error instanceof OptionError ? "; see --help" : "";
-    if (!(error instanceof SetupError || error instanceof OptionError)) throw error;
-    say(`error: ${error.message}${help}`);
+    if (!(error instanceof SetupError)) throw error;
+    say(`error: ${error.message}`);
     Deno.exit(1);
   }
 }

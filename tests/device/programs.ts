@@ -1,6 +1,7 @@
 // Runs programs beside a test: the examples, the C tools they talk to, and peers.
 
 import { library } from "../../ffi/library.ts";
+import { stdOptions } from "../subprocess.ts";
 
 library();
 
@@ -158,13 +159,8 @@ export function startExample(
  * built them.
  */
 export function importMap(): string[] {
-  const path = Deno.env.get("IBVERBS_IMPORT_MAP") ?? adapters();
-  return path === undefined ? [] : [`--import-map=${path}`];
-}
-
-function adapters(): string | undefined {
-  const resolved = import.meta.resolve("@std/assert");
-  return resolved.startsWith("file:") ? new URL("import_map.json", resolved).pathname : undefined;
+  const path = Deno.env.get("IBVERBS_IMPORT_MAP");
+  return path === undefined ? stdOptions() : [`--import-map=${path}`];
 }
 
 let lastPort = 19_200;

@@ -124,7 +124,7 @@ for (const thunks of ["on", "off"]) {
       "NotFound Cannot open device: no device with an active port can be opened. There",
     );
     assertStringIncludes(any!, "rdma link add rxe0 type rxe netdev NETDEV");
-    assertStringIncludes(any!, "deno run -A jsr:@rdma/ibverbs/rxe -- COMMAND");
+    assertStringIncludes(any!, "deno run -A jsr:@rdma/rxe -- COMMAND");
     assertStringIncludes(named!, 'there is no device "rxe0". There is no RDMA device');
   });
 }

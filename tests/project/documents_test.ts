@@ -10,7 +10,7 @@ import {
   type Fence,
 } from "../../tools/docs/fences.ts";
 import { copyFiles, projectFiles } from "../../tools/host/paths.ts";
-import { startRegistry } from "./registry.ts";
+import { startRegistry } from "../../tools/package/registry.ts";
 
 /** Only reached by what hangs; a guest may be emulated. */
 const PATIENCE_MS = 300_000;
@@ -120,11 +120,11 @@ Deno.test("commands of the documents run in a copy of the project", async () => 
   await copyFiles(await projectFiles(), copy.path);
   const { inGuest = [], here = [] } = Object.groupBy(
     commandsAt("project").map(({ command }) => command),
-    (command) => /^deno task vm (-- )?(--stub )?[a-z]/.test(command) ? "inGuest" : "here",
+    (command) => /^deno task rxe (-- )?(--stub )?[a-z]/.test(command) ? "inGuest" : "here",
   );
   // In one guest: each start of one takes long.
-  const words = inGuest.map((command) => command.replace(/^deno task vm (-- )?(--stub )?/, ""));
-  for (const command of [...here, `deno task vm --stub sh -c '${words.join(" && ")}'`]) {
+  const words = inGuest.map((command) => command.replace(/^deno task rxe (-- )?(--stub )?/, ""));
+  for (const command of [...here, `deno task rxe --stub sh -c '${words.join(" && ")}'`]) {
     await run(command, copy.path);
   }
 });
@@ -155,7 +155,7 @@ Deno.test("commands of the documents run in a folder with the package from a reg
   assertMatch(prompts, /@rdma\/ibverbs asks for ffi: [^]*Granted ffi access\./);
   assertEquals(prompts.match(/Deno requests/g)?.length, 1, prompts);
 
-  const guest = "deno run -A jsr:@rdma/ibverbs/rxe -- ";
+  const guest = "deno run -A jsr:@rdma/rxe -- ";
   const commands = commandsAt("own folder");
   const runsInGuest = (command: string): boolean =>
     placeOf(command) === "guest" || /^(?!--)/.test(command.split(guest)[1] ?? "--");

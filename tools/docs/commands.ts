@@ -11,7 +11,7 @@ const NPX = "npx downloads Deno: .ci/run, the start of CI, does this; the same w
 const PEER = "it needs a peer on another host; tests/device/cm runs it with that of C";
 const PAIR =
   "it needs two hosts; cli/tests/device/doctor_pair_test.ts runs it at both ends of a cable";
-const CLONE = "it starts guests of its own; deno task vm runs the same code with these options";
+const CLONE = "it starts guests of its own; deno task rxe runs the same code with these options";
 
 /** Commands that no test runs, and why. */
 export const NOT_RUN: Readonly<Record<string, string>> = {
@@ -20,22 +20,22 @@ export const NOT_RUN: Readonly<Record<string, string>> = {
     "it needs a device on the host; the same is run in the guest",
   "deno run --allow-ffi --allow-read=worker.ts main.ts":
     "main.ts is the program of the reader; examples/workers.ts is run with such permissions",
-  "deno run --allow-ffi jsr:@rdma/ibverbs/cli rping": PEER,
-  "deno run --allow-ffi jsr:@rdma/ibverbs/cli rping -C 10 HOST": PEER,
-  "deno run --allow-ffi jsr:@rdma/ibverbs/cli udaddy": PEER,
-  "deno run --allow-ffi jsr:@rdma/ibverbs/cli udaddy HOST": PEER,
-  "deno run -A jsr:@rdma/ibverbs/cli doctor --listen": PAIR,
-  "deno run -A jsr:@rdma/ibverbs/cli doctor --peer HOST": PAIR,
-  "deno run -A jsr:@rdma/ibverbs/rxe -- --stub ibv_devinfo": CLONE,
+  "deno run --allow-ffi jsr:@rdma/cli rping": PEER,
+  "deno run --allow-ffi jsr:@rdma/cli rping -C 10 HOST": PEER,
+  "deno run --allow-ffi jsr:@rdma/cli udaddy": PEER,
+  "deno run --allow-ffi jsr:@rdma/cli udaddy HOST": PEER,
+  "deno run -A jsr:@rdma/cli doctor --listen": PAIR,
+  "deno run -A jsr:@rdma/cli doctor --peer HOST": PAIR,
+  "deno run -A jsr:@rdma/rxe -- --stub ibv_devinfo": CLONE,
   "deno task check": "CI runs it as its first step",
   "deno task generate layout --root FOLDER --version 65.0-1.1":
     "it writes the table; tests/library/layout_test.ts compares it",
   "deno task quick": TESTS,
   "deno task test": TESTS,
-  "deno run -A jsr:@rdma/ibverbs/rxe -- --hosts 2 --capture packets.pcap COMMAND1 ::: COMMAND2":
+  "deno run -A jsr:@rdma/rxe -- --hosts 2 --capture packets.pcap COMMAND1 ::: COMMAND2":
     "the commands stand for those of the reader; tests/hosts captures packets like this",
-  "deno run -A jsr:@rdma/ibverbs/rxe -- --hosts 2 ibv_devinfo": CLONE,
-  "deno run -A jsr:@rdma/ibverbs/rxe -- --kernel 7.3 --userland sid ibv_devinfo":
+  "deno run -A jsr:@rdma/rxe -- --hosts 2 ibv_devinfo": CLONE,
+  "deno run -A jsr:@rdma/rxe -- --kernel 7.3 --userland sid ibv_devinfo":
     "it downloads 300 MB; deno task long systems runs the device tests so",
   "npx -y deno task demo": NPX,
   "npx -y deno task test": TESTS,

@@ -3,7 +3,7 @@
 import { exists } from "../host/setup.ts";
 import { inProject, project } from "../host/paths.ts";
 
-const FOLDERS = [".", "docs", "examples"];
+const FOLDERS = [".", "docs", "examples", "cli", "rxe"];
 
 export interface Snippet {
   readonly document: string;

@@ -83,7 +83,7 @@ function kindOf(language: string, text: string, place: string): Kind {
   if (language === "sh") return "commands";
   if (language === "c" || language === "python") return language;
   if (language !== "ts") throw new Error(`${place}: nothing runs a fence of "${language}"`);
-  if (/from "@rdma\/ibverbs\/rxe"/.test(text)) return "project";
+  if (/from "@rdma\/rxe"/.test(text)) return "project";
   if (OPENS_LIBRARY.test(text)) return "device";
   return STATEMENT.test(text) ? "host" : "functions";
 }

@@ -27,7 +27,13 @@ export const FLOORS = [
 export type Floor = typeof FLOORS[number];
 
 // These know the library as its users do, and share what is in internal/.
-const USERS: readonly string[] = ["net", "cli", "rxe", "examples"];
+const USERS: readonly string[] = ["net", "examples"];
+
+/** Packages of their own, and what they import of others. */
+const PACKAGES: Readonly<Record<string, RegExp>> = {
+  cli: /^(node:|@std\/cli\/|@rdma\/ibverbs(\/|$))/,
+  rxe: /^node:/,
+};
 
 // The order does not matter among these; nothing else imports them.
 const WORKSHOP: readonly Floor[] = ["tools", "tests", "cli/tests", "rxe/tests", "bench"];
@@ -61,6 +67,9 @@ function faultOf(file: string, target: string): string | undefined {
   const [floor, below] = [floorOf(file), floorOf(target)];
   if (floor === undefined || isWorkshop(file) || target.startsWith(ADAPTERS)) return undefined;
   const [folder = "", targetFolder] = [floor, target].map((path) => path.split("/")[0]);
+  if (Object.hasOwn(PACKAGES, folder) && folder !== targetFolder) {
+    return PACKAGES[folder]!.test(target) ? undefined : `${folder} is a package of its own`;
+  }
   const isUser = USERS.includes(folder);
   if (below === undefined) {
     const isNode = target.startsWith("node:") && (isUser || folder === "internal");
@@ -80,7 +89,7 @@ function isWorkshop(file: string): boolean {
 }
 
 function isOffered(file: string): boolean {
-  return /^(((ffi|net|cli|rxe)\/)?mod|rss|cm|efa)\.ts$|^internal\//.test(file);
+  return /^(((ffi|net)\/)?mod|rss|cm|efa)\.ts$|^internal\//.test(file);
 }
 
 /** For each file what it imports: files as paths from the project's folder, all else as it is written. */

@@ -1,6 +1,6 @@
 /** Writes ffi/layout.ts from the newest header, or checks it against any header with `--check`. */
 
-import { text as anyText } from "../../internal/command_line.ts";
+import { text as anyText } from "../host/options.ts";
 import { demand, say } from "../host/setup.ts";
 import { inProject } from "../host/paths.ts";
 import { tool } from "../host/tool.ts";

@@ -1,11 +1,12 @@
-/** Builds the package that is published. */
+/** Builds the packages that are published. */
 
 import { readdir } from "node:fs/promises";
 import { basename, dirname, join, relative } from "node:path/posix";
 import denoJson from "../../deno.json" with { type: "json" };
 import { copyFiles, inProject, LOCK, projectFiles } from "../host/paths.ts";
-import { capture, exists, type Finished, lastLines, SetupError } from "../host/setup.ts";
+import { capture, exists, lastLines, SetupError } from "../host/setup.ts";
 import { fold } from "./fold.ts";
+import { filesOf, type Package, PACKAGES, specifiers } from "./packages.ts";
 import { shrinkMap } from "./source_map.ts";
 
 /**
@@ -27,35 +28,25 @@ const FIRST_LINE = "//";
 /** The folder of the modules that the bundler starts from. It is gone when the package is built. */
 const ENTRIES = "entries";
 
-/** Exports that users run. Each has its own copy of what it needs, so that the library stays in one file. */
-const PROGRAMS: readonly string[] = ["./cli", "./rxe"];
-
 /**
- * Builds the package in a folder, which is emptied first: the sources, and a bundle of each exported module with its
+ * Builds the packages in a folder, which is emptied first: the sources, and a bundle of each exported module with its
  * declarations. The bundles of the library share what they have in common, so that a class is the same one in all of
- * them.
+ * them. What a package imports of another one stays an import.
  */
-export async function buildPackage(folder: string): Promise<void> {
+export async function buildPackages(folder: string): Promise<void> {
   if (exists(folder)) await Deno.remove(folder, { recursive: true });
-  const left = [...denoJson.publish.exclude, ".gitignore", "deno.json"];
-  const files = (await projectFiles()).filter((file) =>
-    !left.some((path) => file.startsWith(path))
-  );
-  await copyFiles(files, folder);
-  await pack(files, folder);
-  for (const file of files.filter((file) => file.endsWith(".md") || file === "mod.ts")) {
-    await edit(`${folder}/${file}`, (text) => leadOut(text, file, files));
+  const known = await projectFiles();
+  const all = PACKAGES.map((one) => ({ one, files: filesOf(one, known) }));
+  await copyFiles(all.flatMap(({ files }) => files), folder);
+  await pack(all.at(-1)!.files, folder);
+  for (const { one, files } of all) {
+    const pages = files.filter((file) => file.endsWith(".md") || file === `${one.folder}mod.ts`);
+    for (const file of pages) await edit(`${folder}/${file}`, (text) => leadOut(text, file, files));
   }
   await bundle(folder);
-  for (const file of files.filter((file) => /^types\/.*\.ts$/.test(file))) {
-    await edit(`${folder}/${file}`, nameBases);
-  }
-  const exports = await describe(denoJson.exports, folder);
-  const { tasks: _tasks, publish: _publish, ...config } = denoJson;
-  await Deno.writeTextFile(
-    `${folder}/deno.json`,
-    `${JSON.stringify({ ...config, exports }, null, 2)}\n`,
-  );
+  const types = all[0]!.files.filter((file) => /^types\/.*\.ts$/.test(file));
+  for (const file of types) await edit(`${folder}/${file}`, nameBases);
+  for (const { one } of all) await describe(one, `${folder}/${one.folder}`);
 }
 
 /** Links to what the package does not have, and those of pages of the registry, lead to the repository. */
@@ -96,34 +87,36 @@ async function pack(files: readonly string[], folder: string): Promise<void> {
 
 async function bundle(folder: string): Promise<void> {
   const changed = await foldSources(folder);
-  const { programs = [], library = [] } = Object.groupBy(
-    Object.entries(denoJson.exports),
-    ([name]) => PROGRAMS.includes(name) ? "programs" : "library",
-  );
-  const sources = library.map(([, source]) => source);
-  for (const source of sources) await writeEntry(source, folder);
-  await runBundler(sources, `${folder}/${ENTRIES}`, folder, ["--splitting"]);
-  await runBundler(programs.map(([, source]) => source), folder, folder);
+  for (const one of PACKAGES) {
+    const sources = Object.values(one.exports);
+    // Users run the others: each is one file.
+    const isLibrary = one.folder === "";
+    const base = join(folder, one.folder, isLibrary ? ENTRIES : "");
+    if (isLibrary) { for (const source of sources) await writeEntry(source, folder); }
+    const bundles = join(folder, one.folder, BUNDLES);
+    await runBundler(sources, base, bundles, isLibrary ? ["--splitting"] : []);
+    for (const name of await readdir(bundles, { recursive: true })) {
+      if (name.endsWith(".js")) await finish(`${bundles}/${name}`);
+    }
+  }
   await copyFiles(changed, folder);
   await Deno.remove(`${folder}/${ENTRIES}`, { recursive: true });
-  for (const name of await readdir(`${folder}/${BUNDLES}`, { recursive: true })) {
-    if (name.endsWith(".js")) await finish(`${folder}/${BUNDLES}/${name}`);
-  }
 }
 
-/** Bundles modules, which have their paths from a base. */
+/** Bundles modules, which have their paths from a base, into a folder. */
 async function runBundler(
   sources: readonly string[],
   base: string,
-  folder: string,
+  bundles: string,
   options: readonly string[] = [],
 ): Promise<void> {
+  const names = Object.entries(specifiers()).map(([name, at]) => `--alias:${name}=${at}`);
   await runTool(
     ...[BUNDLER, "--bundle", "--format=esm", "--target=esnext", "--minify-whitespace"],
     ...["--sourcemap=external", "--sources-content=false", "--log-level=warning"],
-    ...["--external:node:*", `--banner:js=${FIRST_LINE}`, ...options],
-    ...[`--outbase=${base}`, `--outdir=${folder}/${BUNDLES}`],
-    ...sources.map((source) => `${base}/${source}`),
+    ...["--external:node:*", "--external:jsr:*", `--banner:js=${FIRST_LINE}`, ...names, ...options],
+    ...[`--outbase=${base}`, `--outdir=${bundles}`],
+    ...sources.map((source) => join(base, source)),
   );
 }
 
@@ -189,28 +182,21 @@ async function edit(path: string, change: (text: string) => string): Promise<voi
 }
 
 /**
- * Writes the declarations of the bundles, and tells where they are. Programs that are checked fetch these few files, and
- * no source. Returns the exports of the package.
+ * Writes the declarations of a package's bundles, tells where they are, and exports the bundles. Programs that are checked
+ * fetch these few files, and no source.
  */
-async function describe(
-  sources: Readonly<Record<string, string>>,
-  folder: string,
-): Promise<Record<string, string>> {
-  await runTool(DECLARATIONS, folder, BUNDLES, ...Object.values(sources));
-  return Object.fromEntries(
-    await Promise.all(
-      Object.entries(sources).map(async ([name, source]) => {
-        const path = `${BUNDLES}/${join(source).replace(/\.ts$/, "")}`;
-        const types = `${FIRST_LINE} @ts-self-types="./${basename(path)}.d.ts"`;
-        await edit(`${folder}/${path}.js`, (text) => text.replace(FIRST_LINE, types));
-        return [name, `./${path}.js`];
-      }),
-    ),
+async function describe({ exports, config }: Package, folder: string): Promise<void> {
+  await runTool(DECLARATIONS, folder, BUNDLES, ...Object.values(exports));
+  const bundles: Record<string, string> = {};
+  for (const [name, source] of Object.entries(exports)) {
+    const path = `${BUNDLES}/${join(source).replace(/\.ts$/, "")}`;
+    const types = `${FIRST_LINE} @ts-self-types="./${basename(path)}.d.ts"`;
+    await edit(`${folder}/${path}.js`, (text) => text.replace(FIRST_LINE, types));
+    bundles[name] = `./${path}.js`;
+  }
+  const { tasks: _tasks, publish: _publish, ...rest } = config;
+  await Deno.writeTextFile(
+    `${folder}/deno.json`,
+    `${JSON.stringify({ ...rest, exports: bundles }, null, 2)}\n`,
   );
-}
-
-/** Runs `deno publish --dry-run` in a folder with a deno.json. */
-export async function dryRun(folder: string): Promise<Finished> {
-  const command = [Deno.execPath(), "publish", "--dry-run", "--allow-dirty"];
-  return await capture("env", "-C", folder, ...command);
 }

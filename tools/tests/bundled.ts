@@ -1,9 +1,10 @@
-/** Lets programs that device tests start import the package as it is published. */
+/** Lets programs that device tests start import the packages as they are published. */
 
 import denoJson from "../../deno.json" with { type: "json" };
 import { stdArguments } from "../host/jsr.ts";
 import { inProject, out } from "../host/paths.ts";
-import { buildPackage } from "../package/build.ts";
+import { buildPackages } from "../package/build.ts";
+import { PACKAGES, specifiers } from "../package/packages.ts";
 
 const FOLDER = `${out}/package-of-tests`;
 
@@ -14,11 +15,17 @@ const urlOf = (path: string): string => new URL(path, "file:///").href;
  * the modules of mod.ts in 2.3 s, and their bundle in 0.8 s.
  */
 export async function mapToBundles(): Promise<string> {
-  await buildPackage(FOLDER);
-  const { exports } = JSON.parse(await Deno.readTextFile(`${FOLDER}/deno.json`));
+  await buildPackages(FOLDER);
   const imports: Record<string, string> = await stdImports();
-  for (const [name, source] of Object.entries(denoJson.exports)) {
-    imports[urlOf(inProject(source))] = new URL(exports[name], urlOf(`${FOLDER}/`)).href;
+  const at = specifiers();
+  for (const { folder, name, exports: sources } of PACKAGES) {
+    const { exports } = JSON.parse(await Deno.readTextFile(`${FOLDER}/${folder}deno.json`));
+    for (const [path, source] of Object.entries(sources)) {
+      const bundle = new URL(exports[path], urlOf(`${FOLDER}/${folder}`)).href;
+      // By its place, by its name, and by what a bundle of another package calls it.
+      const names = [name, at[name]].map((name) => name + path.slice(1));
+      for (const key of [urlOf(inProject(folder + source)), ...names]) imports[key] = bundle;
+    }
   }
   const path = `${FOLDER}/import_map.json`;
   await Deno.writeTextFile(path, JSON.stringify({ imports }));
@@ -30,7 +37,12 @@ async function stdImports(): Promise<Record<string, string>> {
   if (option === undefined) return { ...denoJson.imports };
   const base = urlOf(option.replace("--import-map=", ""));
   const { imports } = JSON.parse(await Deno.readTextFile(new URL(base)));
+  const at = specifiers();
   return Object.fromEntries(
-    Object.entries<string>(imports).map(([name, path]) => [name, new URL(path, base).href]),
+    Object.entries<string>(imports).flatMap(([name, path]) => {
+      const url = new URL(path, base).href;
+      const [, own = "", rest = ""] = /^(@std\/\w+)(.*)$/.exec(name)!;
+      return [[name, url], [at[own] + rest, url]];
+    }),
   );
 }

@@ -7,7 +7,7 @@ const MOST_FILES = 32;
 
 const REMEDY =
   'Load its driver, or add a soft-RoCE device with "rdma link add rxe0 type rxe netdev NETDEV"; ' +
-  'without hardware, run the program in a virtual machine: "deno run -A jsr:@rdma/ibverbs/rxe -- COMMAND"';
+  'without hardware, run the program in a virtual machine: "deno run -A jsr:@rdma/rxe -- COMMAND"';
 
 /**
  * Why libibverbs lists no device, and what to do.

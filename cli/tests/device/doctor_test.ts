@@ -78,7 +78,7 @@ deviceTest("doctor names missing files, rights and limits", async () => {
   }`;
   const rights = "-dac_override,-ipc_lock";
   const prefix = ["unshare", "--mount", "setpriv", "--bounding-set", rights, "--inh-caps", rights];
-  const lines = (await outputOf(script, { prefix })).split("\n");
+  const lines = (await outputOf(script, { prefix, importMap: true })).split("\n");
   assertEquals(
     lines.map((line, i) => line.slice(0, `true ${FILES[i]?.[1]}`.length)),
     FILES.map(([, first]) => `true ${first}`),

@@ -7,7 +7,7 @@ const DOCTOR = "deno run -A --no-check cli/mod.ts doctor";
 const CONNECT = `until ${DOCTOR} --peer host1; s=$?; [ $s != 3 ]; do sleep 1; done; exit $s`;
 
 Deno.test("doctor has no finding on two guests", async () => {
-  const guests = ["tools/vm.ts", "--hosts", "2", "sh", "-c", `${DOCTOR} --listen`, ":::"];
+  const guests = ["tools/rxe.ts", "--hosts", "2", "sh", "-c", `${DOCTOR} --listen`, ":::"];
   const args = ["run", "-A", "--no-check", ...guests, "sh", "-c", CONNECT];
   const { code, stdout, stderr } = await runDeno(args);
   const found = stdout.match(/^host\d: (healthy|warning|broken): .*$/gm) ?? [];

@@ -14,9 +14,9 @@ import { readFrame } from "../../explain/packet.ts";
 import { syndromeText } from "../../explain/syndrome.ts";
 import { run } from "../../run.ts";
 import { CommandError, UsageError } from "../../shell/command.ts";
-import { REJECT_REASONS, SIDR_STATUSES } from "../../../internal/cm_reasons.ts";
+import { REJECT_REASONS, SIDR_STATUSES } from "@rdma/ibverbs/cm";
 import { cmFrame, FRAMES, pcap, pcapng, SYNDROMES } from "./captures.ts";
-import { runDeno } from "../../../tests/subprocess.ts";
+import { runDeno, stdOptions } from "../../../tests/subprocess.ts";
 import { recorder } from "./terminal.ts";
 
 const NANOSECONDS = 0xa1b2_3c4d;
@@ -426,7 +426,7 @@ Deno.test("readInput() leaves a capture, however it comes, and gives anything el
 
 Deno.test("explain shows a capture that comes by standard input", async () => {
   const { code, stdout, stderr } = await runDeno(
-    ["run", "--no-check", "cli/mod.ts", "explain", "--brief"],
+    ["run", "--no-check", ...stdOptions(), "cli/mod.ts", "explain", "--brief"],
     { input: pcap(FRAMES) },
   );
   assertEquals([code, stderr], [0, ""]);

@@ -3,7 +3,8 @@ import { stub } from "@std/testing/mock";
 import { Gid } from "../../../mod.ts";
 import { type Address, encodeAddress } from "../../peer/address.ts";
 import { exchangeAsClient, exchangeAsServer } from "../../pingpong/exchange.ts";
-import { deadlineOf, readBytes, writeBytes } from "../../peer/tcp.ts";
+import { readBytes, writeBytes } from "../../peer/tcp.ts";
+import { Deadline } from "../../shell/abort.ts";
 
 const server: Address = { lid: 1, qpn: 2, psn: 3, gid: Gid.parse("10.0.0.1") };
 const client: Address = { lid: 4, qpn: 5, psn: 6, gid: Gid.parse("fd00::2") };
@@ -147,14 +148,14 @@ Deno.test("exchangeAsClient() rejects when the server stays silent, or is not th
   await assertRejects(() => exchangeAsClient(hostname, nobody), Error, "Cannot connect to");
 });
 
-Deno.test("deadlineOf() counts seconds, and tells what did not happen", () => {
+Deno.test("new Deadline() counts seconds, and tells what did not happen", () => {
   let now = 0;
   const ends: [() => void, number][] = [];
   const start = (end: () => void, ms: number): number => ends.push([end, ms]);
   using _clock = stub(performance, "now", () => now);
   using _timers = stub(globalThis, "setTimeout", start as never);
-  using first = deadlineOf(10, () => "Nobody answered");
-  using second = deadlineOf(10, () => "After 2 messages nobody answered");
+  using first = new Deadline(10, () => "Nobody answered");
+  using second = new Deadline(10, () => "After 2 messages nobody answered");
   now = 10_000;
   for (const [end] of ends) end();
   assertEquals(ends.map(([, ms]) => ms), [10_000, 10_000]);

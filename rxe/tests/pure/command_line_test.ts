@@ -3,7 +3,7 @@ import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { runCommandLine } from "../../command_line.ts";
 import type { GuestOptions } from "../../guest/run.ts";
 import { denoCommand } from "../../host/deno_command.ts";
-import { many, readOptions, readOptionsOfCommand, text } from "../../../internal/command_line.ts";
+import { many, readOptionsOfCommand, text } from "../../options.ts";
 import { runDeno } from "../../../tests/subprocess.ts";
 import { programs } from "./programs.ts";
 
@@ -87,19 +87,11 @@ for (const [line, options] of taken) {
   });
 }
 
-Deno.test("readOptions() keeps all values of an option that may be given several times", () => {
-  const { options } = readOptions(["--a", "x", "--b", "1", "--a=y"], { a: many(text), b: text });
+Deno.test("readOptionsOfCommand() keeps all values of an option that may be given several times", () => {
+  const { options } = readOptionsOfCommand(["--a", "x", "--b", "1", "--a=y"], {
+    ...{ a: many(text), b: text },
+  });
   assertEquals(options, { a: ["x", "y"], b: "1" });
-});
-
-Deno.test("readOptions() tells options, operands, and what follows them apart", () => {
-  const known = { a: text, b: "flag" } as const;
-  const rows: [line: string, read: unknown][] = [
-    ["x --a y z --b", { options: { a: "y", b: true }, operands: ["x", "z"], rest: [] }],
-    ["x -- --b y", { options: {}, operands: ["x"], rest: ["--b", "y"] }],
-    ["-- x -- y", { options: {}, operands: ["x"], rest: ["y"] }],
-  ];
-  for (const [line, read] of rows) assertEquals(readOptions(line.split(" "), known), read);
 });
 
 Deno.test("readOptionsOfCommand() leaves a command its own options", () => {
@@ -134,5 +126,5 @@ Deno.test("rxe --help does nothing but show a text", async () => {
     { env: { IBVERBS_ACCEL: "none", IBVERBS_CACHE: "/nowhere" } },
   );
   assertEquals([code, stderr], [0, ""]);
-  assertStringIncludes(stdout, "run -A jsr:@rdma/ibverbs/rxe -- [OPTIONS]");
+  assertStringIncludes(stdout, "run -A jsr:@rdma/rxe -- [OPTIONS]");
 });

@@ -1,5 +1,7 @@
 // Runs programs with some permissions, and tells which ones they asked for.
 
+import { stdOptions } from "../../subprocess.ts";
+
 /** A permission that a program asked for, such as "ffi libibverbs.so.1". */
 export type Asked = `${string} ${string}`;
 
@@ -27,10 +29,7 @@ const ROOT = new URL("../../../", import.meta.url);
 
 /** The names of this package, and where @std comes from: the same place as for this process. */
 function names(): string[] {
-  const config = `--config=${new URL("deno.json", ROOT).pathname}`;
-  const resolved = import.meta.resolve("@std/assert");
-  if (!resolved.startsWith("file:")) return [config];
-  return [config, `--import-map=${new URL("import_map.json", resolved).pathname}`];
+  return [`--config=${new URL("deno.json", ROOT).pathname}`, ...stdOptions()];
 }
 
 /** Runs a module of the project with permissions and arguments. Nobody is there to give it more permissions. */

@@ -1,24 +1,29 @@
-// The package as it is published: bundles to run, their declarations, and the sources for stack traces.
+// The packages as they are published: bundles to run, their declarations, and the sources for stack traces.
 
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path/posix";
 import denoJson from "../../../deno.json" with { type: "json" };
 import { constants, enums, structs } from "../../../ffi/layout.ts";
-import { startRegistry } from "../../project/registry.ts";
+import { startRegistry } from "../../../tools/package/registry.ts";
+import { dryRun } from "../../../tools/package/dry_run.ts";
+import { PACKAGES } from "../../../tools/package/packages.ts";
 import { linksOf } from "../../../tools/docs/documents.ts";
-import {
-  buildPackage,
-  dryRun,
-  leadOut,
-  nameBases,
-  nameClasses,
-} from "../../../tools/package/build.ts";
+import { buildPackages, leadOut, nameBases, nameClasses } from "../../../tools/package/build.ts";
 
 const folder = await Deno.makeTempDir();
-await buildPackage(folder);
+await buildPackages(folder);
+const registry = await startRegistry(folder);
 globalThis.addEventListener("unload", () => Deno.removeSync(folder, { recursive: true }));
 const config = JSON.parse(await Deno.readTextFile(`${folder}/deno.json`));
+
+/** All exported modules of the packages: the paths of bundle and source. */
+const MODULES = PACKAGES.flatMap(({ folder: at, exports }) => {
+  const built = JSON.parse(Deno.readTextFileSync(`${folder}/${at}deno.json`));
+  return Object.entries(exports).map(([name, source]) => {
+    return { bundle: join(at, built.exports[name]), source: join(at, source) };
+  });
+});
 
 /** What the test reads of the pages. */
 type Symbols = readonly {
@@ -31,7 +36,7 @@ type Symbols = readonly {
 }[];
 
 function deno(...args: string[]): Promise<string> {
-  return denoIn(folder, {}, ...args);
+  return denoIn(folder, { JSR_URL: registry.url }, ...args);
 }
 
 async function denoIn(
@@ -49,19 +54,27 @@ async function denoIn(
   return decoder.decode(stdout);
 }
 
-Deno.test("buildPackage() exports a bundle for each exported module, with the same names", async () => {
+/** What a module exports, and the names that functions and classes have themselves. */
+function namesOf(module: Record<string, unknown>): string[][] {
+  return Object.entries(module).sort()
+    .map(([key, value]) => typeof value === "function" ? [key, value.name] : [key]);
+}
+
+Deno.test("buildPackages() exports a bundle for each exported module, with the same names", async () => {
   assertEquals(Object.keys(config.exports), Object.keys(denoJson.exports));
-  for (const [name, source] of Object.entries<string>(denoJson.exports)) {
-    const bundle = await import(`${folder}/${config.exports[name]}`);
-    const original = await import(import.meta.resolve(`../../../${source}`));
-    assertEquals(Object.keys(bundle).sort(), Object.keys(original).sort());
-    for (const [key, value] of Object.entries(bundle)) {
-      if (typeof value === "function") assertEquals(value.name, original[key].name);
-    }
+  for (const { bundle: path, source } of MODULES) {
+    const module = `import * as module from ${JSON.stringify(`./${path}`)};`;
+    await Deno.writeTextFile(
+      `${folder}/user.ts`,
+      `${module}\nconst names = (${namesOf})(module);
+      console.log(JSON.stringify(names));`,
+    );
+    const names = JSON.parse(await deno("run", "--no-check", "user.ts"));
+    assertEquals(names, namesOf(await import(import.meta.resolve(`../../../${source}`))));
   }
 });
 
-Deno.test("buildPackage() has what bundles share in files that all of them import", async () => {
+Deno.test("buildPackages() has what bundles share in files that all of them import", async () => {
   const [library, ffi] = await Promise.all([".", "./ffi"].map(async (name) => {
     const { modules } = JSON.parse(await deno("info", "--json", config.exports[name]));
     const code = (modules as { mediaType: string; specifier: string }[])
@@ -88,17 +101,17 @@ function pageOf(doc: string): string[] {
     .split("\n");
 }
 
-Deno.test("buildPackage() declares with their comments all that the sources export", async () => {
-  for (const [name, source] of Object.entries<string>(denoJson.exports)) {
+Deno.test("buildPackages() declares with their comments all that the sources export", async () => {
+  for (const { bundle, source } of MODULES) {
     const [declared, written] = await Promise.all(
-      [config.exports[name], source].map(async (path) => pageOf(await deno("doc", path))),
+      [bundle, source].map(async (path) => pageOf(await deno("doc", path))),
     );
     assertEquals(declared, written);
   }
 });
 
 Deno.test("The pages of the package have no faults", async () => {
-  const fault = await deno("doc", "--lint", ...Object.values<string>(config.exports))
+  const fault = await deno("doc", "--lint", ...MODULES.map(({ bundle }) => bundle))
     .then(() => "", ({ message }) => message);
   // A setter cannot have the type that Deno asks for.
   const lines = Array.from(fault.matchAll(/^ *\d+ \| +(.*)/gm), ([, line]) => line);
@@ -106,7 +119,7 @@ Deno.test("The pages of the package have no faults", async () => {
   assertEquals(lines.length, fault.match(/error\[/g)?.length ?? 0, fault);
 });
 
-Deno.test("buildPackage() declares each symbol once, by its own name", async () => {
+Deno.test("buildPackages() declares each symbol once, by its own name", async () => {
   const text = await Deno.readTextFile(`${folder}/dist/types.d.ts`);
   assertEquals(text.match(/\w+\$\d/g), null);
   const classes = Array.from(text.matchAll(/^declare (?:abstract )?class (\w+)/gm), ([, c]) => c);
@@ -137,8 +150,7 @@ export const accept = (id: CmId, qp: QueuePair): Promise<unknown> => id.accept(q
 export const conn = await listenUd({ qkey: 1 }).catch((error) => error instanceof VerbsError);
 `;
 
-Deno.test("deno run, cache and add fetch few files of the package", async () => {
-  await using registry = await startRegistry(folder);
+Deno.test("deno run, cache and add fetch few files of the packages", async () => {
   const own = await Deno.makeTempDir();
   const fetchedBy = async (program: string, ...args: string[]): Promise<string[]> => {
     const cache = await Deno.makeTempDir();
@@ -158,15 +170,19 @@ Deno.test("deno run, cache and add fetch few files of the package", async () => 
   // The module, what all modules share, and the source map of that.
   assertEquals(ran.length, 3, `${ran}`);
   const cached = await fetchedBy(open, "cache", "main.ts");
-  assertEquals(cached, [...ran, "/dist/mod.d.ts", "/dist/types.d.ts"].sort());
+  const declarations = ["mod", "types"].map((name) => `@rdma/ibverbs/dist/${name}.d.ts`);
+  assertEquals(cached, [...ran, ...declarations].sort());
   const wrong = `${open}Context.open({});`;
   await assertRejects(() => fetchedBy(wrong, "check", "main.ts"), Error, "TS2345");
   const all = await fetchedBy(USER, "check", "main.ts");
-  assert(all.every((path) => path.startsWith("/dist/")), `${all}`);
-  for (const [name, ...words] of [["cli", "help"], ["rxe", "--help"]]) {
-    const started = await fetchedBy(open, "run", "-A", `jsr:@rdma/ibverbs/${name}`, ...words);
-    assertEquals(started, [`/dist/${name}/mod.js`, `/dist/${name}/mod.map.json`]);
-  }
+  assert(all.every((path) => path.startsWith("@rdma/ibverbs/dist/")), `${all}`);
+  const programOf = (name: string): string[] =>
+    ["js", "map.json"].map((end) => `@rdma/${name}/dist/mod.${end}`);
+  const guest = await fetchedBy(open, "run", "-A", "jsr:@rdma/rxe", "--help");
+  assertEquals(guest, programOf("rxe"));
+  const tool = await fetchedBy(open, "run", "-A", "jsr:@rdma/cli", "help");
+  assertEquals(tool.filter((path) => path.startsWith("@rdma/cli")), programOf("cli"));
+  assert(tool.every((path) => path.includes("/dist/")) && tool.length <= 16, `${tool}`);
   const added = await fetchedBy(open, "add", "jsr:@rdma/ibverbs");
   assert(added.length <= 28, `${added.length}: ${added}`);
   await Deno.remove(own, { recursive: true });
@@ -174,11 +190,11 @@ Deno.test("deno run, cache and add fetch few files of the package", async () => 
 
 /** A call in each bundle that has code of its own, what its stack names, and what stands there in the source. */
 const PLACES = [
-  ["", 'Gid.parse("x")', "Gid.parse", "types/address/gid.ts", "parseAddress"],
-  ["/net", "listenUd({ qkey: -1 })", "listenUd", "net/ud/ud_conn.ts", "readUdOptions"],
-  ["/cli", "runCli(1)", "runCli", "cli/mod.ts", "listOf"],
+  ["ibverbs", 'Gid.parse("x")', "Gid.parse", "types/address/gid.ts", "parseAddress"],
+  ["ibverbs/net", "listenUd({ qkey: -1 })", "listenUd", "net/ud/ud_conn.ts", "readUdOptions"],
+  ["cli", "runCli(1)", "runCli", "cli/mod.ts", "wordsOf(args)"],
   [
-    "/rxe",
+    "rxe",
     "runInGuest([], { get accelerator() { throw new Error() } })",
     "runGuests",
     "rxe/guest/run.ts",
@@ -186,9 +202,9 @@ const PLACES = [
   ],
 ] as const;
 
-Deno.test("buildPackage() gives places in the sources in stack traces", async () => {
+Deno.test("buildPackages() gives places in the sources in stack traces", async () => {
   for (const [name, call, caller, file, expected] of PLACES) {
-    const script = `import * as module from "@rdma/ibverbs${name}";
+    const script = `import * as module from "@rdma/${name}";
       try { await module.${call} } catch (error) { console.log(error.stack) }`;
     await Deno.writeTextFile(`${folder}/user.ts`, script);
     const stack = await deno("run", "--allow-all", "--no-check", "user.ts");
@@ -201,14 +217,14 @@ Deno.test("buildPackage() gives places in the sources in stack traces", async ()
   }
 });
 
-Deno.test("dryRun() can publish what buildPackage() builds", async () => {
+Deno.test("dryRun() can publish what buildPackages() builds", async () => {
   const { status, stderr } = await dryRun(folder);
   assertEquals(status, 0, stderr);
 });
 
 Deno.test("Links of the package lead to its own files or to the repository", async () => {
   const names = await readdir(folder, { recursive: true });
-  const files = names.filter((name) => name === "mod.ts" || name.endsWith(".md"));
+  const files = names.filter((name) => /^(\w+\/)?mod\.ts$/.test(name) || name.endsWith(".md"));
   const lost = files.flatMap((file) => {
     const links = linksOf(Deno.readTextFileSync(`${folder}/${file}`)).map((link) =>
       link.split("#")[0]!
@@ -267,7 +283,7 @@ Deno.test("The pages of the package name the class that each one inherits from",
   assert(count >= 40);
 });
 
-Deno.test("buildPackage() has no enum made and no constant looked up while a program starts", async () => {
+Deno.test("buildPackages() has no enum made and no constant looked up while a program starts", async () => {
   const names = await readdir(`${folder}/dist`, { recursive: true });
   const text = names.filter((name) => name.endsWith(".js"))
     .map((name) => Deno.readTextFileSync(`${folder}/dist/${name}`)).join("");
@@ -275,7 +291,7 @@ Deno.test("buildPackage() has no enum made and no constant looked up while a pro
   assertStringIncludes(text, "=Object.freeze({");
 });
 
-Deno.test("buildPackage() keeps every layout and enum, which are parsed when they are read", async () => {
+Deno.test("buildPackages() keeps every layout and enum, which are parsed when they are read", async () => {
   const bundle = await import(`${folder}/${config.exports["./ffi"]}`);
   const isParsed = (): boolean =>
     "value" in Object.getOwnPropertyDescriptor(bundle.structs, "ibv_values_ex")!;

@@ -48,7 +48,7 @@ const WRONG: [line: string, code: number, message: string][] = [
   ["ud_reply_path --timeout 2147484", 2, "--timeout takes a whole number from 1 to"],
   ["ud_reply_path somewhere", 2, '"somewhere" is not an option'],
   ["ud_reply_path --port x", 2, "--port takes a whole number from 1 to 255"],
-  ["ud_reply_path --port ", 2, '--port takes a whole number from 1 to 255, not ""'],
+  ["ud_reply_path --port ", 2, "--port takes a whole number from 1 to 255, not nothing"],
   ["ud_echo --listen --connect ::1", 2, "Give --listen or --connect, not both"],
   ["ud_echo --tcp-port 65536", 2, "--tcp-port takes a whole number from 1 to 65535"],
   ["reply_path_clients --clients=0", 2, "--clients takes a whole number from 1 to 1000"],

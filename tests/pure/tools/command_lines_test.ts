@@ -1,14 +1,8 @@
 // What the tools make of their command lines.
 
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import {
-  oneOf,
-  positive,
-  readOptions,
-  readOptionsOfCommand,
-  text,
-} from "../../../internal/command_line.ts";
-import { runDeno, type ScriptResult } from "../../subprocess.ts";
+import { many, oneOf, positive, readOptions, text } from "../../../tools/host/options.ts";
+import { runDeno, type ScriptResult, stdOptions } from "../../subprocess.ts";
 
 const KNOWN = {
   accel: oneOf("kvm", "tcg"),
@@ -19,7 +13,7 @@ const KNOWN = {
 } as const;
 
 Deno.test("readOptions() tells options, operands and the rest apart", () => {
-  const args = ["--", "--stub", "true", "--timeout=5", "--filter", "-x", "a", "--", "--stub", "b"];
+  const args = ["--", "--stub", "true", "--timeout=5", "--filter=-x", "a", "--", "--stub", "b"];
   assertEquals(readOptions(args, KNOWN), {
     options: { stub: true, timeout: 5, filter: "-x" },
     operands: ["true", "a"],
@@ -32,40 +26,41 @@ const refused: [args: string[], message: string][] = [
   [["-x"], '"-x" is not an option'],
   [["--__proto__"], '"--__proto__" is not an option'],
   [["--stub=true"], "--stub takes no value"],
-  [["--timeout", "-1"], '--timeout takes a whole number from 1, not "-1"'],
+  [["--timeout=-1"], '--timeout takes a whole number from 1, not "-1"'],
+  [["--timeout", "-1"], '"-1" is not an option'],
   [["--timeout", "1.5"], '--timeout takes a whole number from 1, not "1.5"'],
   [["--timeout"], "--timeout takes a whole number from 1, not nothing"],
   [["--accel=xen"], '--accel takes kvm or tcg, not "xen"'],
 ];
 
-Deno.test("readOptions() and readOptionsOfCommand() refuse wrong options", () => {
+Deno.test("readOptions() refuses wrong options", () => {
   for (const [args, message] of refused) {
-    for (const read of [readOptions, readOptionsOfCommand]) {
-      assertEquals(assertThrows(() => read(args, KNOWN), Error).message, message);
-    }
+    assertEquals(assertThrows(() => readOptions(args, KNOWN), Error).message, message);
   }
 });
 
-const commands: [args: string[], command: string[]][] = [
-  [["--", "--stub", "true", "--timeout", "x"], ["true", "--timeout", "x"]],
-  [["--stub", "--", "--timeout", "x"], ["--timeout", "x"]],
-  [["--stub", "ls", "--", "-h"], ["ls", "--", "-h"]],
-  [["--stub"], []],
-];
-
-Deno.test("readOptionsOfCommand() leaves a command with its own options", () => {
-  for (const [args, command] of commands) {
-    assertEquals(readOptionsOfCommand(args, KNOWN), { options: { stub: true }, command });
-  }
+Deno.test("readOptions() keeps all values of an option that may be given several times", () => {
+  const { options } = readOptions(["--a", "x", "--b", "1", "--a=y", "-cz"], {
+    ...{ a: many(text), b: text, c: { ...text, short: "c" } },
+  });
+  assertEquals(options, { a: ["x", "y"], b: "1", c: "z" });
 });
 
 /** Runs a tool. One that goes on in spite of its options gets no further than to the guest. */
 function run(tool: string, ...args: string[]): Promise<ScriptResult> {
-  const words = ["run", "-A", "--quiet", "--no-check", `tools/${tool}.ts`, ...args];
+  const words = [
+    "run",
+    "-A",
+    "--quiet",
+    "--no-check",
+    ...stdOptions(),
+    `tools/${tool}.ts`,
+    ...args,
+  ];
   return runDeno(words, { env: { IBVERBS_ACCEL: "none" } });
 }
 
-for (const tool of ["check", "demo", "test", "vm"]) {
+for (const tool of ["check", "demo", "test", "rxe"]) {
   Deno.test(`deno task ${tool} --help and an unknown option do nothing but show a text`, async () => {
     const stderr = 'error: "--bogus" is not an option; see --help\n';
     assertEquals(await run(tool, "--bogus", "tests/pure"), { code: 1, stdout: "", stderr });

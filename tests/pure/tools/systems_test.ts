@@ -2,7 +2,7 @@
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { differs } from "../../device/kernels.ts";
-import { runDeno } from "../../subprocess.ts";
+import { runDeno, stdOptions } from "../../subprocess.ts";
 
 Deno.test("differs() compares numbers of versions", () => {
   const releases = ["5.10.0-32-amd64", "6.1.0-50-amd64", "6.12.107+deb13-amd64", "7.3.4+deb13"];
@@ -12,7 +12,14 @@ Deno.test("differs() compares numbers of versions", () => {
 });
 
 Deno.test("long systems refuses a system that it does not know", async () => {
-  const { code, stderr } = await runDeno(["run", "-A", "--no-check", "tools/systems.ts", "14"]);
+  const { code, stderr } = await runDeno([
+    "run",
+    "-A",
+    "--no-check",
+    ...stdOptions(),
+    "tools/systems.ts",
+    "14",
+  ]);
   assertEquals(code, 1);
   assertStringIncludes(
     stderr,

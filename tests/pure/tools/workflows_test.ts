@@ -4,7 +4,7 @@ import { assertEquals, assertGreater } from "@std/assert";
 import denoJson from "../../../deno.json" with { type: "json" };
 import { LOWEST_DENO } from "../../../ffi/platform.ts";
 import { inProject, sourcesIn } from "../../../tools/host/paths.ts";
-import { runDeno } from "../../subprocess.ts";
+import { runDeno, stdOptions } from "../../subprocess.ts";
 
 const FOLDER = ".github/workflows";
 const workflows = [...Deno.readDirSync(inProject(FOLDER))].map(({ name }) => `${FOLDER}/${name}`);
@@ -14,7 +14,7 @@ function read(path: string): string {
   return Deno.readTextFileSync(inProject(path));
 }
 
-const NAMED = ["run", "-A", "--no-check", "tools/named.ts"];
+const NAMED = ["run", "-A", "--no-check", ...stdOptions(), "tools/named.ts"];
 
 /** The names that `deno task long` shows. */
 const { stdout } = await runDeno([...NAMED, "long"]);

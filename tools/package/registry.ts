@@ -1,18 +1,21 @@
-// A registry of packages on this host, in the form of JSR. It has the package that "deno task package" builds, so that
-// commands with "jsr:@rdma/ibverbs" run as they are written. JSR_URL makes Deno use it.
+/**
+ * A registry of packages on this host, in the form of JSR, which JSR_URL makes Deno use. It has the packages that
+ * "deno task package" builds, so that commands with "jsr:@rdma/ibverbs" run as they are written. Where JSR cannot be
+ * reached, it has the adapters of tools/std in place of @std.
+ */
 
 import { readdir } from "node:fs/promises";
 import denoJson from "../../deno.json" with { type: "json" };
-import { stdArguments } from "../../tools/host/jsr.ts";
-import { inProject } from "../../tools/host/paths.ts";
-import { buildPackage } from "../../tools/package/build.ts";
+import { stdArguments } from "../host/jsr.ts";
+import { inProject, sourcesIn } from "../host/paths.ts";
+import { buildPackages } from "./build.ts";
+import { PACKAGES, specifiers } from "./packages.ts";
 
 const JSR = "https://jsr.io";
 const TYPES: Readonly<Record<string, string>> = { js: "text/javascript", ts: "text/typescript" };
-const ADAPTERS = inProject("tools/std");
 
 /** A package: its exports, and its files by their paths in it. */
-interface Package {
+export interface Served {
   readonly version: string;
   readonly exports: Readonly<Record<string, string>>;
   readonly files: ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
@@ -21,15 +24,20 @@ interface Package {
 /** A registry that runs. */
 export interface Registry extends AsyncDisposable {
   readonly url: string;
-  /** The files of the package that were fetched, by their paths in it, in that order. */
+  /** The files of the packages that were fetched, as `@rdma/cli/dist/mod.js`, in that order. */
   readonly fetched: string[];
+  /** The bytes of the files that were fetched. */
+  bytes: number;
 }
 
-/** Starts the registry, with the package that stands in a folder or else is built. */
+/** Starts the registry, with the packages that stand in a folder or else are built. */
 export async function startRegistry(folder?: string): Promise<Registry> {
-  const own = folder === undefined ? await builtPackage() : await packageIn(folder);
-  const packages = new Map([[denoJson.name, own]]);
-  const fetched: string[] = [];
+  return await serve(folder === undefined ? await builtPackages() : await packagesIn(folder));
+}
+
+/** Starts the registry with some packages, and @std. */
+export async function serve(packages: Map<string, Served> = new Map()): Promise<Registry> {
+  const own = new Set(packages.keys());
   if ((await stdArguments()).length > 0) {
     for (const [name, specifier] of Object.entries(denoJson.imports)) {
       packages.set(name, adapterOf(name, specifier));
@@ -38,18 +46,27 @@ export async function startRegistry(folder?: string): Promise<Registry> {
   const options = { hostname: "127.0.0.1", port: 0, onListen: () => {} };
   const server = Deno.serve(options, ({ url }) => {
     const { pathname } = new URL(url);
-    const file = pathname.replace(`/${denoJson.name}/${own.version}`, "");
-    if (own.files.has(file)) fetched.push(file);
+    const [, name = "", file = ""] = FILE.exec(pathname) ?? [];
+    const bytes = packages.get(name)?.files.get(file);
+    if (bytes !== undefined && own.has(name)) {
+      registry.fetched.push(name + file);
+      registry.bytes += bytes.length;
+    }
     return answer(packages, pathname);
   });
-  return {
-    fetched,
+  const registry: Registry = {
+    fetched: [],
+    bytes: 0,
     url: `http://127.0.0.1:${server.addr.port}/`,
     [Symbol.asyncDispose]: () => server.shutdown(),
   };
+  return registry;
 }
 
-async function answer(packages: ReadonlyMap<string, Package>, path: string): Promise<Response> {
+/** The path of a file: its package, its version, its path in it. */
+const FILE = /^\/(@\w+\/\w+)\/[\d.]+(\/.*)$/;
+
+async function answer(packages: ReadonlyMap<string, Served>, path: string): Promise<Response> {
   const [, name = "", rest = ""] = /^\/(@\w+\/\w+)\/(.*)$/.exec(path) ?? [];
   const found = packages.get(name);
   if (found === undefined) return await forward(path);
@@ -74,7 +91,7 @@ async function forward(path: string): Promise<Response> {
   return new Response(body, { status, headers: { "content-type": type } });
 }
 
-async function manifestOf(files: Package["files"]): Promise<Record<string, unknown>> {
+async function manifestOf(files: Served["files"]): Promise<Record<string, unknown>> {
   const entries = await Promise.all(Array.from(files, async ([path, bytes]) => {
     const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
     return [path, { size: bytes.length, checksum: `sha256-${hash.toHex()}` }] as const;
@@ -82,48 +99,51 @@ async function manifestOf(files: Package["files"]): Promise<Record<string, unkno
   return Object.fromEntries(entries);
 }
 
-async function builtPackage(): Promise<Package> {
+async function builtPackages(): Promise<Map<string, Served>> {
   const folder = await Deno.makeTempDir({ prefix: "package-" });
   try {
-    await buildPackage(folder);
-    return await packageIn(folder);
+    await buildPackages(folder);
+    return await packagesIn(folder);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
 }
 
-/** The package as it was built. Its imports name the registry. */
-async function packageIn(folder: string): Promise<Package> {
-  const { exports, version } = JSON.parse(await Deno.readTextFile(`${folder}/deno.json`));
-  const files = new Map<string, Uint8Array<ArrayBuffer>>();
-  for (const name of await readdir(folder, { recursive: true })) {
-    const path = `${folder}/${name}`;
-    if ((await Deno.stat(path)).isDirectory) continue;
-    const bytes = await Deno.readFile(path);
-    files.set(`/${name}`, name.endsWith(".ts") ? unfurled(bytes) : bytes);
-  }
-  return { version, exports, files };
+/** The packages as they were built. Their imports name the registry. */
+async function packagesIn(folder: string): Promise<Map<string, Served>> {
+  const members = PACKAGES.map((one) => one.folder).filter((path) => path !== "");
+  const packages = PACKAGES.map(async (one) => {
+    const root = `${folder}/${one.folder}`;
+    const { exports, version } = JSON.parse(await Deno.readTextFile(`${root}deno.json`));
+    const files = new Map<string, Uint8Array<ArrayBuffer>>();
+    for (const name of await readdir(root, { recursive: true })) {
+      if (one.folder === "" && members.some((member) => name.startsWith(member))) continue;
+      if ((await Deno.stat(root + name)).isDirectory) continue;
+      const bytes = await Deno.readFile(root + name);
+      files.set(`/${name}`, name.endsWith(".ts") ? unfurled(bytes) : bytes);
+    }
+    return [one.name, { version, exports, files }] as const;
+  });
+  return new Map(await Promise.all(packages));
 }
 
 /** As publishing does it: JSR knows no import maps, and no package by its own name. */
 function unfurled(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   let text = new TextDecoder().decode(bytes);
-  const { imports, name, version } = denoJson;
-  const itself = [name, `jsr:${name}@^${version}`] as const;
-  for (const [name, specifier] of [itself, ...Object.entries(imports)]) {
+  for (const [name, specifier] of Object.entries(specifiers())) {
     text = text.replaceAll(`"${name}/`, `"${specifier}/`).replaceAll(`"${name}"`, `"${specifier}"`);
   }
   return new TextEncoder().encode(text);
 }
 
-function adapterOf(name: string, specifier: string): Package {
+function adapterOf(name: string, specifier: string): Served {
   const map: { imports: Record<string, string> } = JSON.parse(
-    Deno.readTextFileSync(`${ADAPTERS}/import_map.json`),
+    Deno.readTextFileSync(inProject("tools/std/import_map.json")),
   );
   const exports = Object.entries(map.imports).filter(([key]) => key.startsWith(name))
     .map(([key, path]) => [key.replace(name, "."), path]);
-  const files = [...Deno.readDirSync(ADAPTERS)].map(({ name }) =>
-    [`/${name}`, Deno.readFileSync(`${ADAPTERS}/${name}`)] as const
+  const files = sourcesIn("tools/std").map((path) =>
+    [path.replace("tools/std", ""), Deno.readFileSync(inProject(path))] as const
   );
   const version = specifier.replace(/.*\^/, "");
   return { version, exports: Object.fromEntries(exports), files: new Map(files) };

@@ -11,7 +11,7 @@ It starts in the project's folder. ${out} is shared, and is IBVERBS_OUT in its e
 
 await main(() =>
   runCommandLine(Deno.args, {
-    command: `${denoCommand()} task vm --`,
+    command: `${denoCommand()} task rxe --`,
     details: DETAILS,
     complete: (options) => inProjectOptions({ ...options, share: [out, ...options.share ?? []] }),
   })
