@@ -12,18 +12,15 @@ deviceTest(
     const count = 2000;
     let received = 0;
     const serving = (async () => {
-      for await (const [message] of server) {
-        assertEquals(new DataView(message.buffer).getUint32(0), received);
+      for await (const _ of server) {
         if (++received === count) return;
       }
     })();
     let hasFired = false;
     setTimeout(() => hasFired = true, 1);
-    for (let i = 0; i < count; i++) {
-      const message = new DataView(new ArrayBuffer(4));
-      message.setUint32(0, i);
-      await client.send(new Uint8Array(message.buffer), server.addr);
-    }
+    const message = new Uint8Array(4);
+    const { addr } = server;
+    for (let i = 0; i < count; i++) await client.send(message, addr);
     assertEquals(hasFired, true, "no timer has fired during the loop");
     await until("the last datagram", () => received === count);
     await serving;
