@@ -1,11 +1,7 @@
-// What C reads in struct ibv_device_attr_ex, for comparison: lines of NAME VALUE, decimal.
-//
-//   device_attr_ex DEVICE     what ibv_query_device_ex gives
-//   device_attr_ex < BYTES    what the struct means when it has these bytes
+// What C reads in the bytes of struct ibv_device_attr_ex on standard input, for comparison: lines of NAME VALUE, decimal.
 #include <infiniband/verbs.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #define SHOW(field) printf("%s %" PRIu64 "\n", #field, (uint64_t)attr->field)
 
@@ -51,24 +47,12 @@ static void show(const struct ibv_device_attr_ex *attr)
 #endif
 }
 
-static int query(const char *name, struct ibv_device_attr_ex *attr)
-{
-	struct ibv_device **devices = ibv_get_device_list(NULL);
-
-	for (int i = 0; devices && devices[i]; i++)
-		if (strcmp(ibv_get_device_name(devices[i]), name) == 0)
-			return ibv_query_device_ex(ibv_open_device(devices[i]), NULL, attr);
-	return 1;
-}
-
-int main(int argc, char **argv)
+int main(void)
 {
 	struct ibv_device_attr_ex attr;
 
-	if (argc == 2 ? query(argv[1], &attr) : fread(&attr, sizeof(attr), 1, stdin) != 1) {
-		fprintf(stderr, "cannot read the attributes\n");
+	if (fread(&attr, sizeof(attr), 1, stdin) != 1)
 		return 1;
-	}
 	show(&attr);
 	return 0;
 }

@@ -10,13 +10,10 @@ const HAS_PHYS_PORT_CNT_EX = Deno.readTextFileSync("/usr/include/infiniband/verb
   .includes("phys_port_cnt_ex");
 
 /** Lines NAME VALUE that a C program prints, by name. */
-export async function readByC(
-  args: string[],
-  bytes = new Uint8Array(),
-): Promise<Map<string, bigint>> {
+export async function readByC(bytes: Uint8Array<ArrayBuffer>): Promise<Map<string, bigint>> {
   const newer = HAS_PHYS_PORT_CNT_EX ? ["-DHAS_PHYS_PORT_CNT_EX"] : [];
-  const program = await compileC("device_attr_ex.c", ["-libverbs", ...newer]);
-  const child = new Deno.Command(program, { args, stdin: "piped", stdout: "piped" }).spawn();
+  const program = await compileC("device_attr_ex.c", newer);
+  const child = new Deno.Command(program, { stdin: "piped", stdout: "piped" }).spawn();
   const input = new Blob([bytes]).stream().pipeTo(child.stdin);
   const { code, stdout } = await child.output();
   await input;

@@ -28,15 +28,6 @@ static int misaligned;
 
 int misaligned_calls(void) { return __atomic_load_n(&misaligned, __ATOMIC_RELAXED); }
 
-// errno as the library's own function hands it out, with the same hostility.
-int *errno_location(void)
-{
-    NOTE_STACK;
-    int *location = &errno;
-    TRASH;
-    return location;
-}
-
 // Mixes n arguments into one number, and sets errno to its lowest byte if that is odd.
 #define MIX(n, parameters, ...)                                            \
     uint64_t mix##n parameters                                             \

@@ -21,10 +21,8 @@ import {
   VerbsError,
 } from "../../../mod.ts";
 import { camelCase } from "../../../ffi/struct.ts";
-import { assertSame, readByC } from "../../c/device_attr_ex.ts";
 import { outputOf } from "../../subprocess.ts";
 import { countOf, deviceTest, openRxe, PORT, RXE, sysfs } from "../setup.ts";
-import { STUB, stubTest } from "../stub.ts";
 
 function runDevinfo(): string {
   const { stdout } = new Deno.Command("ibv_devinfo", { args: ["-v", "-d", RXE] }).outputSync();
@@ -179,11 +177,3 @@ deviceTest("Context.getPkeyIndex() finds a P_Key, and gives -1 when there is non
   assertEquals(context.getPkeyIndex(PORT, 0x1234), -1);
   assertThrows(() => context.getPkeyIndex(PORT, 0x1_0000), RangeError);
 });
-
-for (const name of [STUB, RXE]) {
-  stubTest(`Context.queryDeviceEx() tells of ${name} what C reads`, async () => {
-    using context = Context.open(name);
-    assertSame(context.queryDeviceEx(), await readByC([name]));
-    assertEquals(context.queryDeviceEx().origAttr, context.queryDevice());
-  });
-}

@@ -10,7 +10,6 @@ import {
   WorkCompletions,
 } from "../../../mod.ts";
 import { camelCase } from "../../../ffi/mod.ts";
-import { drain } from "../../../types/completion/completion_queue.ts";
 import { CompletionQueueEx } from "../../../types/completion/completion_queue_ex.ts";
 import {
   CreateCqWcFlags,
@@ -201,22 +200,6 @@ onAll.test("CompletionQueueEx.pollInto() fills batches of both kinds", ({ cq }) 
   assertEquals(Deno.inspect(batch), "WorkCompletionsEx { capacity: 4, length: 1 }");
 });
 
-onAll.test("CompletionQueueEx keeps timestamps of completions that were polled ahead", async ({ cq }) => {
-  for (let i = 0; i < 6; i++) recorder.complete("cq0", { wr_id: BigInt(i), timestamp: BigInt(i) });
-  const found: bigint[] = [];
-  for await (const { completionTs } of cq.completions({ batch: 3 })) {
-    found.push(completionTs);
-    break;
-  }
-  drain(cq);
-  found.push(...cq.poll(2).map(({ completionTs }) => completionTs));
-  const batch = new WorkCompletionsEx(8);
-  while (cq.pollInto(batch) > 0) {
-    for (let i = 0; i < batch.length; i++) found.push(batch.completionTs(i));
-  }
-  assertEquals(found, [0n, 1n, 2n, 3n, 4n, 5n]);
-});
-
 on.test("CompletionQueueEx.completions() waits for events", async ({ cq }) => {
   const wait = cq.completions().next();
   recorder.complete("cq0", { wr_id: 8n });
@@ -235,20 +218,4 @@ Deno.test("wcStatusStr() gives the text of libibverbs", () => {
   assertEquals(wcStatusStr(99 as WcStatus), "unknown");
   assertThrows(() => wcStatusStr(-1 as WcStatus), RangeError);
   assertThrows(() => wcStatusStr("0" as unknown as WcStatus), TypeError);
-});
-
-onAll.test("CompletionQueueEx gives what was polled ahead to a batch without place for timestamps", ({ cq }) => {
-  for (const wr_id of [1n, 2n, 3n]) recorder.complete("cq0", { ...FULL, wr_id, timestamp: wr_id });
-  drain(cq);
-  const plain = new WorkCompletions(2);
-  assertEquals([cq.pollInto(plain), plain.wrId(0), plain.wrId(1)], [2, 1n, 2n]);
-  const batch = new WorkCompletionsEx(2);
-  assertEquals([cq.pollInto(batch), batch.wrId(0), batch.completionTs(0)], [1, 3n, 3n]);
-});
-
-onPd.test("A queue without a channel is drained as others are", ({ context }) => {
-  const cq = new CompletionQueueEx(context, { cqe: 4, channel: null });
-  recorder.complete("cq0", FULL);
-  drain(cq);
-  assertEquals(cq.poll().map(({ wrId }) => wrId), [FULL.wr_id]);
 });

@@ -67,33 +67,6 @@ on.test("CompletionQueue.pollInto() makes one native call when the queue is empt
   assertEquals(recorder.take().map(({ verb }) => verb), ["ibv_poll_cq"]);
 });
 
-on.test("Completions keep their order when two iterations are left one after the other", async (setup) => {
-  const { cq } = setup;
-  complete(0, 10);
-  const found: number[] = [];
-  const [one, two] = [cq.completions({ batch: 2 }), cq.completions({ batch: 8 })];
-  for (const iteration of [one, two]) found.push(Number((await iteration.next()).value!.wrId));
-  await one.return();
-  await two.return();
-  found.push(...ids(cq.poll(3)));
-  for await (const wc of cq.completions()) {
-    found.push(Number(wc.wrId));
-    break;
-  }
-  const batch = new WorkCompletions(3);
-  while (cq.pollInto(batch) > 0) found.push(...ids(batch));
-  assertEquals(found, range(0, 10));
-});
-
-on.test("An iteration gets what another one polled and did not give out", async ({ cq }) => {
-  const waits = cq.completions().next();
-  complete(0, 3);
-  const busy = cq.completions();
-  assertEquals((await busy.next()).value?.wrId, 0n);
-  assertEquals((await waits).value?.wrId, 1n);
-  assertEquals((await busy.next()).value?.wrId, 2n);
-});
-
 on.test("CompletionQueue.completions() refuses wrong options at once", ({ context, cq }) => {
   using silent = new CompletionQueue(context, { cqe: 4, channel: null });
   assertThrows(() => silent.reqNotify(), TypeError, "it has no channel for its events");
@@ -119,22 +92,6 @@ on.test("CompletionQueue.completions() rejects when polling or arming fails", as
   await assertRejects(() => cq.completions().next(), VerbsError, "ibv_poll_cq");
   recorder.fail("ibv_req_notify_cq", "EIO", { times: 1 });
   await assertRejects(() => cq.completions().next(), VerbsError, "ibv_req_notify_cq");
-});
-
-on.test("drain() polls what is in the queue, and gives it to later polls in order", async (setup) => {
-  const { cq } = setup;
-  complete(0, 100);
-  const iteration = cq.completions({ batch: 4 });
-  assertEquals((await iteration.next()).value?.wrId, 0n);
-  drain(cq);
-  complete(100, 103);
-  recorder.take();
-  const found = [...ids(cq.poll(10)), Number((await iteration.next()).value!.wrId)];
-  found.push(...ids(cq.poll(200)));
-  // All that were there before come without a native poll.
-  assertEquals(recorder.takeOf("ibv_poll_cq"), []);
-  found.push(...ids(cq.poll(200)));
-  assertEquals(found, range(1, 103));
 });
 
 on.test("drain() wakes an iteration that waits", async (setup) => {
