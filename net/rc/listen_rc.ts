@@ -287,9 +287,11 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
 
   /** Stops listening, and waits until the attempts under way have ended. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.close();
-    await this.#accepting;
-    await Promise.all(this.#attempts);
+    await inTurn(async () => {
+      this.close();
+      await this.#accepting;
+      await Promise.all(this.#attempts);
+    });
   }
 }
 

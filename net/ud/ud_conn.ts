@@ -542,8 +542,10 @@ export class UdConn
    * the device for some seconds longer.
    */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.close();
-    await Promise.all([this.#receiver.ended, this.#sender.ended, this.#routes.ended]);
+    await inTurn(async () => {
+      this.close();
+      await Promise.all([this.#receiver.ended, this.#sender.ended, this.#routes.ended]);
+    });
   }
 }
 

@@ -369,16 +369,18 @@ export class CmId extends CmIdentity {
     address: SocketAddress,
     options: ResolveOptions & { readonly source?: SocketAddress } = {},
   ): Promise<void> {
-    const sockaddr = sockaddrOf(address);
-    const { source, ...rest } = snapshot(options, "options", ["timeout", "signal", "source"]);
-    const from = source === undefined ? null : sockaddrOf(source);
-    const { timeout, signal } = resolveOptions(rest);
-    this.#assertState("resolve address", ["IDLE", "BOUND"]);
-    signal?.throwIfAborted();
-    const args = [this.unsafeHandle, from, sockaddr, timeout] as const;
-    callCm("rdma_resolve_addr", "resolve address", args, { hint: hintAddress });
-    this.#core.state = "RESOLVING_ADDR";
-    await this.#step("resolve address", [TYPE.ADDR_RESOLVED], [TYPE.ADDR_ERROR], signal);
+    return await inTurn(async () => {
+      const sockaddr = sockaddrOf(address);
+      const { source, ...rest } = snapshot(options, "options", ["timeout", "signal", "source"]);
+      const from = source === undefined ? null : sockaddrOf(source);
+      const { timeout, signal } = resolveOptions(rest);
+      this.#assertState("resolve address", ["IDLE", "BOUND"]);
+      signal?.throwIfAborted();
+      const args = [this.unsafeHandle, from, sockaddr, timeout] as const;
+      callCm("rdma_resolve_addr", "resolve address", args, { hint: hintAddress });
+      this.#core.state = "RESOLVING_ADDR";
+      await this.#step("resolve address", [TYPE.ADDR_RESOLVED], [TYPE.ADDR_ERROR], signal);
+    });
   }
 
   /**
@@ -390,13 +392,15 @@ export class CmId extends CmIdentity {
    * @throws {VerbsError} If the system refuses.
    */
   async resolveRoute(options: ResolveOptions = {}): Promise<void> {
-    const { timeout, signal } = resolveOptions(options);
-    this.#assertState("resolve route", ["ADDR_RESOLVED"]);
-    signal?.throwIfAborted();
-    const args = [this.unsafeHandle, timeout] as const;
-    callCm("rdma_resolve_route", "resolve route", args, { hint: hintAddress });
-    this.#core.state = "RESOLVING_ROUTE";
-    await this.#step("resolve route", [TYPE.ROUTE_RESOLVED], [TYPE.ROUTE_ERROR], signal);
+    return await inTurn(async () => {
+      const { timeout, signal } = resolveOptions(options);
+      this.#assertState("resolve route", ["ADDR_RESOLVED"]);
+      signal?.throwIfAborted();
+      const args = [this.unsafeHandle, timeout] as const;
+      callCm("rdma_resolve_route", "resolve route", args, { hint: hintAddress });
+      this.#core.state = "RESOLVING_ROUTE";
+      await this.#step("resolve route", [TYPE.ROUTE_RESOLVED], [TYPE.ROUTE_ERROR], signal);
+    });
   }
 
   /**
@@ -420,16 +424,18 @@ export class CmId extends CmIdentity {
     service?: string,
     hints: AddrInfoHints = {},
   ): Promise<void> {
-    const lookUp = readLookUp(node, service, hints);
-    const { signal, action } = lookUp;
-    this.#assertState(action, ["IDLE", "BOUND", "ADDR_RESOLVED", "ROUTE_RESOLVED"]);
-    signal?.throwIfAborted();
-    const failed = new AbortController();
-    const ends = signal === undefined ? failed.signal : AbortSignal.any([signal, failed.signal]);
-    // The event may come before the call on the other thread returns.
-    const event = this.#step(action, [TYPE.ADDRINFO_RESOLVED], [TYPE.ADDRINFO_ERROR], ends);
-    this.#lookUp(lookUp).catch((error) => failed.abort(error));
-    await event;
+    return await inTurn(async () => {
+      const lookUp = readLookUp(node, service, hints);
+      const { signal, action } = lookUp;
+      this.#assertState(action, ["IDLE", "BOUND", "ADDR_RESOLVED", "ROUTE_RESOLVED"]);
+      signal?.throwIfAborted();
+      const failed = new AbortController();
+      const ends = signal === undefined ? failed.signal : AbortSignal.any([signal, failed.signal]);
+      // The event may come before the call on the other thread returns.
+      const event = this.#step(action, [TYPE.ADDRINFO_RESOLVED], [TYPE.ADDRINFO_ERROR], ends);
+      this.#lookUp(lookUp).catch((error) => failed.abort(error));
+      await event;
+    });
   }
 
   async #lookUp({ host, port, view, action }: LookUp): Promise<void> {
@@ -538,15 +544,22 @@ export class CmId extends CmIdentity {
     param: ConnParamInit = {},
     options: AbortOptions = {},
   ): Promise<CmEvent> {
-    const signal = signalOf(options);
-    const view = this.#param(qp, param, "request");
-    this.#assertState("connect", ["ROUTE_RESOLVED"]);
-    signal?.throwIfAborted();
-    if (typeof qp !== "number") this.prepare(qp);
-    callCm("rdma_connect", "connect", [this.unsafeHandle, view]);
-    this.#core.qp = typeof qp === "number" ? undefined : qp;
-    this.#core.state = "CONNECTING";
-    return await this.#step("connect", [TYPE.CONNECT_RESPONSE, TYPE.ESTABLISHED], REFUSALS, signal);
+    return await inTurn(async () => {
+      const signal = signalOf(options);
+      const view = this.#param(qp, param, "request");
+      this.#assertState("connect", ["ROUTE_RESOLVED"]);
+      signal?.throwIfAborted();
+      if (typeof qp !== "number") this.prepare(qp);
+      callCm("rdma_connect", "connect", [this.unsafeHandle, view]);
+      this.#core.qp = typeof qp === "number" ? undefined : qp;
+      this.#core.state = "CONNECTING";
+      return await this.#step(
+        "connect",
+        [TYPE.CONNECT_RESPONSE, TYPE.ESTABLISHED],
+        REFUSALS,
+        signal,
+      );
+    });
   }
 
   /**
@@ -582,19 +595,21 @@ export class CmId extends CmIdentity {
    * @throws The reason of the signal, if it aborts.
    */
   async establishAsync(options: AbortOptions = {}): Promise<void> {
-    const signal = signalOf(options);
-    this.#assertState("establish", ["RESPONDED", "ESTABLISHED"]);
-    this.#assertStill("establish");
-    signal?.throwIfAborted();
-    const { state, qp } = this.#core;
-    if (state === "ESTABLISHED") return await inTurn(() => {});
-    const action = "establish connection";
-    await this.#orEnd(action, async () => {
-      if (qp !== undefined) await this.#readyLater(qp, "program", signal);
-      this.#assertOn(action);
-      callCm("rdma_establish", action, [this.unsafeHandle]);
-      this.#core.state = "ESTABLISHED";
-    }, signal);
+    return await inTurn(async () => {
+      const signal = signalOf(options);
+      this.#assertState("establish", ["RESPONDED", "ESTABLISHED"]);
+      this.#assertStill("establish");
+      signal?.throwIfAborted();
+      const { state, qp } = this.#core;
+      if (state === "ESTABLISHED") return;
+      const action = "establish connection";
+      await this.#orEnd(action, async () => {
+        if (qp !== undefined) await this.#readyLater(qp, "program", signal);
+        this.#assertOn(action);
+        callCm("rdma_establish", action, [this.unsafeHandle]);
+        this.#core.state = "ESTABLISHED";
+      }, signal);
+    });
   }
 
   /**
@@ -616,29 +631,31 @@ export class CmId extends CmIdentity {
     param: ConnParamInit = {},
     options: AbortOptions = {},
   ): Promise<void> {
-    const signal = signalOf(options);
-    const view = this.#param(qp, param, "reply");
-    this.#assertState("accept", ["REQUESTED"]);
-    this.#assertStill("accept");
-    signal?.throwIfAborted();
-    const service = serviceOf(this);
-    const own = typeof qp === "number" ? undefined : qp;
-    const action = "accept connection";
-    await this.#orEnd(action, async () => {
-      if (own !== undefined) this.prepare(own);
-      // iWARP moves the queue pair itself.
-      if (own !== undefined && service === "RC") {
-        await this.#readyLater(own, "connection", signal);
-      }
-      this.#assertOn(action);
-      callCm("rdma_accept", action, [this.unsafeHandle, view]);
-      this.#core.qp = own;
-      this.#core.state = service === "UD" ? "ESTABLISHED" : "ACCEPTING";
-    }, signal);
-    // A request for datagrams ends with the reply.
-    if (service === "UD") return;
-    const failures = [...REFUSALS, TYPE.DISCONNECTED];
-    await this.#step(action, [TYPE.ESTABLISHED], failures, signal);
+    return await inTurn(async () => {
+      const signal = signalOf(options);
+      const view = this.#param(qp, param, "reply");
+      this.#assertState("accept", ["REQUESTED"]);
+      this.#assertStill("accept");
+      signal?.throwIfAborted();
+      const service = serviceOf(this);
+      const own = typeof qp === "number" ? undefined : qp;
+      const action = "accept connection";
+      await this.#orEnd(action, async () => {
+        if (own !== undefined) this.prepare(own);
+        // iWARP moves the queue pair itself.
+        if (own !== undefined && service === "RC") {
+          await this.#readyLater(own, "connection", signal);
+        }
+        this.#assertOn(action);
+        callCm("rdma_accept", action, [this.unsafeHandle, view]);
+        this.#core.qp = own;
+        this.#core.state = service === "UD" ? "ESTABLISHED" : "ACCEPTING";
+      }, signal);
+      // A request for datagrams ends with the reply.
+      if (service === "UD") return;
+      const failures = [...REFUSALS, TYPE.DISCONNECTED];
+      await this.#step(action, [TYPE.ESTABLISHED], failures, signal);
+    });
   }
 
   /**
@@ -689,32 +706,35 @@ export class CmId extends CmIdentity {
    * @throws {VerbsError} If the system refuses.
    */
   async disconnect(options: Partial<ResolveOptions> = {}): Promise<boolean> {
-    const given = snapshot(options, "options", ["timeout", "signal"]);
-    const signal = checkSignal(given.signal);
-    const timeout = given.timeout === undefined
-      ? undefined
-      : milliseconds(given.timeout, "timeout");
-    const states = ["RESPONDED", "ACCEPTING", "ESTABLISHED", "DISCONNECTED"] as const;
-    this.#assertState("disconnect", states);
-    this.#assertStill("disconnect");
-    this.#assertEnds("disconnect");
-    if (this.#core.state === "DISCONNECTED") return await inTurn(() => true);
-    this.#stopQp();
-    callCm("rdma_disconnect", "disconnect", [this.unsafeHandle]);
-    this.#core.state = "DISCONNECTING";
-    if (timeout === undefined) {
-      await this.disconnected({ signal });
-      return true;
-    }
-    const late = new Error("the peer does not answer");
-    using deadline = new Deadline(timeout, () => late, [signal]);
-    try {
-      await this.disconnected({ signal: deadline.signal });
-      return true;
-    } catch (error) {
-      if (error !== late) throw error;
-      return false;
-    }
+    return await inTurn(async () => {
+      const given = snapshot(options, "options", ["timeout", "signal"]);
+      const signal = checkSignal(given.signal);
+      const timeout = given.timeout === undefined
+        ? undefined
+        : milliseconds(given.timeout, "timeout");
+      const states = ["RESPONDED", "ACCEPTING", "ESTABLISHED", "DISCONNECTED"] as const;
+      this.#assertState("disconnect", states);
+      this.#assertStill("disconnect");
+      this.#assertEnds("disconnect");
+      signal?.throwIfAborted();
+      if (this.#core.state === "DISCONNECTED") return true;
+      this.#stopQp();
+      callCm("rdma_disconnect", "disconnect", [this.unsafeHandle]);
+      this.#core.state = "DISCONNECTING";
+      if (timeout === undefined) {
+        await this.disconnected({ signal });
+        return true;
+      }
+      const late = new Error("the peer does not answer");
+      using deadline = new Deadline(timeout, () => late, [signal]);
+      try {
+        await this.disconnected({ signal: deadline.signal });
+        return true;
+      } catch (error) {
+        if (error !== late) throw error;
+        return false;
+      }
+    });
   }
 
   /**
@@ -728,16 +748,19 @@ export class CmId extends CmIdentity {
    * @throws The reason of the signal, if it aborts.
    */
   async disconnected(options: AbortOptions = {}): Promise<void> {
-    const signal = signalOf(options);
-    const { state, end } = this.#core;
-    if (end !== undefined) assertOpen(this);
-    else this.#assertState("wait for the end", [...CONNECTED, "REQUESTED"]);
-    this.#assertEnds("wait for the end");
-    if (state === "DISCONNECTED") return await inTurn(() => {});
-    if (end !== undefined) throw this.#error("wait for the end", end);
-    // After disconnecting only its end comes, with an answer of the peer or without one.
-    const failures = state === "DISCONNECTING" ? [] : REFUSALS;
-    await this.#step("wait for the end", [TYPE.DISCONNECTED], failures, signal);
+    return await inTurn(async () => {
+      const signal = signalOf(options);
+      const { state, end } = this.#core;
+      if (end !== undefined) assertOpen(this);
+      else this.#assertState("wait for the end", [...CONNECTED, "REQUESTED"]);
+      this.#assertEnds("wait for the end");
+      signal?.throwIfAborted();
+      if (state === "DISCONNECTED") return;
+      if (end !== undefined) throw this.#error("wait for the end", end);
+      // After disconnecting only its end comes, with an answer of the peer or without one.
+      const failures = state === "DISCONNECTING" ? [] : REFUSALS;
+      await this.#step("wait for the end", [TYPE.DISCONNECTED], failures, signal);
+    });
   }
 
   /**
@@ -755,19 +778,21 @@ export class CmId extends CmIdentity {
     address: SocketAddress,
     options: AbortOptions & { readonly sendOnly?: boolean } = {},
   ): Promise<UdParam> {
-    const given = snapshot(options, "options", ["signal", "sendOnly"]);
-    const signal = checkSignal(given.signal);
-    const sendOnly = given.sendOnly !== undefined && boolean(given.sendOnly, "sendOnly");
-    const sockaddr = sockaddrOf(address);
-    this.#assertState("join group", ["BOUND", "ADDR_RESOLVED", "ROUTE_RESOLVED"]);
-    if (this.device === undefined) throw new TypeError("Cannot join group: the id has no device");
-    signal?.throwIfAborted();
-    const number = this.#core.groups.join(this.unsafeHandle, sockaddr, sendOnly);
-    const isEnd = (event: CmEvent): boolean =>
-      event.type === TYPE.DEVICE_REMOVAL || numbers.get(event) === number;
-    const event = await this.#core.events.step(this, isEnd, signal, number);
-    if (event.type !== TYPE.MULTICAST_JOIN) throw this.#error("join group", event);
-    return event.ud!;
+    return await inTurn(async () => {
+      const given = snapshot(options, "options", ["signal", "sendOnly"]);
+      const signal = checkSignal(given.signal);
+      const sendOnly = given.sendOnly !== undefined && boolean(given.sendOnly, "sendOnly");
+      const sockaddr = sockaddrOf(address);
+      this.#assertState("join group", ["BOUND", "ADDR_RESOLVED", "ROUTE_RESOLVED"]);
+      if (this.device === undefined) throw new TypeError("Cannot join group: the id has no device");
+      signal?.throwIfAborted();
+      const number = this.#core.groups.join(this.unsafeHandle, sockaddr, sendOnly);
+      const isEnd = (event: CmEvent): boolean =>
+        event.type === TYPE.DEVICE_REMOVAL || numbers.get(event) === number;
+      const event = await this.#core.events.step(this, isEnd, signal, number);
+      if (event.type !== TYPE.MULTICAST_JOIN) throw this.#error("join group", event);
+      return event.ud!;
+    });
   }
 
   /**

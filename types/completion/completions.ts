@@ -1,4 +1,4 @@
-import { mayContinue, nextTurn } from "../../internal/turns.ts";
+import { inTurn, mayContinue, nextTurn } from "../../internal/turns.ts";
 import type { WorkCompletion } from "./work_completion.ts";
 
 /** The queue that an iteration is over. */
@@ -54,18 +54,22 @@ export class Completions<C = WorkCompletion> implements AsyncIterableIterator<C,
 
   /** Ends the iteration. Completions that were polled ahead stay in the queue. */
   return(): Promise<IteratorResult<C, void>> {
-    return this.#after(async () => {
-      this.#ended = true;
-      return await END;
-    });
+    return inTurn(() =>
+      this.#after(async () => {
+        this.#ended = true;
+        return await END;
+      })
+    );
   }
 
   /** Ends the iteration with an error. */
   throw(error: unknown): Promise<IteratorResult<C, void>> {
-    return this.#after(async () => {
-      this.#ended = true;
-      return await Promise.reject(error);
-    });
+    return inTurn(() =>
+      this.#after(async () => {
+        this.#ended = true;
+        return await Promise.reject(error);
+      })
+    );
   }
 
   /** The iterator itself. */

@@ -210,8 +210,10 @@ export class ReplyPath extends Resource {
     grh?: Grh,
     options: AbortOptions = {},
   ): Promise<AddressHandle> {
-    const signal = signalOf(options);
-    return await inTurn(() => this.#makeAsync(this.#addressOf(wc, grh), this.#maxPending, signal));
+    return await inTurn(() => {
+      const signal = signalOf(options);
+      return this.#makeAsync(this.#addressOf(wc, grh), this.#maxPending, signal);
+    });
   }
 
   /** Reads a completion and its GRH now. Returns what computes the address of the sender. */
@@ -246,9 +248,11 @@ export class ReplyPath extends Resource {
    * @throws As {@linkcode ReplyPath.toAddress}; the signal's reason if it aborts.
    */
   async toAddressAsync(attr: AhAttrInit, options: AbortOptions = {}): Promise<AddressHandle> {
-    const signal = signalOf(options);
-    const words = this.#read(attr);
-    return await inTurn(() => this.#makeAsync(() => words, undefined, signal));
+    return await inTurn(() => {
+      const signal = signalOf(options);
+      const words = this.#read(attr);
+      return this.#makeAsync(() => words, undefined, signal);
+    });
   }
 
   #read(attr: AhAttrInit): Uint32Array<ArrayBuffer> {
