@@ -1,3 +1,4 @@
+import { unicodeWidth } from "@std/cli/unicode-width";
 import { escapeControls } from "./text.ts";
 
 const STYLES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33 } as const;
@@ -86,12 +87,23 @@ export class Terminal {
   }
 }
 
+/** The first characters of a text that fit into so many columns. */
+function clip(text: string, columns: number): string {
+  let [end, width] = [0, 0];
+  for (const character of text) {
+    width += unicodeWidth(character);
+    if (width > columns) break;
+    end += character.length;
+  }
+  return text.slice(0, end);
+}
+
 /** The first characters of a line. Escapes count as what they are on the screen. */
 function cut(line: Line, columns: number): Line {
   let room = columns;
   return (typeof line === "string" ? [line] : line).map((part) => {
-    const text = escapeControls(typeof part === "string" ? part : part.text).slice(0, room);
-    room -= text.length;
+    const text = clip(escapeControls(typeof part === "string" ? part : part.text), room);
+    room -= unicodeWidth(text);
     return typeof part === "string" ? text : { ...part, text };
   });
 }

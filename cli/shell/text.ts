@@ -1,5 +1,7 @@
 /** Texts for a terminal: quoted, in columns, hexadecimal. */
 
+import { unicodeWidth } from "@std/cli/unicode-width";
+
 /** Control characters as escapes: a text of a peer does nothing to the terminal. */
 export function escapeControls(
   text: string,
@@ -24,13 +26,15 @@ export type Cell = string | { readonly right: string };
 export function alignColumns(rows: readonly (readonly Cell[])[]): string[] {
   const widths: number[] = [];
   for (const row of rows) {
-    row.forEach((cell, i) => widths[i] = Math.max(widths[i] ?? 0, align(cell, 0).length));
+    row.forEach((cell, i) => widths[i] = Math.max(widths[i] ?? 0, unicodeWidth(align(cell, 0))));
   }
   return rows.map((row) => row.map((cell, i) => align(cell, widths[i]!)).join("  ").trimEnd());
 }
 
 function align(cell: Cell, width: number): string {
-  return typeof cell === "string" ? cell.padEnd(width) : cell.right.padStart(width);
+  const text = typeof cell === "string" ? cell : cell.right;
+  const room = " ".repeat(Math.max(width - unicodeWidth(text), 0));
+  return typeof cell === "string" ? text + room : room + text;
 }
 
 /** A hexadecimal number with at least `digits` digits, such as `0x00ff`. */

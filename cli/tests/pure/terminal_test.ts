@@ -3,6 +3,7 @@ import { jsonText } from "../../shell/terminal.ts";
 import { runCli } from "../../mod.ts";
 import { readSysfs } from "../../shell/sysfs.ts";
 import { systemTerminal } from "../../shell/terminal.ts";
+import { alignColumns } from "../../shell/text.ts";
 import { recorder } from "./terminal.ts";
 
 const HOSTILE = "a\x1b[2J\n\x9b\u202eb\t\u{e0001}";
@@ -105,4 +106,12 @@ Deno.test("readSysfs() opens no file that the program may not read", () => {
     Deno.readTextFileSync = readTextFileSync;
     permissions.querySync = querySync;
   }
+});
+
+Deno.test("columns and lines are measured as a terminal shows them", () => {
+  assertEquals(alignColumns([["天地", "a"], ["rxe", "b"]]), ["天地  a", "rxe   b"]);
+  const size = (): { columns: number; rows: number } => ({ columns: 6, rows: 1 });
+  const recorded = recorder({ size });
+  recorded.terminal.drawLine("a天地玄");
+  assertEquals(recorded.out, "\ra天地\x1b[K");
 });
