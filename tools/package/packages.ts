@@ -33,7 +33,9 @@ export const PACKAGES: readonly Package[] = [
 
 /** The files among those of the project that a package publishes. */
 export function filesOf({ folder, left }: Package, files: readonly string[]): string[] {
-  const patterns = [...left, ".gitignore", "deno.json"].map((path) =>
+  // Deno leaves the members of a workspace out of its root by itself.
+  const members = folder === "" ? PACKAGES.map((one) => one.folder).filter((path) => path) : [];
+  const patterns = [...left, ...members, ".gitignore", "deno.json"].map((path) =>
     new RegExp(`^${folder}${RegExp.escape(path).replaceAll("\\*", "[^/]*")}`)
   );
   return files.filter((file) =>
