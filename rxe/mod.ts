@@ -32,6 +32,7 @@
  */
 
 import { runCommandLine } from "./command_line.ts";
+import { givenArguments } from "./host/arguments.ts";
 import { denoCommand } from "./host/deno_command.ts";
 import { main } from "./host/report.ts";
 
@@ -44,5 +45,7 @@ export { SetupError } from "./host/report.ts";
 export type { KernelName, UserlandName } from "./host/systems.ts";
 
 if (import.meta.main) {
-  main(() => runCommandLine(Deno.args, { command: `${denoCommand()} run -A jsr:@rdma/rxe --` }));
+  main(() =>
+    runCommandLine(givenArguments(), { command: `${denoCommand()} run -A jsr:@rdma/rxe --` })
+  );
 }

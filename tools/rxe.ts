@@ -1,6 +1,7 @@
 /** Runs a command in a guest that has a soft-RoCE device. */
 
 import { runCommandLine } from "../rxe/command_line.ts";
+import { givenArguments } from "../rxe/host/arguments.ts";
 import { denoCommand, main } from "./host/setup.ts";
 import { inProjectOptions } from "./guest/run.ts";
 import { out } from "./host/paths.ts";
@@ -10,7 +11,7 @@ It starts in the project's folder. ${out} is shared, and is IBVERBS_OUT in its e
 `;
 
 await main(() =>
-  runCommandLine(Deno.args, {
+  runCommandLine(givenArguments(), {
     command: `${denoCommand()} task rxe --`,
     details: DETAILS,
     complete: (options) => inProjectOptions({ ...options, share: [out, ...options.share ?? []] }),

@@ -1,10 +1,11 @@
 /** What a command finds in its environment in the guest. */
 
+import { resolve } from "node:path";
 import { userCache } from "../host/paths.ts";
 
 /** The folder of Deno's cache, which the guest has from the host: it has no network. */
 export function denoDir(): string {
-  return Deno.env.get("DENO_DIR") ?? `${userCache()}/deno`;
+  return resolve(Deno.env.get("DENO_DIR") || `${userCache()}/deno`);
 }
 
 /**

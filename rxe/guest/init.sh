@@ -38,9 +38,9 @@ fail() {
 
 stage "mounting the host's files"
 # cache=loose keeps pages between reads: what changes on the host meanwhile need not be seen.
-share=trans=virtio,version=9p2000.L,msize=512000
+how=trans=virtio,version=9p2000.L,msize=512000
 mkdir /layer
-mount -t 9p -o $share,cache=loose,ro host /host || fail "the host's root cannot be mounted"
+mount -t 9p -o $how,cache=loose,ro host /host || fail "the host's root cannot be mounted"
 mount -t tmpfs tmpfs /layer
 mkdir /layer/upper /layer/work
 layers=lowerdir=/host,upperdir=/layer/upper,workdir=/layer/work
@@ -66,10 +66,11 @@ if [ -n "$USERLAND" ]; then
   mkdir -p "/root/lib/modules/$KERNEL"
 fi
 mount -o bind "/host$MODULES" "/root/lib/modules/$KERNEL"
-while read -r tag path; do
-  mkdir -p "/root$path"
-  mount -t 9p -o $share,cache=mmap "$tag" "/root$path" || fail "the folder $path cannot be mounted"
-done </shares
+share() {
+  mkdir -p "/root$2"
+  mount -t 9p -o $how,cache=mmap "$1" "/root$2" || fail "the folder $2 cannot be mounted"
+}
+. /shares
 ln -sfn /proc/self/fd /root/dev/fd
 ln -sfn /proc/self/fd/0 /root/dev/stdin
 ln -sfn /proc/self/fd/1 /root/dev/stdout
@@ -170,7 +171,7 @@ fi
 # What the command changed below the overlay, and nobody keeps.
 find /layer/upper \( -path "/layer/upper$DENO_CACHE" -o -path /layer/upper/etc/hosts \
   -o -path /layer/upper/etc/resolv.conf \) -prune -o \
-  \( -type f -o -type l -o -type c \) -print | sed 's,^/layer/upper,lost ,' >&7
+  \( -type f -o -type l -o -type c \) -print0 | tr '\n\0' '?\n' | sed 's,^/layer/upper,lost ,' >&7
 dmesg >&7
 echo end >&7
 wait_for_end

@@ -54,7 +54,7 @@ export async function initramfs(
     ],
     ...modules.map((path, i) => file(`modules/${names[i]}`, path)),
     text("modules.order", names.join("\n")),
-    text("shares", session.shares.map(({ tag, path }) => `${tag} ${path}\n`).join("")),
+    text("shares", session.shares.map(({ tag, path }) => `share ${tag} ${quote(path)}\n`).join("")),
     text(
       "guest.env",
       assignments({

@@ -1,7 +1,8 @@
 /** A running virtual machine. */
 
 import { SetupError } from "../host/report.ts";
-import { lastLines } from "../host/shell.ts";
+import { lastLines, start } from "../host/shell.ts";
+import { inTemporary } from "../host/temporary.ts";
 import { STREAMS } from "./qemu.ts";
 import { Copy, lines, type Sink, type Source, Tail, writeAll } from "./streams.ts";
 
@@ -69,18 +70,20 @@ export class Guest implements AsyncDisposable {
     verbose: boolean,
   ): Promise<Guest> {
     using stack = new DisposableStack();
-    const listeners = STREAMS.map((name) =>
-      stack.use(Deno.listen({ transport: "unix", path: `${folder}/${name}` }))
+    const listeners = await inTemporary(() =>
+      STREAMS.map((name) =>
+        stack.use(Deno.listen({ transport: "unix", path: `${folder}/${name}` }))
+      )
     );
     // Without pdeathsig a machine would outlive this process when that is killed; without setsid
     // the terminal's Ctrl-C would reach QEMU too, and look like a crash.
     const command = ["--pdeathsig", "KILL", "setsid", "qemu-system-x86_64", ...args];
-    const process = new Deno.Command("setpriv", {
+    const process = start("setpriv", {
       args: command,
       stdin: "null",
       stdout: "null",
       stderr: "piped",
-    }).spawn();
+    });
     const ended = rejectAtEnd(process);
     const streams = await Promise.race([
       ended,

@@ -100,7 +100,7 @@ export function processorsOfEach(
 /** QEMU's arguments. */
 export function qemuArguments(machine: Machine): string[] {
   const { accelerator, kernel, sockets, shares, lan, forwards } = machine;
-  const socket = (name: string): string => `socket,id=${name},path=${sockets}/${name}`;
+  const socket = (name: string): string => `socket,id=${name},path=${escaped(sockets)}/${name}`;
   const port = (name: string): string[] =>
     ["-chardev", socket(name), "-device"].concat(`virtserialport,chardev=${name},name=${name}`);
   const share = (tag: string, path: string, options = ""): string[] => [
@@ -122,7 +122,8 @@ export function qemuArguments(machine: Machine): string[] {
     ...share("host", "/", ",readonly=on"),
     ...shares.flatMap(({ tag, path }) => share(tag, path)),
     ...lan === undefined ? [] : network(
-      `dgram,local.type=unix,local.path=${lan.here},remote.type=unix,remote.path=${lan.there}`,
+      `dgram,local.type=unix,local.path=${escaped(lan.here)},` +
+        `remote.type=unix,remote.path=${escaped(lan.there)}`,
       "lan",
       lanAddress(machine.number),
     ),

@@ -2,6 +2,8 @@
 
 import { ensureStub } from "../stub/build.ts";
 import { say } from "../host/report.ts";
+import { attempt } from "../host/system_error.ts";
+import { inTemporary, TemporaryFolder } from "../host/temporary.ts";
 import { DENO_WITHIN, SYSTEM_FOLDERS } from "../host/userland.ts";
 import { denoDir, guestEnvironment } from "./environment.ts";
 import { initramfs, type Share } from "./initramfs.ts";
@@ -176,24 +178,30 @@ class Run {
 
   async run(commands: readonly Words[]): Promise<number[]> {
     using interruption = new Interruption();
-    for (const { path } of this.#shares) await Deno.mkdir(path, { recursive: true });
-    const folder = await Deno.makeTempDir({ prefix: "ibverbs-guest-" });
-    try {
-      await using stack = new AsyncDisposableStack();
-      const outputs = commands.map((_, i) => this.#outputOf(commands.length, i + 1));
-      const guests: Guest[] = [];
-      for (const [i, command] of commands.entries()) {
-        const guest = await this.#start(folder, command, i + 1, commands.length, outputs[i]!);
-        guests.push(stack.use(guest));
-      }
-      const statuses = await Promise.race([
-        interruption.status.then((status) => commands.map(() => status)),
-        this.#follow(guests),
-      ]);
-      for (const output of outputs) await output.end?.();
-      return statuses;
-    } finally {
-      await Deno.remove(folder, { recursive: true });
+    await this.#makeShares();
+    await using folder = await TemporaryFolder.make("rxe-guest-");
+    await using stack = new AsyncDisposableStack();
+    const outputs = commands.map((_, i) => this.#outputOf(commands.length, i + 1));
+    const guests: Guest[] = [];
+    for (const [i, command] of commands.entries()) {
+      const guest = await this.#start(folder.path, command, i + 1, commands.length, outputs[i]!);
+      guests.push(stack.use(guest));
+    }
+    const statuses = await Promise.race([
+      interruption.status.then((status) => commands.map(() => status)),
+      this.#follow(guests),
+    ]);
+    for (const output of outputs) await output.end?.();
+    return statuses;
+  }
+
+  async #makeShares(): Promise<void> {
+    for (const { path } of this.#shares) {
+      await attempt(
+        `share the folder ${path}`,
+        "share one that this user can make or use",
+        () => Deno.mkdir(path, { recursive: true }),
+      );
     }
   }
 
@@ -217,8 +225,11 @@ class Run {
   ): Promise<Guest> {
     const { parts, options, accelerator } = this.#init;
     const own = `${folder}/${number}`;
-    await Deno.mkdir(own);
-    await Deno.writeFile(`${own}/initramfs`, await this.#initramfs(command, number, hosts));
+    const archive = await this.#initramfs(command, number, hosts);
+    await inTemporary(async () => {
+      await Deno.mkdir(own);
+      await Deno.writeFile(`${own}/initramfs`, archive);
+    });
     const args = qemuArguments({
       accelerator,
       number,

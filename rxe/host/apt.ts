@@ -1,7 +1,7 @@
 /** Running apt-get. */
 
 import { say, SetupError } from "./report.ts";
-import { capture, exists, lastLines } from "./shell.ts";
+import { capture, exists, lastLines, start } from "./shell.ts";
 
 /**
  * Apt takes only what is signed, as it does by default, even if the host's configuration permits other packages: it checks
@@ -92,13 +92,13 @@ export function withStatus(
 export async function runWithStatus([program, ...args]: [string, ...string[]]): Promise<
   string | undefined
 > {
-  const process = new Deno.Command(program, {
+  const process = start(program, {
     args,
     stdin: "null",
     stdout: "piped",
     stderr: "piped",
     env: { LC_ALL: "C", DEBIAN_FRONTEND: "noninteractive" },
-  }).spawn();
+  });
   const [stderr, { success }] = await Promise.all([
     new Response(process.stderr).text(),
     process.status,

@@ -4,6 +4,7 @@ import { dirname } from "node:path";
 import { cacheFolder } from "./paths.ts";
 import { say } from "./report.ts";
 import { exists } from "./shell.ts";
+import { attempt } from "./system_error.ts";
 
 // As sha256sum writes it: `sha256sum --check SHA256SUMS` names the files that are damaged.
 const SUMS = "SHA256SUMS";
@@ -16,9 +17,15 @@ const asked = new Map<string, Promise<string>>();
  *
  * @param name its path below the cache; what is made gets that name only when it is whole.
  * @param make fills the empty folder it is given.
+ * @throws {SetupError} when the system refuses to read or write there.
  */
 export function cached(name: string, make: (folder: string) => Promise<void>): Promise<string> {
-  const found = asked.get(name) ?? ensure(`${cacheFolder()}/${name}`, make);
+  const folder = cacheFolder();
+  const found = asked.get(name) ?? attempt(
+    `use the cache ${folder}`,
+    "make room there, or set IBVERBS_CACHE to a folder that can be written",
+    () => ensure(`${folder}/${name}`, make),
+  );
   asked.set(name, found);
   return found;
 }

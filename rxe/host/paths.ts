@@ -1,15 +1,18 @@
 /** Where things are kept between runs. */
 
+import { homedir } from "node:os";
+import { resolve } from "node:path";
+
 /**
  * The folder of everything downloaded or built: IBVERBS_CACHE, or `ibverbs` in the user's cache
  * folder.
  */
 export function cacheFolder(): string {
-  return Deno.env.get("IBVERBS_CACHE") ?? `${userCache()}/ibverbs`;
+  return resolve(Deno.env.get("IBVERBS_CACHE") || `${userCache()}/ibverbs`);
 }
 
 /** The folder in which programs of this user keep what they can make again. */
 export function userCache(): string {
   const { XDG_CACHE_HOME, HOME } = Deno.env.toObject();
-  return XDG_CACHE_HOME || `${HOME || "/root"}/.cache`;
+  return XDG_CACHE_HOME || `${HOME || homedir()}/.cache`;
 }

@@ -17,13 +17,25 @@ export function say(line: string): void {
   Deno.stderr.writeSync(encoder.encode(`${line}\n`));
 }
 
-/** Runs a tool's main function; its result, or 1 after a {@linkcode SetupError}, is the exit status. */
+/** What the system says, such as `Permission denied: mkdir '/a'`; undefined of any other error. */
+export function reasonOf(error: unknown): string | undefined {
+  // Node's own codes have an underscore.
+  const isOfSystem = error instanceof Error && "code" in error &&
+    /^E[A-Z\d]+$/.test(String(error.code));
+  return isOfSystem ? error.message.replace(/ \(os error \d+\)/, "") : undefined;
+}
+
+/**
+ * Runs a tool's main function. The exit status is its result, or 1 after a {@linkcode SetupError} or an error of the
+ * system.
+ */
 export async function main(body: () => Promise<number>): Promise<never> {
   try {
     Deno.exit(await body());
   } catch (error) {
-    if (!(error instanceof SetupError)) throw error;
-    say(`error: ${error.message}`);
+    const message = error instanceof SetupError ? error.message : reasonOf(error);
+    if (message === undefined) throw error;
+    say(`error: ${message}`);
     Deno.exit(1);
   }
 }

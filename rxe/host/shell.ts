@@ -1,6 +1,6 @@
 /** Running the host's programs. */
 
-import { SetupError } from "./report.ts";
+import { reasonOf, SetupError } from "./report.ts";
 
 /** What a program left behind. */
 export interface Finished {
@@ -11,18 +11,31 @@ export interface Finished {
 
 /** Runs a program to its end and keeps its output. */
 export async function capture(command: string, ...args: string[]): Promise<Finished> {
-  const process = new Deno.Command(command, {
+  const process = start(command, {
     args,
     stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
     env: { LC_ALL: "C", NO_COLOR: "1", DEBIAN_FRONTEND: "noninteractive" },
   });
   const decoder = new TextDecoder();
+  const { code, stdout, stderr } = await process.output();
+  return { status: code, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
+}
+
+/**
+ * Starts a program.
+ *
+ * @throws {SetupError} If the system refuses it.
+ */
+export function start(command: string, options: Deno.CommandOptions): Deno.ChildProcess {
   try {
-    const { code, stdout, stderr } = await process.output();
-    return { status: code, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
+    return new Deno.Command(command, options).spawn();
   } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-    throw new SetupError(`Cannot run ${command}: it is not installed`);
+    const isMissing = error instanceof Deno.errors.NotFound;
+    const reason = isMissing ? "it is not installed" : reasonOf(error);
+    if (reason === undefined) throw error;
+    throw new SetupError(`Cannot run ${command}: ${reason}`);
   }
 }
 
@@ -42,8 +55,15 @@ export function lastLines(text: string, count: number): string {
   return text.trimEnd().split("\n").slice(-count).join("\n");
 }
 
-/** A word that a POSIX shell reads back as exactly `text`. */
+/**
+ * A word that a POSIX shell reads back as exactly `text`.
+ *
+ * @throws {SetupError} If no program can get it as an argument or a variable.
+ */
 export function quote(text: string): string {
+  if (text.includes("\0") || !text.isWellFormed()) {
+    throw new SetupError(`Cannot pass on ${JSON.stringify(text)}: it has a zero, or is no Unicode`);
+  }
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 

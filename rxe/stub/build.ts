@@ -7,6 +7,7 @@ import { cached, digest } from "../host/cached.ts";
 import { say } from "../host/report.ts";
 import { ensurePackages, neededBy } from "../host/packages.ts";
 import { demand } from "../host/shell.ts";
+import { inTemporary, TemporaryFolder } from "../host/temporary.ts";
 import { type KernelName, KERNELS } from "../host/systems.ts";
 import { ensureUserland, within } from "../host/userland.ts";
 
@@ -82,8 +83,9 @@ export async function buildModules(
   target: string,
   userland?: string,
 ): Promise<void> {
-  const folder = await Deno.makeTempDir({ prefix: "ibverbs-module-" });
-  try {
+  await using temporary = await TemporaryFolder.make("rxe-module-");
+  const folder = temporary.path;
+  const module = await inTemporary(async () => {
     await Deno.mkdir(`${folder}/sources`);
     for (const [name, contents] of sources) {
       await Deno.writeFile(`${folder}/sources/${name}`, contents);
@@ -95,13 +97,10 @@ export async function buildModules(
       ? ["make", ...make] as const
       : within(userland, ["make", ...make]);
     await demand(program, ...args);
-    for (const { name } of Deno.readDirSync(`${folder}/module`)) {
-      if (name.endsWith(".ko")) {
-        await Deno.copyFile(`${folder}/module/${name}`, `${target}/${name}`);
-      }
-    }
-  } finally {
-    await Deno.remove(folder, { recursive: true });
+    return `${folder}/module`;
+  });
+  for (const { name } of Deno.readDirSync(module)) {
+    if (name.endsWith(".ko")) await Deno.copyFile(`${module}/${name}`, `${target}/${name}`);
   }
 }
 

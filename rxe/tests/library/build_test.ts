@@ -44,7 +44,7 @@ for (const name of ["plain", "with a space", "with:colon"]) {
       Deno.makeTempDir = async (options) => made = await makeTempDir(options);
       await buildModules([["Kbuild", new Uint8Array()], ["Makefile", makefile]], headers, folder)
         .finally(() => Deno.makeTempDir = makeTempDir);
-      assertEquals([made.includes("ibverbs-module-"), exists(made)], [true, false]);
+      assertEquals([made.includes("rxe-module-"), exists(made)], [true, false]);
       assertEquals(await Deno.readTextFile(`${folder}/stub_hca.ko`), "built\n");
     } finally {
       await Deno.remove(parent, { recursive: true });

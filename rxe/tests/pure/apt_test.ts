@@ -238,8 +238,8 @@ Deno.test("capture() gives a program no input and its texts in English, and keep
   });
   const missing = "Cannot run no-such-program: it is not installed";
   await assertRejects(() => capture("no-such-program"), SetupError, missing);
-  const error = await assertRejects(() => capture("/etc"));
-  assertEquals(error instanceof SetupError, false);
+  const refused = "Cannot run /etc: Failed to spawn '/etc': Permission denied";
+  await assertRejects(() => capture("/etc"), SetupError, refused);
 });
 
 Deno.test("demand() throws with the end of what a program said when it fails", async () => {
@@ -262,10 +262,14 @@ Deno.test("main() ends with the status, or tells what is no defect of the progra
     assertEquals(await ended(() => Promise.reject(new SetupError("no kernel"))), 1);
     const defect = new TypeError("a bug");
     assertEquals(await ended(() => Promise.reject(defect)), defect);
+    assertEquals(await ended(() => Deno.mkdir("/dev/null/a") as Promise<never>), 1);
   } finally {
     Deno.exit = exit;
   }
-  assertEquals([ran.said(), new SetupError("x").name], ["error: no kernel\n", "SetupError"]);
+  assertEquals([ran.said(), new SetupError("x").name], [
+    "error: no kernel\nerror: Not a directory: mkdir '/dev/null/a'\n",
+    "SetupError",
+  ]);
 });
 
 Deno.test("exists() tells what is missing from what cannot be looked for", () => {

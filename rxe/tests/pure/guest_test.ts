@@ -1,5 +1,5 @@
 // The parts of a guest's run that need no guest.
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { asset } from "../../asset.ts";
 import { denoDir, guestEnvironment } from "../../guest/environment.ts";
 import { lostFiles, lostText } from "../../guest/lost.ts";
@@ -11,6 +11,7 @@ import { accelerators, processorsOfEach } from "../../guest/qemu.ts";
 import { Copy, Held, lines, Prefixed, Tail } from "../../guest/streams.ts";
 import { cacheFolder } from "../../host/paths.ts";
 import { SetupError } from "../../host/report.ts";
+import { quote } from "../../host/shell.ts";
 import { programs } from "./programs.ts";
 import { Timers } from "./timers.ts";
 
@@ -111,6 +112,12 @@ Deno.test("assignments() gives the shell the very values when they hold quotes a
   const script = `${assignments({ VALUE: value })}printf %s "$VALUE"`;
   const { stdout } = await new Deno.Command("sh", { args: ["-c", script] }).output();
   assertEquals(new TextDecoder().decode(stdout), value);
+});
+
+Deno.test("quote() refuses what no program can get", () => {
+  for (const text of ["a\0b", "\ud800"]) {
+    assertThrows(() => quote(text), SetupError, `Cannot pass on ${JSON.stringify(text)}: it has`);
+  }
 });
 
 function streamOf(...pieces: string[]): ReadableStream<Uint8Array<ArrayBuffer>> {
@@ -224,6 +231,11 @@ Deno.test("caches are in the user's folder unless variables name others", () => 
   assertEquals(folders({ HOME: "/h" }), ["/h/.cache/deno", "/h/.cache/ibverbs"]);
   assertEquals(folders({ HOME: "/h", XDG_CACHE_HOME: "/c" }), ["/c/deno", "/c/ibverbs"]);
   assertEquals(folders({ DENO_DIR: "/d", IBVERBS_CACHE: "/i" }), ["/d", "/i"]);
+  assertEquals(folders({ DENO_DIR: "d", IBVERBS_CACHE: "i" }), [
+    `${Deno.cwd()}/d`,
+    `${Deno.cwd()}/i`,
+  ]);
+  assertEquals(folders({ HOME: "/h", DENO_DIR: "", IBVERBS_CACHE: "" }), folders({ HOME: "/h" }));
 });
 
 Deno.test("ensureGuest() tells which kernels and userlands there are, before anything is set up", async () => {

@@ -10,7 +10,7 @@ import {
 import { runCommandLine } from "../../command_line.ts";
 import { GuestError } from "../../guest/machine.ts";
 import { ensureGuest } from "../../guest/parts.ts";
-import type { GuestOptions } from "../../guest/run.ts";
+import { type GuestOptions, runOnTwoHosts } from "../../guest/run.ts";
 import type { Source } from "../../guest/streams.ts";
 import { SetupError } from "../../host/report.ts";
 import { DEBIAN } from "./debian.ts";
@@ -86,7 +86,7 @@ test("runInGuest() gives the kernel a shell, modules, and the command with its e
   assertEquals(wanted.filter((name) => !modules.includes(`${name}.ko`)), []);
   assertEquals(files["init"], source("guest/init.sh"));
   assertEquals(files["programs/deno"], source("guest/deno.sh"));
-  assertEquals(files["shares"], `share0 ${share}\nshare1 ${share}/b\n`);
+  assertEquals(files["shares"], `share share0 '${share}'\nshare share1 '${share}/b'\n`);
   assertMatch(
     files["guest.env"]!,
     /^KERNEL='(.*)'\nMODULES='\/.*\/lib\/modules\/\1'\nSTDIN='\/dev\/null'\nTERMINAL=''\nDENO_CACHE='\//,
@@ -108,6 +108,28 @@ exec 'cat' 'a file'
   assert(!variables!.includes("IBVERBS_HOST"));
   assertEquals(said, "");
   await Deno.remove(share, { recursive: true });
+});
+
+test("runInGuest() shares folders and has temporary ones with any characters in their names", async () => {
+  const parent = await Deno.makeTempDir();
+  const [share, temporary] = [`${parent}/it's , a \n\r `, `${parent}/a,b`];
+  await Deno.mkdir(temporary);
+  const plan = { "1": [comesUp(ends(0, 0, 0))], "2": [comesUp(ends(0, 0, 0))] };
+  const { initrd, args } = await play(plan, { share: [share] }, {
+    run: (given) => {
+      Deno.env.set("TMPDIR", temporary);
+      return runOnTwoHosts([["a"], ["b"]], given);
+    },
+  });
+  assertEquals(
+    initrd["1-1"]!["shares"],
+    `share share0 '${share.replace("it's", "it'\\''s")}'\n`,
+  );
+  const options = args["1-1"]!.filter((word) => word.includes("path=") && word.includes(parent));
+  // The console, four ports, the share and the network.
+  assertEquals(options.length, 7);
+  for (const option of options) assertEquals(option.replaceAll(",,", "").includes(",b"), false);
+  await Deno.remove(parent, { recursive: true });
 });
 
 test("runInGuest() tells the guest the size of a terminal, and two guests none", async () => {
@@ -143,7 +165,7 @@ test("runInGuest() gives QEMU a machine with these parts and no other", async ()
   const options = { processors: 3, memory: 512 };
   const { args } = await play({ "1": [comesUp(ends(0, 0, 0))] }, options);
   const words = args["1-1"]!.map((word) =>
-    word.replace(/[^ =,]*\/ibverbs-guest-\w+/g, "RUN").replace(/[^ ]*\/kernel$/, "KERNEL")
+    word.replace(/[^ =,]*\/rxe-guest-\w+/g, "RUN").replace(/[^ ]*\/kernel$/, "KERNEL")
   );
   const text = words.join(" ");
   const line = words[words.indexOf("-append") + 1]!;

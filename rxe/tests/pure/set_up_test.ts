@@ -65,7 +65,7 @@ Deno.test("ensureStub() and ensureGuest() get these packages and files of each r
   const { stdout, stderr } = await runScript(SCRIPT, { env });
   const calls = ran.calls().filter((call) => !/^apt-cache show|^dpkg-deb|--print-uris/.test(call));
   const shown = [stdout, stderr, ...new Set(calls), ""].join("\n")
-    .replace(/ $|-o \S+=\S+ |\/tmp\/ibverbs-module-\w+/gm, "")
+    .replace(/ $|-o \S+=\S+ |\/tmp\/rxe-module-\w+/gm, "")
     .replaceAll(ran.folder, "").replaceAll(Deno.execPath(), "deno");
   const file = new URL("set_up.txt", import.meta.url);
   if (Deno.env.get("IBVERBS_PRINT") === "1") await Deno.writeTextFile(file, shown);
