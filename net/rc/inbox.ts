@@ -6,7 +6,8 @@ export const FIRST_RECEIVE = 2 ** 20;
 /** Where messages are received. A message stays in its slot until it is consumed: it is copied once. */
 export class Inbox {
   readonly #qp: QueuePair;
-  readonly #bytes: Uint8Array<ArrayBuffer>;
+  /** The memory of the slots; a copy of it once the connection is closed. */
+  #bytes: Uint8Array<ArrayBuffer>;
   readonly #slotSize: number;
   readonly #requests: RecvRequestList;
   /** The slots whose messages wait, and the length of the message in each slot. */
@@ -35,8 +36,8 @@ export class Inbox {
     this.#lengths[slot] = length;
   }
 
-  /** Copies the first message, and posts its slot again unless the connection is broken. */
-  take(buffer: Uint8Array<ArrayBuffer> | undefined, isBroken: boolean): Uint8Array<ArrayBuffer> {
+  /** Copies the first message, and posts its slot again unless the connection is over. */
+  take(buffer: Uint8Array<ArrayBuffer> | undefined, isOver: boolean): Uint8Array<ArrayBuffer> {
     const slot = this.#waiting[0]!;
     const length = this.#lengths[slot]!;
     if (buffer !== undefined && buffer.length < length) {
@@ -49,8 +50,13 @@ export class Inbox {
     buffer?.set(message);
     const copy = buffer?.subarray(0, length) ?? message.slice();
     this.#waiting.shift();
-    if (!isBroken) this.post(slot);
+    if (!isOver) this.post(slot);
     return copy;
+  }
+
+  /** Keeps the messages that wait, before the memory of the slots is freed. */
+  keep(): void {
+    if (this.size > 0) this.#bytes = this.#bytes.slice();
   }
 
   post(slot: number): void {

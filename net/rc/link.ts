@@ -56,6 +56,8 @@ export class Link {
   readonly #abort: AbortController = new AbortController();
   readonly #pumping: Pumping;
   #isConnecting = false;
+  /** This end is being closed: it posts no receives and gives no credits. */
+  #hasLeft = false;
   #keepAlive: ReturnType<typeof setInterval> | undefined;
   /** Why nothing works any more. */
   #failure: unknown;
@@ -89,6 +91,11 @@ export class Link {
       signal: this.#abort.signal,
     };
     this.ended = pump(this.#pumping).catch((error) => this.#fail(error));
+  }
+
+  /** Messages that were received and not taken. */
+  get unread(): number {
+    return this.#inbox.size;
   }
 
   get isOver(): boolean {
@@ -134,7 +141,7 @@ export class Link {
       if (this.#failure !== undefined) throw this.#failure;
       return undefined;
     }
-    const message = this.#inbox.take(buffer, this.#failure !== undefined);
+    const message = this.#inbox.take(buffer, this.#hasLeft || this.#failure !== undefined);
     this.#protocol.consume();
     this.#giveCredits();
     return message;
@@ -243,6 +250,8 @@ export class Link {
 
   /** This end closes the connection: it tells the peer, and ends the waits of callers. */
   leave(reason: Error): void {
+    this.#hasLeft = true;
+    while (this.#drain() > 0);
     this.#sending.rejectAll(reason);
     this.#receiving.rejectAll(reason);
     if (!this.isOver) this.#control(BYE);
@@ -255,7 +264,8 @@ export class Link {
   }
 
   #giveCredits(): void {
-    if (this.#protocol.owesCredits && this.#failure === undefined) this.#control(CREDIT);
+    if (this.#hasLeft || this.#failure !== undefined) return;
+    if (this.#protocol.owesCredits) this.#control(CREDIT);
   }
 
   /** An empty write is acknowledged by the device of the peer. It needs no receive and no key. */
@@ -325,7 +335,8 @@ export class Link {
       return this.#fail(error);
     }
     if (type === DATA) return this.#inbox.add(slot, batch.byteLen(index));
-    this.#inbox.post(slot);
+    // Else a peer that goes on sending would keep the last reading from ending.
+    if (!this.#hasLeft) this.#inbox.post(slot);
     if (type === HELLO) this.#greet();
     else if (type === BYE) this.#peerLeft();
   }
@@ -364,7 +375,11 @@ export class Link {
     this.#fail(this.#protocol.peerLeft ? peerLeft() : reason);
   }
 
+  /** Ends all waits, before the memory of the slots is freed. Messages that were received can still be taken. */
   close(reason: Error): void {
+    this.#hasLeft = true;
+    while (this.#drain() > 0);
+    this.#inbox.keep();
     this.#fail(reason);
     this.#failure = reason;
     this.#abort.abort(reason);

@@ -85,6 +85,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
    * @returns The message; `null` if the peer sends none any more.
    * @throws {RangeError} If the message is longer than `p`. The next call gets it.
    * @throws {Deno.errors.InvalidData} If the peer broke the protocol.
+   * @throws {Deno.errors.BadResource} If this end is closed, and all that was received is read.
    */
   async receive(
     p?: Uint8Array<ArrayBuffer>,
@@ -93,7 +94,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
     try {
       const signal = signalOf(options);
       if (p !== undefined) byteArray(p, "p");
-      this.#assertOpen();
+      if (this.#end.link.unread === 0) this.#assertOpen();
       return await this.#end.link.receive(p, signal);
     } finally {
       if (!mayContinue()) await nextTurn();
@@ -333,10 +334,10 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
     if (this.#isClosed) throw closedError();
   }
 
-  /** Messages as they come, until the peer sends none any more or this end is closed. */
+  /** Messages as they come, until the peer sends none any more, or this end is closed and those that were received are read. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array<ArrayBuffer>, void, void> {
     try {
-      while (!this.#isClosed) {
+      while (true) {
         const message = await this.receive();
         if (message === null) return;
         yield message;
@@ -348,8 +349,9 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
 
   /**
    * Closes the connection. What was sent arrives first, and the peer is told: its `receive()` gives the messages that are
-   * left, and then `null`. Calls of this end that wait reject. If the connection is broken, or the signal aborts, it is
-   * closed at once. Closing again does nothing.
+   * left, and then `null`. Calls of this end that wait reject. What this end has received can still be read:
+   * {@linkcode RcConn.receive} gives it, and then rejects; iterators end after it. If the connection is broken, or the
+   * signal aborts, it is closed at once. Closing again does nothing.
    *
    * @throws {TypeError} If an option has the wrong type.
    */

@@ -3,7 +3,13 @@ import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { stub } from "@std/testing/mock";
 import { nonblocking } from "../../../ffi/library.ts";
 import { CompletionQueue, WorkCompletionError } from "../../../mod.ts";
-import { connectRc, listenRc, type RcAddress, type RemoteMemory } from "../../../net/mod.ts";
+import {
+  connectRc,
+  listenRc,
+  type RcAddress,
+  type RcConn,
+  type RemoteMemory,
+} from "../../../net/mod.ts";
 import { bytes, netTest, peerAddress, rcPair, RXE, text, until } from "./bed.ts";
 
 const { BadResource, ConnectionReset } = Deno.errors;
@@ -80,12 +86,43 @@ netTest("RcConn.close() lets the peer read what was sent, and then null", async 
   await assertRejects(() => server.send(bytes("c")), ConnectionReset, "the peer has closed");
 });
 
+netTest(
+  "RcConn gives what was received after close(), and then tells that it is closed",
+  async () => {
+    const words = ["a", "b", "c", "d"];
+    const endings: Record<string, (conn: RcConn) => unknown> = {
+      "close()": (conn) => conn.close(),
+      "close() while it ends": (conn) => void conn.close(),
+      "dispose": (conn) => conn[Symbol.dispose](),
+    };
+    for (const [title, end] of Object.entries(endings)) {
+      for (const read of [0, 1]) {
+        await using pair = await rcPair({ credits: words.length });
+        const { client, server } = pair;
+        for (const word of words) await client.send(bytes(word));
+        await client.flush();
+        const seen: (string | null)[] = [];
+        for (let i = 0; i < read; i++) seen.push(text(await server.receive()));
+        await end(server);
+        seen.push(text(await server.receive()));
+        for await (const message of server) seen.push(text(message));
+        assertEquals({ title, seen }, { title, seen: words });
+        await assertRejects(
+          () => server.receive(),
+          BadResource,
+          "Cannot use connection: it is closed",
+        );
+        assertEquals(await Array.fromAsync(server), []);
+      }
+    }
+  },
+);
+
 netTest("RcConn refuses every call from the moment it is being closed", async () => {
   await using pair = await rcPair();
   const { client, server } = pair;
   const writer = client.writable.getWriter();
   const { remote } = await server.expose(8);
-  await server.send(bytes("unread"));
   const calls = [
     () => client.receive(),
     () => client.send(bytes("x")),
