@@ -4,10 +4,20 @@
  */
 const SLICE_MS = 0.5;
 
+/**
+ * Deno looks at sockets when nothing else is to be done, and else once in about 60 turns. So of as many turns that a loop
+ * waits for, one is a timer, which leaves nothing to be done for about a millisecond.
+ */
+const TURNS_PER_TIMER = 16;
+
 /** When a turn of the event loop began, or was asked for. */
 let start = -Infinity;
 /** Resolves in the next turn of the event loop, if one was asked for. */
 let turn: Promise<void> | undefined;
+/** Whether a loop waits for that turn because it may not continue. */
+let isWaited = false;
+/** Turns for which loops have waited. */
+let waited = 0;
 
 /**
  * Whether work that does not wait may go on in this turn of the event loop. A loop that reads from a device, a descriptor or
@@ -17,7 +27,10 @@ let turn: Promise<void> | undefined;
 export function mayContinue(): boolean {
   const now = performance.now();
   if (now - start < SLICE_MS) return true;
-  if (turn !== undefined) return false;
+  if (turn !== undefined) {
+    isWaited = true;
+    return false;
+  }
   // The event loop may have turned since: the next turn, if it comes within a slice, tells.
   nextTurn();
   return true;
@@ -28,10 +41,15 @@ export function nextTurn(): Promise<void> {
   if (turn !== undefined) return turn;
   start = performance.now();
   return turn = new Promise((resolve) => {
-    setImmediate(() => {
+    const end = (): void => {
       turn = undefined;
+      isWaited = false;
       start = performance.now();
       resolve();
+    };
+    setImmediate(() => {
+      if (isWaited && ++waited % TURNS_PER_TIMER === 0) setTimeout(end, 0);
+      else end();
     });
   });
 }

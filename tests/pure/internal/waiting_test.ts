@@ -1,5 +1,5 @@
 // Waits, and what ends them.
-import { assertEquals, assertRejects, assertStrictEquals } from "@std/assert";
+import { assertEquals, assertGreater, assertRejects, assertStrictEquals } from "@std/assert";
 import { spy, stub } from "@std/testing/mock";
 import { closeOnAbort, orAborted, signalOf } from "../../../internal/abort.ts";
 import { Deadline } from "../../../internal/deadline.ts";
@@ -212,4 +212,37 @@ Deno.test("inTurn() gives the result or the error of its call, in a later turn i
       end.status === "fulfilled" ? 2 : "refused",
     );
   }
+});
+
+Deno.test("nextTurn() lets a socket be served beside a loop that never ends", async () => {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = listener.addr;
+  const serving = (async () => {
+    using served = await listener.accept();
+    const request = new Uint8Array(1);
+    while (await served.read(request) !== null) await served.write(request);
+  })();
+  const conn = await Deno.connect({ hostname: "127.0.0.1", port });
+  let turns = 0;
+  let isOver = false;
+  const loop = (async () => {
+    while (!isOver) {
+      if (mayContinue()) continue;
+      await nextTurn();
+      turns++;
+    }
+  })();
+  const answer = new Uint8Array(1);
+  const trips = 5;
+  for (let i = 0; i < trips; i++) {
+    await conn.write(Uint8Array.of(i));
+    await conn.read(answer);
+    assertEquals(answer[0], i);
+  }
+  // The event loop alone looks at sockets once in about 60 turns, and a trip needs two looks.
+  assertGreater(trips * 80, turns);
+  isOver = true;
+  conn.close();
+  await Promise.all([loop, serving]);
+  listener.close();
 });
