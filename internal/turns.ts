@@ -18,6 +18,8 @@ let turn: Promise<void> | undefined;
 let isWaited = false;
 /** Turns for which loops have waited. */
 let waited = 0;
+/** What is read in turns for which a loop has waited. */
+const readers: Set<() => unknown> = new Set();
 
 /**
  * Whether work that does not wait may go on in this turn of the event loop. A loop that reads from a device, a descriptor or
@@ -42,9 +44,11 @@ export function nextTurn(): Promise<void> {
   start = performance.now();
   return turn = new Promise((resolve) => {
     const end = (): void => {
+      const inLoop = isWaited;
       turn = undefined;
       isWaited = false;
       start = performance.now();
+      if (inLoop) readAll();
       resolve();
     };
     setImmediate(() => {
@@ -52,6 +56,30 @@ export function nextTurn(): Promise<void> {
       else end();
     });
   });
+}
+
+function readAll(): void {
+  for (const read of readers) {
+    try {
+      read();
+    } catch {
+      // The reader meets the error again when it reads after its wait.
+    }
+  }
+}
+
+/**
+ * Reads in each turn for which a loop waits, until a wait has ended. While a loop runs, the event loop looks only once in
+ * some turns at what other threads tell, and so at events: what the loop sends to a reader of the same process would wait
+ * meanwhile. Readers run before the loop goes on.
+ */
+export async function readInTurns<T>(read: () => unknown, wait: Promise<T>): Promise<T> {
+  readers.add(read);
+  try {
+    return await wait;
+  } finally {
+    readers.delete(read);
+  }
 }
 
 /**

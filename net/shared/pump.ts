@@ -1,4 +1,4 @@
-import { nextTurn } from "../../internal/turns.ts";
+import { nextTurn, readInTurns } from "../../internal/turns.ts";
 import type { CompletionQueue } from "../../mod.ts";
 
 export interface Pumping {
@@ -25,14 +25,15 @@ export function hold(
 }
 
 export async function pump(pumping: Pumping): Promise<void> {
-  const { cq, drain, isOpen, rest, signal } = pumping;
+  const { cq, drain, isAwaited, isOpen, rest, signal } = pumping;
+  const read = (): void => void (isAwaited() && drain());
   while (isOpen()) {
     if (drain() === 0 && !await poll(pumping)) {
       if (!isOpen()) return;
       hold(pumping);
       cq.reqNotify();
       // A completion before the arming makes no event.
-      if (drain() === 0) await cq.channel!.getCqEvent({ signal });
+      if (drain() === 0) await readInTurns(read, cq.channel!.getCqEvent({ signal }));
     }
     if (!isOpen()) return;
     // An event that is waited for again in the same turn of the event loop saves the watcher a system call.

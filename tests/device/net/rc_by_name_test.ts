@@ -144,7 +144,7 @@ deviceTest(
     await (await bed.request()).id.accept(bed.newQp(QpType.RC)).catch(() => {});
     await foreign;
     // Nobody answers.
-    const late = { ...to, connectTimeout: 300 };
+    const late = { ...to, connectTimeout: 3000 };
     await assertRejects(() => connectRc(late), TimedOut, "the host does not answer");
     for (const step of STEPS) {
       for (const isBefore of [true, false]) {
