@@ -108,7 +108,7 @@ deviceTest("ud_reply_path.ts refuses what cannot work, and says why", async () =
     [["--device", "nope"], 1, 'there is no device "nope". The devices are: '],
     [["--gid-index", "9"], 1, "The slot is empty"],
     [["--message", "x".repeat(mtu + 1)], 2, `--message has ${mtu + 1} bytes, and the MTU`],
-    [["--connect=127.0.0.1", `-p${freshPort()}`, "-t1"], 1, "Cannot connect to 127.0.0.1"],
+    [["--connect=127.0.0.1", "-p", `${freshPort()}`, "-t", "1"], 1, "Cannot connect to 127.0.0.1"],
   ];
   for (const [args, status, message] of cases) {
     const { code, stderr } = await runHere(main, ...args);
