@@ -69,6 +69,11 @@ export async function orReset<T>(
   }
 }
 
+/** Whether the connection of an id has ended. */
+export function hasEnded({ state }: CmId): boolean {
+  return ["DISCONNECTED", "FAILED", "REMOVED"].includes(state);
+}
+
 /** The error of a connection that has ended. */
 export function resetBy(cause?: Error): Error {
   return cause === undefined

@@ -42,6 +42,7 @@ export class Link {
   readonly ended: Promise<void>;
   readonly #cq: CompletionQueue;
   readonly #keepAliveMs: number;
+  readonly #hasEnded: () => boolean;
   readonly #protocol: Protocol;
   readonly #inbox: Inbox;
   readonly #outbox: Outbox;
@@ -66,13 +67,16 @@ export class Link {
   /** The requests that were posted when it was last checked whether the peer is there. */
   #checked = 0;
 
+  /** `hasEnded` tells that the connection has ended outside of the queue pair: {@linkcode Link.break} gets the reason. */
   constructor(
     qp: QueuePair,
     cq: CompletionQueue,
     { send, recv }: { readonly send: MemoryRegion; readonly recv: MemoryRegion },
     settings: RcSettings,
+    hasEnded: () => boolean,
   ) {
     this.#cq = cq;
+    this.#hasEnded = hasEnded;
     this.#keepAliveMs = settings.keepAlive;
     this.#protocol = new Protocol(settings.credits);
     // The connection can break before somebody waits for the peer.
@@ -285,9 +289,9 @@ export class Link {
   /** A request is flushed after the one that has failed. If the latter is one of the peer, this end does not see it. */
   async #rest(): Promise<void> {
     await nextTurn();
-    if (this.#flushed === undefined) return;
+    if (this.#flushed === undefined || this.#hasEnded()) return;
     this.#drain();
-    this.#fail(broken(new WorkCompletionError(this.#flushed), ELSEWHERE));
+    this.#endBy(broken(new WorkCompletionError(this.#flushed), ELSEWHERE));
   }
 
   #drain(): number {
@@ -318,7 +322,7 @@ export class Link {
     else if (status !== WcStatus.SUCCESS) {
       const cause = new WorkCompletionError(batch.at(index));
       if (!isRecv) this.#outbox.fail(id, cause);
-      this.#fail(broken(cause));
+      this.#endBy(broken(cause));
     } else if (isRecv) this.#receiveFrame(id - FIRST_RECEIVE, index);
     else this.#outbox.complete(id);
   }
@@ -372,6 +376,11 @@ export class Link {
   /** The connection has ended outside of the queue pair. What came before stays. */
   break(reason: Error): void {
     while (this.#drain() > 0);
+    this.#endBy(reason);
+  }
+
+  /** What happens to a connection that the peer has closed is only the consequence. */
+  #endBy(reason: Error): void {
     this.#fail(this.#protocol.peerLeft ? peerLeft() : reason);
   }
 

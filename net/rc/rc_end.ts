@@ -15,7 +15,7 @@ import {
   QueuePair,
 } from "../../mod.ts";
 import { chosenGid } from "../shared/chosen_gid.ts";
-import { addressOf, orReset, resetBy } from "./cm_address.ts";
+import { addressOf, hasEnded, orReset, resetBy } from "./cm_address.ts";
 import { readOffer, writeOffer } from "./exchange.ts";
 import { Link } from "./link.ts";
 import { gidOfTcp, type PeerEnds } from "./peer_gid.ts";
@@ -91,7 +91,7 @@ export class RcEnd implements AsyncDisposable {
     // Rights are given when there is a peer.
     if (id !== undefined) qp.modify({ ...id.initQpAttr(QpState.INIT), qpAccessFlags: 0 });
     else qp.init({ port, ...(gidIndex !== undefined && { gidIndex }) });
-    this.link = new Link(qp, cq, memory, settings);
+    this.link = new Link(qp, cq, memory, settings, () => id !== undefined && hasEnded(id));
     const exposed = { [Symbol.dispose]: () => this.#exposed.forEach((mr) => mr.close()) };
     // Ending the connection first tells the peer.
     const ways = id === undefined ? [] : [id.channel];

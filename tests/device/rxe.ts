@@ -3,9 +3,9 @@
 import { type AhAttrInit, Context, type GidEntry } from "../../mod.ts";
 import { bed } from "./bed.ts";
 
+export { until, withDeadline } from "../until.ts";
+
 const SYSFS = "/sys/class/infiniband";
-/** Only reached by what fails; emulated guests are slow. */
-const PATIENCE_MS = 60_000;
 
 /** The name of the soft-RoCE device the tests use. */
 export const RXE = bed.device ?? findRxe();
@@ -43,30 +43,6 @@ export function selfAddress(context: Context, family: Family = "ipv4"): AhAttrIn
 /** The text of a file of the device in sysfs, such as `ports/1/gids/0`, without white space around it. */
 export function sysfs(path: string, device = RXE): string {
   return Deno.readTextFileSync(`${SYSFS}/${device}/${path}`).trim();
-}
-
-/** Calls back with a signal that aborts when a test has waited too long. */
-export async function withDeadline<T>(
-  late: Error,
-  use: (signal: AbortSignal) => Promise<T>,
-): Promise<T> {
-  const deadline = new AbortController();
-  const timer = setTimeout(() => deadline.abort(late), PATIENCE_MS);
-  try {
-    return await use(deadline.signal);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-/** Comes back once the condition holds; throws if it never does. */
-export async function until(what: string, condition: () => boolean): Promise<void> {
-  await withDeadline(new Error(`Cannot go on: ${what} does not become true`), async (signal) => {
-    while (!condition()) {
-      signal.throwIfAborted();
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
-  });
 }
 
 function findRxe(): string {

@@ -17,7 +17,9 @@ import { connectRc, listenRc } from "../../../net/mod.ts";
 import { waitReadable } from "../../../ffi/fd_watcher.ts";
 import { outputOf } from "../../subprocess.ts";
 import { FakeBed } from "../cm/fake.ts";
+import { until } from "../../until.ts";
 
+const { DISCONNECTED } = CmEventType;
 const port = 7471;
 const to = { hostname: "host", port };
 
@@ -30,6 +32,10 @@ function test(title: string, body: (bed: FakeBed) => Promise<void>): void {
     // Ends when the watcher's poll has returned.
     await waitReadable(0).cancel();
   });
+}
+
+async function turns(count: number): Promise<void> {
+  for (let i = 0; i < count; i++) await new Promise((done) => setTimeout(done, 0));
 }
 
 /** What the network was asked for. */
@@ -79,7 +85,7 @@ for (const [what, gid, mtu, reason] of STATED) {
     bed.net.state(gid, mtu);
     const asked = connectRc({ ...to, signal }).catch(() => {});
     const before = recorder.live("qp");
-    while (listener.stats.failed === 0) await new Promise((done) => setTimeout(done, 1));
+    await until("the failure", () => listener.stats.failed > 0);
     const { lastError } = listener.stats;
     assertInstanceOf(lastError, Deno.errors.InvalidData);
     assertStringIncludes(lastError.message, reason);
@@ -169,7 +175,7 @@ test("RcListener tells that a client has given up, in place of the error of the 
   });
   const abort = new AbortController();
   const asked = connectRc({ ...to, signal: abort.signal }).catch(() => {});
-  while (listener.stats.failed === 0) await new Promise((done) => setTimeout(done, 1));
+  await until("the failure", () => listener.stats.failed > 0);
   const { lastError } = listener.stats;
   assertInstanceOf(lastError, Deno.errors.ConnectionReset);
   assertStringIncludes(lastError.message, "REJECTED (28");
@@ -208,6 +214,36 @@ test("An RcConn says that the hardware address of its neighbour has changed, as 
   assertStringIncludes(one.message, MOVED_NEIGHBOUR);
   for (const conn of [client, server]) conn[Symbol.dispose]();
 });
+
+for (
+  const [how, hasLeft, reason] of [
+    ["says that it leaves", true, "the peer has closed the connection"],
+    ["is only gone", false, "the peer has disconnected"],
+  ] as const
+) {
+  test(`An RcConn by name whose peer ${how} breaks for that reason, not by the requests that this flushes`, async (bed) => {
+    bed.connect("IPv4");
+    await using listener = await listenRc({ port, keepAlive: 0 });
+    const ids: CmId[] = [];
+    const { disconnected } = CmId.prototype;
+    // The queue pair is in ERR by then, and its requests have ended.
+    using _ = stub(CmId.prototype, "disconnected", async function (this: CmId, ...args) {
+      ids.push(this);
+      await disconnected.apply(this, args);
+      await turns(20);
+    });
+    const connecting = connectRc({ ...to, keepAlive: 0 });
+    const [client, server] = await Promise.all([connecting, listener.accept()]);
+    const received = client.receive().catch((error) => error);
+    if (hasLeft) await server.close();
+    for (const id of ids.filter(({ disposed }) => !disposed)) bed.net.push(id, DISCONNECTED);
+    if (hasLeft) assertEquals(await received, null);
+    else assertStringIncludes((await received).message, reason);
+    await turns(20);
+    await assertRejects(() => client.send(Uint8Array.of(1)), Deno.errors.ConnectionReset, reason);
+    for (const conn of [client, server]) conn[Symbol.dispose]();
+  });
+}
 
 test("An RcConn by name breaks with the reason that librdmacm gives", async (bed) => {
   bed.connect("IPv4");
