@@ -21,6 +21,7 @@ import { waitReadable } from "../../../ffi/fd_watcher.ts";
 import { QpState, QpType, VerbsError } from "../../../mod.ts";
 import * as recorder from "../../provider/recorder.ts";
 import { FakeBed, STATES } from "./fake.ts";
+import { until } from "../../until.ts";
 
 const TO = { hostname: "10.0.0.2", port: 7471 };
 const GROUP = { hostname: "239.1.2.3", port: 0 };
@@ -276,7 +277,7 @@ for (
       const sent = Uint8Array.from({ length: limit }, (_, i) => i);
       Promise.resolve(calls[message](sent)).catch(() => {});
       const name = { request: "connect", reply: "accept", rejection: "reject" }[message];
-      while (!bed.net.takeCalls().includes(name)) await new Promise((done) => setImmediate(done));
+      await until(name, () => bed.net.takeCalls().includes(name));
       assertEquals(bed.net.data, sent);
     }
   });

@@ -8,6 +8,7 @@ import { Context, Gid, LinkLayer, Mtu, QpType, type QueuePair } from "../../../m
 import { Fixture } from "../../provider/fixture.ts";
 import * as recorder from "../../provider/recorder.ts";
 import { standIn } from "../stand_in.ts";
+import { until } from "../../until.ts";
 
 const path = await standIn("RDMACM_LIBRARY", "fake_rdmacm.c", bindRdmacm);
 
@@ -103,7 +104,7 @@ export class FakeNet implements Disposable {
       const request = await this.next();
       if (state === "REQUESTED") return request;
       request.accept(this.newQp(portSpace)).catch(() => {});
-      while (request.state === "REQUESTED") await new Promise((done) => setImmediate(done));
+      await until("the answer", () => request.state !== "REQUESTED");
       return request;
     }
     await this.#advance(id, to, state, portSpace);

@@ -6,6 +6,7 @@ import { waitReadable } from "../../../ffi/fd_watcher.ts";
 import { nonblocking } from "../../../ffi/library.ts";
 import { type QueuePair, VerbsError } from "../../../mod.ts";
 import { FakeBed } from "./fake.ts";
+import { until } from "../../until.ts";
 
 const EINVAL = 22;
 
@@ -70,7 +71,7 @@ for (const [name, state, call, step] of STEPS) {
     }
     await assertRejects(() => step(id, qp), TypeError, "is moving the queue pair");
     calls.go();
-    while (!bed.net.takeCalls().includes(call)) await new Promise((done) => setTimeout(done, 1));
+    await until(call, () => bed.net.takeCalls().includes(call));
     if (name === "accept") bed.net.push(id, CmEventType.ESTABLISHED);
     await stepped;
     assertEquals(id.state, "ESTABLISHED");

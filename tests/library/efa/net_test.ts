@@ -14,6 +14,7 @@ import {
 import { listenSrd, listenUd, type SrdOptions, type UdConn } from "../../../net/mod.ts";
 import { structs } from "../../../ffi/layout.ts";
 import type { Label, RecordedStruct } from "../../provider/records.ts";
+import { until } from "../../until.ts";
 
 const QKEY = 7;
 const MAX_MESSAGE = 8928;
@@ -25,10 +26,6 @@ const [SEND_CQ, RECV_CQ] = ["cq0", "cq1"] as const;
 const { SUCCESS, RNR_RETRY_EXC_ERR, WR_FLUSH_ERR } = WcStatus;
 
 const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 5));
-
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await pause();
-}
 
 interface Bed extends AsyncDisposable {
   readonly conn: UdConn;
@@ -99,7 +96,7 @@ Deno.test("A send of listenSrd() ends when its message has arrived, in whatever 
   const { ends, all } = await send(conn, 4);
   assertEquals([ends, conn.stats.sent], [[], 4]);
   for (const slot of [2, 0]) endSend(conn, slot);
-  await until(() => ends.length === 2);
+  await until("two ends", () => ends.length === 2);
   for (const slot of [3, 1]) endSend(conn, slot);
   await all;
   assertEquals([ends, conn.stats.sendErrors], [["3", "1", "4", "2"], 0]);
@@ -112,7 +109,7 @@ Deno.test("A send of listenSrd() that waits for a receive holds up no other one"
   // Slot 0 is that of a peer who does not receive: the others share slot 1.
   for (let i = 1; i <= 3; i++) {
     endSend(conn, 1);
-    await until(() => ends.length === i);
+    await until("an end", () => ends.length === i);
   }
   assertEquals(ends, ["2", "3", "4"]);
   endSend(conn, 0);
@@ -170,7 +167,7 @@ Deno.test("A send of listenSrd() ends when its signal aborts, and its slot when 
   await assertRejects(() => conn.send(one, conn.addr, { signal: abort() }), DOMException);
   const { ends, all } = await send(conn, 1);
   endSend(conn, 0);
-  await until(() => conn.stats.sent === 2);
+  await until("two sends", () => conn.stats.sent === 2);
   assertEquals(ends, []);
   endSend(conn, 0);
   await all;

@@ -28,6 +28,7 @@ import {
 import * as recorder from "../../provider/recorder.ts";
 import { FakeBed } from "../cm/fake.ts";
 import { awaitables, type Call, failing, hammer } from "./hammer.ts";
+import { until } from "../../until.ts";
 
 const QKEY = 7;
 const GID = "::ffff:10.0.0.2";
@@ -571,7 +572,7 @@ function remote(
 async function callsEnd({ context, net }: FakeBed): Promise<void> {
   net.channel.close();
   context.close();
-  while (recorder.live() > 1) await new Promise((resolve) => setTimeout(resolve, 5));
+  await until("the end of the calls", () => recorder.live() <= 1);
 }
 
 for (const [name, { calls, hasSignal }] of Object.entries(ROWS)) {

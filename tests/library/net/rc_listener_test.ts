@@ -17,6 +17,7 @@ import {
   type RcListenOptions,
 } from "../../../net/mod.ts";
 import { SharedDevice } from "../../../net/rc/rc_device.ts";
+import { until } from "../../until.ts";
 
 const OPTIONS = { device: "recorder0", credits: 2, sendDepth: 2, maxMessage: 64 };
 const DEVICE = "ibv_open_device";
@@ -109,7 +110,7 @@ Deno.test("RcListener tells of a series of failures once, and again after a conn
   const { port } = bed.listener.addr;
   for (const series of [1, 2]) {
     for (const _ of [1, 2, 3]) await bed.ask(GARBAGE);
-    while (bed.listener.stats.failed < 3 * series) await new Promise((done) => setTimeout(done, 1));
+    await until("the failure", () => bed.listener.stats.failed === 3 * series);
     assertEquals(failures.length, series);
     const [client, server] = await Promise.all([
       connectRc({ ...OPTIONS, tcpPort: port }),
@@ -131,7 +132,7 @@ Deno.test("RcListener writes a warning to the console, and ends when it is close
   {
     await using bed = await Bed.open({ onFailure: undefined as never });
     await bed.ask(GARBAGE);
-    while (warned.calls.length === 0) await new Promise((done) => setTimeout(done, 1));
+    await until("the warning", () => warned.calls.length > 0);
     assertStringIncludes(`${warned.calls[0]!.args[0]}`, "An RcListener at 127.0.0.1 port");
   }
   await using bed: Bed = await Bed.open({ onFailure: () => bed.listener.close() });
@@ -178,7 +179,7 @@ Deno.test("RcListener closes the device when no connection is left, and opens it
   await using bed = await Bed.open({ connectTimeout: 500 });
   for (let i = 0; i < 2; i++) {
     assertStringIncludes(await bed.ask(), ANSWER);
-    while (bed.listener.stats.failed <= i) await new Promise((resolve) => setTimeout(resolve, 5));
+    await until("the failure", () => bed.listener.stats.failed > i);
     assertEquals([recorder.live(), recorder.takeOf(DEVICE).length], [0, 1]);
   }
 });

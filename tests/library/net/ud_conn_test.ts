@@ -12,6 +12,7 @@ import {
 } from "../../../mod.ts";
 import { listenUd, type UdAddress, type UdConn, type UdOptions } from "../../../net/mod.ts";
 import { bytes, netTest, QKEY, RXE, text } from "./bed.ts";
+import { until } from "../../until.ts";
 
 function listen(options: Partial<UdOptions> = {}): Promise<UdConn> {
   return listenUd({ device: RXE, qkey: QKEY, ...options });
@@ -46,9 +47,7 @@ netTest(
     await server.send(message, from);
     recorder.take();
     recorder.sendAsyncEvent(EventType.GID_CHANGE, 1);
-    while (recorder.takeOf("_ibv_query_gid_table").length === 0) {
-      await new Promise((done) => setTimeout(done, 1));
-    }
+    await until("the new table", () => recorder.takeOf("_ibv_query_gid_table").length > 0);
     using context = Context.open(RXE);
     using pd = new ProtectionDomain(context);
     const create = nonblocking().ibv_create_ah;
@@ -249,7 +248,7 @@ netTest("UdConn.close() rejects those who wait, and says what they did", async (
   }
   await conn[Symbol.asyncDispose]();
   // The native call goes on, and keeps the device.
-  while (recorder.live() > 0) await new Promise((resolve) => setTimeout(resolve, 1));
+  await until("the end of the device", () => recorder.live() === 0);
 });
 
 netTest("listenUd() and UdConn.send() refuse what cannot work", async () => {
@@ -286,7 +285,7 @@ netTest("UdConn drops the oldest datagrams when too many wait", async () => {
   await using server = await listen({ recvDepth: 40, maxQueued: 2 });
   await using client = await listen();
   for (let i = 0; i < 10; i++) await client.send(bytes(String(i)), server.addr);
-  while (server.stats.received < 10) await new Promise((resolve) => setTimeout(resolve, 5));
+  await until("10 datagrams", () => server.stats.received === 10);
   assertEquals(server.stats.dropped, 8);
   assertEquals(text((await server.receive())[0]), "8");
   assertEquals(text((await server.receive())[0]), "9");

@@ -6,6 +6,7 @@ import { EventType, Gid, GidType, QpState, VerbsError, WcOpcode, WcStatus } from
 import { structs } from "../../../ffi/layout.ts";
 import { listenUd, type UdConn, type UdOptions } from "../../../net/mod.ts";
 import type { Call, RecordedStruct } from "../../provider/records.ts";
+import { until } from "../../until.ts";
 
 const QKEY = 7;
 /** The queues of a connection, in the order in which it makes them. */
@@ -247,7 +248,7 @@ Deno.test("UdConn takes the recommended GID of a changed table when none was cho
   await using bed = await open();
   setGids([["fe80::5", 0], ["10.0.0.8", 5]]);
   recorder.sendAsyncEvent(EventType.GID_CHANGE, 1);
-  while (recorder.takeOf("_ibv_query_gid_table").length === 0) await pause();
+  await until("the new table", () => recorder.takeOf("_ibv_query_gid_table").length > 0);
   assertEquals([bed.conn.addr.gid, bed.conn.gidIndex], ["::ffff:10.0.0.8", 5]);
 });
 
@@ -259,7 +260,7 @@ for (
     const { conn } = bed;
     setGids([["fe80::5", 0], [address, 5]]);
     recorder.sendAsyncEvent(EventType.GID_CHANGE, 1);
-    while (recorder.takeOf("_ibv_query_gid_table").length === 0) await pause();
+    await until("the new table", () => recorder.takeOf("_ibv_query_gid_table").length > 0);
     assertEquals([conn.addr.gid, conn.gidIndex], ["::ffff:10.0.0.1", index]);
   });
 }
