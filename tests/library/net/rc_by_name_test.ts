@@ -227,11 +227,15 @@ for (
     const ids: CmId[] = [];
     const { disconnected } = CmId.prototype;
     // The queue pair is in ERR by then, and its requests have ended.
-    using _ = stub(CmId.prototype, "disconnected", async function (this: CmId, ...args) {
-      ids.push(this);
-      await disconnected.apply(this, args);
-      await turns(20);
-    });
+    using _ = stub(
+      CmId.prototype,
+      "disconnected",
+      async function (this: CmId, ...args): Promise<void> {
+        ids.push(this);
+        await disconnected.apply(this, args);
+        await turns(20);
+      },
+    );
     const connecting = connectRc({ ...to, keepAlive: 0 });
     const [client, server] = await Promise.all([connecting, listener.accept()]);
     const received = client.receive().catch((error) => error);

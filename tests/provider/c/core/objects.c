@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include "recorder.h"
 
-enum { SLOT = 2048, SLOTS = 1 << 18, HEADER = 256 };
+enum { SLOT = 2048, SLOTS = 1 << 20, HEADER = 256 };
 
 static const char *const names[KINDS] = {
 	"device", "context", "pd", "td", "xrcd", "mr", "mw", "dm", "channel", "cq", "srq", "qp", "wq", "table", "ah", "flow",
