@@ -69,6 +69,15 @@ Deno.test("The package is published with provenance, after the tests, from what 
   assertEquals(places.includes(-1), false);
 });
 
+Deno.test("The actions of the workflows are pinned by a commit, with its version beside it", () => {
+  const uses = workflows.flatMap((
+    workflow,
+  ) => [...read(workflow).matchAll(/\buses: (?!\.\/)(.*)/g)]);
+  assertGreater(uses.length, 5);
+  const pinned = /^[\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/;
+  assertEquals(uses.map(([, action]) => action!).filter((action) => !pinned.test(action)), []);
+});
+
 Deno.test("The job on a kernel of today fails without soft-RoCE", () => {
   const [, job] = /\n {2}own-device:(.*?)\n {2}\w/s.exec(read(`${FOLDER}/ci.yml`))!;
   assertEquals(/^ +sudo modprobe rdma_rxe$/m.test(job!), true);
