@@ -22,7 +22,7 @@ import {
 } from "../core/abortable.ts";
 import { instance } from "../core/checks.ts";
 import { call } from "../core/errors.ts";
-import { Adopted, type NativeKind, NativeResource } from "../core/native_resource.ts";
+import { Adopted, handOver, type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { checkPort } from "../device/context.ts";
 import { pdCore, ProtectionDomain } from "../memory/protection_domain.ts";
 import { addressError, createFromWcError } from "./hints.ts";
@@ -181,13 +181,9 @@ export class AddressHandle extends NativeResource<IbvAh> {
    * @throws {RangeError} If an attribute is out of range, or the device has no such port.
    * @throws {VerbsError} If the device refuses. The hint names the likely cause.
    */
-  constructor(pd: ProtectionDomain, attr: AhAttrInit);
-  /** @ignore Adopts a handle that another thread made. */
-  constructor(pd: ProtectionDomain, attr: AhAttrInit | Adopted<IbvAh>);
-  /** @ignore */
-  constructor(pd: ProtectionDomain, attr: AhAttrInit | Adopted<IbvAh>) {
+  constructor(pd: ProtectionDomain, attr: AhAttrInit) {
     instance(pd, ProtectionDomain, "pd");
-    const handle = attr instanceof Adopted ? attr.handle : create(pd, readAttr(pd, attr));
+    const handle: IbvAh = attr instanceof Adopted ? attr.handle : create(pd, readAttr(pd, attr));
     super(AddressHandle.#KIND, handle, [pd]);
     this.pd = pd;
     this.#core = new AhCore(this, pd, handleAddress(handle));
@@ -323,7 +319,7 @@ function endings(
   return {
     finish: ({ value, errno }) => {
       if (value === null) throw failed(errno);
-      return new AddressHandle(pd, new Adopted(value));
+      return new AddressHandle(pd, handOver(new Adopted(value)));
     },
     discard: ({ value }) => {
       if (value !== null) verbs().ibv_destroy_ah(value);
@@ -333,7 +329,7 @@ function endings(
 
 /** Makes a handle from the words of a `struct ibv_ah_attr`, of which only the service level is not checked yet. */
 export function fromWords(pd: ProtectionDomain, words: Uint32Array<ArrayBuffer>): AddressHandle {
-  return new AddressHandle(pd, new Adopted(create(pd, checkSl(words))));
+  return new AddressHandle(pd, handOver(new Adopted(create(pd, checkSl(words)))));
 }
 
 /** {@linkcode fromWords} on another thread. The words must not change until it ends. */

@@ -19,7 +19,13 @@ import { abortable, type Cause } from "../core/abortable.ts";
 import { instance } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
 import { failure, VerbsError } from "../core/errors.ts";
-import { Adopted, handleOf, type NativeKind, NativeResource } from "../core/native_resource.ts";
+import {
+  Adopted,
+  handleOf,
+  handOver,
+  type NativeKind,
+  NativeResource,
+} from "../core/native_resource.ts";
 import { assertOpen, isOpen, moveTo } from "../core/resource.ts";
 import { EventType } from "../device/async_events.ts";
 import { QpState, QpType } from "../queue_pair/qp_enums.ts";
@@ -308,13 +314,10 @@ export class CmId extends CmIdentity {
    * @throws {RangeError} If there is no such port space.
    * @throws {VerbsError} If the system refuses.
    */
-  constructor(channel: EventChannel, portSpace?: PortSpace);
-  /** @ignore Adopts the id of a request. */
-  constructor(channel: EventChannel, portSpace: Adopted<RdmaCmId>);
-  /** @ignore */
-  constructor(channel: EventChannel, portSpace: PortSpace | Adopted<RdmaCmId> = PortSpace.TCP) {
+  constructor(channel: EventChannel, portSpace: PortSpace = PortSpace.TCP) {
     instance(channel, EventChannel, "channel");
-    const handle = portSpace instanceof Adopted ? portSpace.handle : create(channel, portSpace);
+    const given: unknown = portSpace;
+    const handle: RdmaCmId = given instanceof Adopted ? given.handle : create(channel, portSpace);
     const core = new Core(channel);
     super(CmId.#KIND, handle, [channel], core);
     this.#core = core;
@@ -983,7 +986,7 @@ export class CmId extends CmIdentity {
   }
 
   #request(address: bigint): CmId {
-    const id = new CmId(this.#core.channel, new Adopted(handleAt<RdmaCmId>(address)!));
+    const id = new CmId(this.#core.channel, handOver(new Adopted(handleAt<RdmaCmId>(address)!)));
     id.#core.state = "REQUESTED";
     return id;
   }

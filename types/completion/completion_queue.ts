@@ -323,13 +323,9 @@ export class CompletionQueue<C extends WorkCompletion = WorkCompletion>
    * @throws {RangeError} If a number is out of range.
    * @throws {VerbsError} If the device refuses: EINVAL for more entries than it supports.
    */
-  constructor(context: Context, init: CqInitAttr);
-  /** @ignore For subclasses, which create the native object in another way. */
-  constructor(context: Context, made: MadeCq<C>);
-  /** @ignore */
-  constructor(context: Context, init: CqInitAttr | MadeCq<C>) {
+  constructor(context: Context, init: CqInitAttr) {
     instance(context, Context, "context");
-    const made = init instanceof MadeCq ? init : createCq(context, init) as MadeCq<unknown>;
+    const made: MadeCq<unknown> = init instanceof MadeCq ? init : createCq(context, init);
     const { handle, channel, core, parents = [] } = (made as MadeCq<C>).parts;
     super(CompletionQueue.#KIND, handle, [
       context,

@@ -8,6 +8,7 @@ import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance } from "../core/checks.ts";
 import { namesOf } from "../core/enums.ts";
 import { call, type CheckOptions, lacking } from "../core/errors.ts";
+import { handOver } from "../core/native_resource.ts";
 import { Context } from "../device/context.ts";
 import { ProtectionDomain } from "../memory/protection_domain.ts";
 import {
@@ -126,17 +127,10 @@ export class CompletionQueueEx<C extends WorkCompletionEx = WorkCompletionEx>
    * @throws {VerbsError} EOPNOTSUPP if the device does not report a value or has no such queues, EINVAL for more entries
    * than it supports.
    */
-  constructor(context: Context, init: CqInitAttrEx);
-  /** @ignore For subclasses, which create the native object in another way. */
-  constructor(context: Context, init: CqInitAttrEx, way: CqExWay<C>);
-  /** @ignore */
-  constructor(context: Context, init: CqInitAttrEx, way?: CqExWay<C>) {
-    const { wcFlags, made } = createCqEx(
-      context,
-      init,
-      way ?? PLAIN as CqExWay<unknown> as CqExWay<C>,
-    );
-    super(context, made);
+  constructor(context: Context, init: CqInitAttrEx) {
+    const other: OtherCq<unknown> = init instanceof OtherCq ? init : new OtherCq(init, PLAIN);
+    const { wcFlags, made } = createCqEx(context, other);
+    super(context, handOver(made));
     this.wcFlags = wcFlags;
   }
 }
@@ -159,6 +153,17 @@ export interface CqExWay<C> {
   readonly core: (cq: IbvCqEx, flags: number, isSingle: () => boolean) => CqCoreEx<C>;
 }
 
+/** The attributes of a queue whose native object is created in another way, for the constructor. */
+export class OtherCq<C> {
+  readonly init: CqInitAttrEx;
+  readonly way: CqExWay<C>;
+
+  constructor(init: CqInitAttrEx, way: CqExWay<C>) {
+    this.init = init;
+    this.way = way;
+  }
+}
+
 const PLAIN: CqExWay<WorkCompletionEx> = {
   create: (context, view, explain) => {
     const args = [context.unsafeHandle, view] as const;
@@ -169,8 +174,7 @@ const PLAIN: CqExWay<WorkCompletionEx> = {
 
 function createCqEx<C>(
   context: Context,
-  init: CqInitAttrEx,
-  way: CqExWay<C>,
+  { init, way }: OtherCq<C>,
 ): { wcFlags: number; made: MadeCq<C> } {
   instance(context, Context, "context");
   const names = ["cqe", "channel", "compVector", "wcFlags", "flags", "parentDomain"] as const;

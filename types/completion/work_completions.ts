@@ -37,6 +37,17 @@ export const STANDARD: Format<WorkCompletion> = {
   read: (view, base) => new WorkCompletion(view, base),
 };
 
+/** The size of a batch whose completions are of another class, for the constructor. */
+export class OtherBatch<C> {
+  readonly capacity: number;
+  readonly format: Format<C>;
+
+  constructor(capacity: number, format: Format<C>) {
+    this.capacity = capacity;
+    this.format = format;
+  }
+}
+
 /** The inside of a {@linkcode WorkCompletions}: an array of `struct ibv_wc`, and the extra bytes behind it. */
 export class BatchCore<C = WorkCompletion> {
   readonly capacity: number;
@@ -139,13 +150,13 @@ export class WorkCompletions<C extends WorkCompletion = WorkCompletion> {
    * @param capacity The number of completions, at least 1.
    * @throws {RangeError} If the capacity is out of range.
    */
-  constructor(capacity: number);
-  /** @ignore For subclasses, whose completions are of another class. */
-  constructor(capacity: number, format: Format<C>);
-  /** @ignore */
-  constructor(capacity: number, format: Format<WorkCompletion> = STANDARD) {
-    this.capacity = positiveInt(capacity, "capacity");
-    this.#core = new BatchCore(capacity, format as Format<C>);
+  constructor(capacity: number) {
+    const given: unknown = capacity;
+    const other: OtherBatch<unknown> = given instanceof OtherBatch
+      ? given
+      : new OtherBatch(capacity, STANDARD);
+    this.capacity = positiveInt(other.capacity, "capacity");
+    this.#core = new BatchCore(this.capacity, other.format as Format<C>);
     this.#view = this.#core.view;
   }
 

@@ -2,8 +2,15 @@ import type { CEnum } from "../../ffi/layout.ts";
 import { members } from "../../ffi/members.ts";
 import { type Accessors, accessorsOf } from "../../ffi/struct.ts";
 import { uint32 } from "../../internal/checks.ts";
+import { handOver } from "../core/native_resource.ts";
 import { WorkCompletion } from "./work_completion.ts";
-import { type BatchCore, batchCore, type Format, WorkCompletions } from "./work_completions.ts";
+import {
+  type BatchCore,
+  batchCore,
+  type Format,
+  OtherBatch,
+  WorkCompletions,
+} from "./work_completions.ts";
 
 /**
  * The values that a completion reports (`enum ibv_create_cq_wc_flags`), combined with `|`.
@@ -119,7 +126,7 @@ export class WorkCompletionsEx extends WorkCompletions<WorkCompletionEx> {
    * @throws {RangeError} If the capacity is out of range.
    */
   constructor(capacity: number) {
-    super(capacity, EXTENDED);
+    super(handOver(new OtherBatch(capacity, EXTENDED)));
     this.#core = batchCore(this);
   }
 

@@ -8,6 +8,7 @@ import {
   CompletionQueueEx,
   type CqExWay,
   type CqInitAttrEx,
+  OtherCq,
 } from "../completion/completion_queue_ex.ts";
 import { CqCoreEx } from "../completion/cq_core_ex.ts";
 import { WcOpcode } from "../completion/work_completion.ts";
@@ -15,10 +16,12 @@ import {
   type BatchCore,
   batchCore,
   type Format,
+  OtherBatch,
   WorkCompletions,
 } from "../completion/work_completions.ts";
 import { EXTENDED, WorkCompletionEx } from "../completion/work_completions_ex.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
+import { handOver } from "../core/native_resource.ts";
 import type { Context } from "../device/context.ts";
 import { callEfa } from "./call.ts";
 import { EXTRA_WITH_GID, GID_SIZE } from "./sender_gid.ts";
@@ -65,7 +68,7 @@ export class EfaWorkCompletions extends WorkCompletions<EfaWorkCompletion> {
    * @throws {RangeError} If the capacity is out of range.
    */
   constructor(capacity: number) {
-    super(capacity, FORMAT);
+    super(handOver(new OtherBatch(capacity, FORMAT)));
     this.#core = batchCore(this);
   }
 
@@ -151,6 +154,6 @@ export class EfaCompletionQueue extends CompletionQueueEx<EfaWorkCompletion> {
    * @throws {VerbsError} EOPNOTSUPP if the device is another one, or an older one that tells no GIDs.
    */
   constructor(context: Context, init: CqInitAttrEx) {
-    super(context, init, WAY);
+    super(context, handOver(new OtherCq(init, WAY)));
   }
 }

@@ -2,10 +2,11 @@ import { constants } from "../../ffi/layout.ts";
 import { integer, snapshot, uint32 } from "../../internal/checks.ts";
 import type { CompletionQueue } from "../completion/completion_queue.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
+import { handOver } from "../core/native_resource.ts";
 import type { ProtectionDomain } from "../memory/protection_domain.ts";
 import type { QpCap } from "../queue_pair/qp_attr.ts";
 import { QpState, QpType, SendOpsFlags } from "../queue_pair/qp_enums.ts";
-import type { QpWay } from "../queue_pair/queue_pair.ts";
+import { OtherQp, type QpWay } from "../queue_pair/queue_pair.ts";
 import { QueuePairEx } from "../queue_pair/queue_pair_ex.ts";
 import { setOf } from "../work/attributes.ts";
 import { WrOpcode } from "../work/work_request.ts";
@@ -133,10 +134,11 @@ export class SrdQueuePair extends QueuePairEx {
     const given = snapshot(init, "queue pair attributes", names);
     const { sendOpsFlags = SendOpsFlags.SEND | SendOpsFlags.SEND_WITH_IMM } = given;
     let maxRdma: number | undefined;
-    super(pd, { ...given, sendOpsFlags, type: QpType.DRIVER }, {
+    const way = {
       ...WAY,
       maxRdma: () => maxRdma ??= queryEfaDevice(pd.context).maxRdmaSize,
-    });
+    };
+    super(pd, handOver(new OtherQp({ ...given, sendOpsFlags, type: QpType.DRIVER }, way)));
   }
 
   /**

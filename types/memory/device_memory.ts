@@ -7,7 +7,7 @@ import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance } from "../core/checks.ts";
 import { namesOf } from "../core/enums.ts";
 import { call } from "../core/errors.ts";
-import { Adopted, type NativeKind, NativeResource } from "../core/native_resource.ts";
+import { Adopted, handOver, type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { rootOf } from "../core/resource.ts";
 import { Context } from "../device/context.ts";
 import { adopting, MemoryRegion } from "./memory_region.ts";
@@ -31,6 +31,26 @@ const codec: AttributeCodec<AllocDmAttr> = codecOf("ibv_alloc_dm_attr", "device 
   length: { required: true, min: 1, bits: 53 },
   logAlignReq: { max: 63 },
 });
+
+/** Memory of the device that exists already, for the constructor of its class. */
+class AdoptedDm extends Adopted<IbvDm> {
+  readonly length: number;
+  readonly isImported: boolean;
+
+  constructor(handle: IbvDm, length: number, isImported: boolean) {
+    super(handle);
+    this.length = length;
+    this.isImported = isImported;
+  }
+}
+
+function alloc(context: Context, attr: AllocDmAttr): AdoptedDm {
+  const { view, given: { length } } = codec.write(attr);
+  const handle = call("ibv_alloc_dm", "allocate device memory", [context.unsafeHandle, view], {
+    detail: () => `${length} bytes`,
+  });
+  return new AdoptedDm(handle, length, false);
+}
 
 /**
  * Memory on the device (`struct ibv_dm`), which the device accesses faster than memory of the host. This process copies
@@ -59,23 +79,13 @@ export class DeviceMemory extends NativeResource<IbvDm> {
    *
    * @throws {VerbsError} If the device refuses, or its provider has no device memory (EOPNOTSUPP).
    */
-  constructor(context: Context, attr: AllocDmAttr);
-  /** @ignore Adopts imported memory. */
-  constructor(context: Context, attr: AllocDmAttr, imported?: Adopted<IbvDm>);
-  /** @ignore */
-  constructor(context: Context, attr: AllocDmAttr, imported?: Adopted<IbvDm>) {
+  constructor(context: Context, attr: AllocDmAttr) {
     instance(context, Context, "context");
-    const { view, given: { length } } = codec.write(attr);
-    const isImported = imported instanceof Adopted;
-    const handle = isImported
-      ? imported.handle
-      : call("ibv_alloc_dm", "allocate device memory", [context.unsafeHandle, view], {
-        detail: () => `${length} bytes`,
-      });
-    super(DeviceMemory.#KIND, handle, [context]);
+    const made = attr instanceof AdoptedDm ? attr : alloc(context, attr);
+    super(DeviceMemory.#KIND, made.handle, [context]);
     this.context = context;
-    this.length = length;
-    this.#isImported = isImported;
+    this.length = made.length;
+    this.#isImported = made.isImported;
   }
 
   /**
@@ -93,7 +103,7 @@ export class DeviceMemory extends NativeResource<IbvDm> {
     const dm = call("ibv_import_dm", "import device memory", [context.unsafeHandle, handle], {
       detail: () => `handle ${handle}`,
     });
-    return new DeviceMemory(context, { length }, new Adopted(dm));
+    return new DeviceMemory(context, handOver(new AdoptedDm(dm, length, true)));
   }
 
   /** The number of the memory in the kernel. Another process that shares the device can import the memory by it. */

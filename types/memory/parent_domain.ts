@@ -10,6 +10,7 @@ import { call } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { rootOf } from "../core/resource.ts";
 import { Context } from "../device/context.ts";
+import { handOver } from "../core/native_resource.ts";
 import { AdoptedPd, pdCore, ProtectionDomain } from "./protection_domain.ts";
 
 const KIND: NativeKind<IbvTd, ThreadDomain> = {
@@ -131,7 +132,7 @@ export class ParentDomain extends ProtectionDomain {
     const args = [context.unsafeHandle, view] as const;
     const handle = call("ibv_alloc_parent_domain", "allocate parent domain", args);
     const parents = td === undefined ? [pd] : [pd, td];
-    super(context, Object.assign(new AdoptedPd(handle), { base: pd, parents }));
+    super(handOver(Object.assign(new AdoptedPd(context, handle), { base: pd, parents })));
     this.parent = pd;
     this.td = td;
   }

@@ -5,17 +5,23 @@ import { readNative } from "../../ffi/struct.ts";
 import { uint32 } from "../../internal/checks.ts";
 import { instance } from "../core/checks.ts";
 import { call } from "../core/errors.ts";
-import { Adopted, type NativeKind, NativeResource } from "../core/native_resource.ts";
+import { Adopted, handOver, type NativeKind, NativeResource } from "../core/native_resource.ts";
 import type { Resource } from "../core/resource.ts";
 import { Context } from "../device/context.ts";
 
 /** A native protection domain that exists already, for the constructor of its class. */
 export class AdoptedPd extends Adopted<IbvPd> {
+  readonly context: Context;
   /** The domain that decides what works together, if that is another one. */
   base: ProtectionDomain | undefined;
   /** The objects that it was made from, besides the context. */
   parents: readonly Resource[] = [];
   destroy: (handle: IbvPd) => void = dealloc;
+
+  constructor(context: Context, handle: IbvPd) {
+    super(handle);
+    this.context = context;
+  }
 }
 
 /** What the library reads of a protection domain. */
@@ -64,19 +70,13 @@ export class ProtectionDomain extends NativeResource<IbvPd> {
    *
    * @throws {VerbsError} If the device refuses. ENOMEM means that it has no protection domain left.
    */
-  constructor(context: Context);
-  /** @ignore Adopts a native protection domain. */
-  constructor(context: Context, adopted: AdoptedPd);
-  /** @ignore */
-  constructor(context: Context, adopted?: AdoptedPd) {
-    instance(context, Context, "context");
-    const { handle, base, parents, destroy } = adopted instanceof AdoptedPd
-      ? adopted
-      : new AdoptedPd(alloc(context));
-    super(ProtectionDomain.#KIND, handle, [context, ...parents]);
-    this.context = context;
-    this.#core = { context, base: base ?? this };
-    this.#destroy = destroy;
+  constructor(context: Context) {
+    const given: unknown = context;
+    const made = given instanceof AdoptedPd ? given : alloc(context);
+    super(ProtectionDomain.#KIND, made.handle, [made.context, ...made.parents]);
+    this.context = made.context;
+    this.#core = { context: made.context, base: made.base ?? this };
+    this.#destroy = made.destroy;
   }
 
   /**
@@ -94,9 +94,9 @@ export class ProtectionDomain extends NativeResource<IbvPd> {
     const imported = call("ibv_import_pd", "import protection domain", args, {
       detail: () => `handle ${handle}`,
     });
-    const adopted = new AdoptedPd(imported);
+    const adopted = new AdoptedPd(context, imported);
     adopted.destroy = (pd) => verbs().ibv_unimport_pd(pd);
-    return new ProtectionDomain(context, adopted);
+    return new ProtectionDomain(handOver(adopted));
   }
 
   /** The number of the domain in the kernel. Another process that shares the device can import the domain by it. */
@@ -105,8 +105,10 @@ export class ProtectionDomain extends NativeResource<IbvPd> {
   }
 }
 
-function alloc({ unsafeHandle }: Context): IbvPd {
-  return call("ibv_alloc_pd", "allocate protection domain", [unsafeHandle]);
+function alloc(context: Context): AdoptedPd {
+  const { unsafeHandle } = instance(context, Context, "context");
+  const handle = call("ibv_alloc_pd", "allocate protection domain", [unsafeHandle]);
+  return new AdoptedPd(context, handle);
 }
 
 function dealloc(handle: IbvPd): void {

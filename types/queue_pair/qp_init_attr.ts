@@ -71,9 +71,13 @@ export interface QpInitAttributes {
 export type QpInitAttr =
   & QpInitAttributes
   & (
-    | { readonly cap: Partial<QpCap> & Pick<QpCap, "maxSendWr"> }
+    | {
+      readonly type: typeof QpType.RAW_PACKET | typeof QpType.UD;
+      readonly rwqIndTbl: RwqIndirectionTable;
+    }
     | { readonly type: typeof QpType.XRC_RECV }
-    | Required<Pick<QpInitAttributes, "rwqIndTbl">>
+    // The compiler names what the last one lacks.
+    | { readonly type: QpType; readonly cap: Partial<QpCap> & Pick<QpCap, "maxSendWr"> }
   );
 
 const MASK = members("ibv_qp_init_attr_mask", "IBV_QP_INIT_ATTR_");

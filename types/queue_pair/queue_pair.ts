@@ -62,6 +62,17 @@ export interface QpWay {
   readonly maxRdma: () => number;
 }
 
+/** The attributes of a queue pair whose native object is created in another way, for the constructors. */
+export class OtherQp<Init extends QpInitAttr = QpInitAttr> {
+  readonly init: Init;
+  readonly way: QpWay | undefined;
+
+  constructor(init: Init, way: QpWay | undefined) {
+    this.init = init;
+    this.way = way;
+  }
+}
+
 /**
  * A queue pair (`struct ibv_qp`): a send queue and a receive queue. It sends and receives messages, as a socket does. A
  * new queue pair is in state RESET, in which nothing can be posted.
@@ -166,13 +177,13 @@ export class QueuePair extends QueuePairStates {
    * @throws {VerbsError} If the device refuses: EPERM for raw packets without CAP_NET_RAW, EOPNOTSUPP for a transport or
    * an attribute that it does not have.
    */
-  constructor(pd: ProtectionDomain, init: QpInitAttr);
-  /** @ignore For subclasses, which create the native object in another way. */
-  constructor(pd: ProtectionDomain, init: QpInitAttr, way: QpWay | undefined);
-  /** @ignore */
-  constructor(pd: ProtectionDomain, init: QpInitAttr, way?: QpWay) {
+  constructor(pd: ProtectionDomain, init: QpInitAttr) {
     const { context, base } = pdCore(instance(pd, ProtectionDomain, "pd"));
-    const { view, mask, given, writeHandles } = writeQpInit(pd, init);
+    const way = init instanceof OtherQp ? init.way : undefined;
+    const { view, mask, given, writeHandles } = writeQpInit(
+      pd,
+      init instanceof OtherQp ? init.init : init,
+    );
     checkPostOps(context, given);
     writeHandles();
     const options: CheckOptions = {

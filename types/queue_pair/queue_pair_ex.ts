@@ -8,8 +8,9 @@ import type { ProtectionDomain } from "../memory/protection_domain.ts";
 import { setOf } from "../work/attributes.ts";
 import { WrOpcode } from "../work/work_request.ts";
 import { QpType, SendOpsFlags } from "./qp_enums.ts";
+import { handOver } from "../core/native_resource.ts";
 import { copyQpInit, type QpInitAttr } from "./qp_init_attr.ts";
-import { qpCore, type QpWay, QueuePair } from "./queue_pair.ts";
+import { OtherQp, qpCore, QueuePair } from "./queue_pair.ts";
 import { WrBuilder } from "./wr_builder.ts";
 import { WrPoster } from "./wr_poster.ts";
 
@@ -52,12 +53,9 @@ export class QueuePairEx extends QueuePair {
    * @throws {RangeError} As of {@linkcode QueuePair}.
    * @throws {VerbsError} As of {@linkcode QueuePair}; EOPNOTSUPP if the provider has no builders, or not these operations.
    */
-  constructor(pd: ProtectionDomain, init: QpInitAttrEx);
-  /** @ignore For subclasses, which create the native object in another way. */
-  constructor(pd: ProtectionDomain, init: QpInitAttrEx, way: QpWay);
-  /** @ignore */
-  constructor(pd: ProtectionDomain, init: QpInitAttrEx, way?: QpWay) {
-    super(pd, withSendOps(init), way);
+  constructor(pd: ProtectionDomain, init: QpInitAttrEx) {
+    const other = init instanceof OtherQp ? init as OtherQp<QpInitAttrEx> : undefined;
+    super(pd, handOver(new OtherQp(withSendOps(other?.init ?? init), other?.way)));
     const { type, sendOpsFlags = 0 } = qpCore(this);
     const handle = verbs().ibv_qp_to_qp_ex(this.unsafeHandle);
     const asked = NAMES.filter((name) => sendOpsFlags & SendOpsFlags[name]);

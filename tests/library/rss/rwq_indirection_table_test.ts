@@ -69,7 +69,7 @@ onPd.test("QueuePair refuses queues that do not go with a table", ({ context, pd
   const rwqIndTbl = new RwqIndirectionTable(context, makeQueues(context, 2));
   const rxHashConf = new RxHash({ rxHashKey: microsoftRssKey(), rxHashFieldsMask: 0xff });
   const make = (more: Partial<QpInitAttr>) => () =>
-    new QueuePair(pd, { type: QpType.RAW_PACKET, rwqIndTbl, rxHashConf, ...more });
+    new QueuePair(pd, { type: QpType.RAW_PACKET, rwqIndTbl, rxHashConf, ...more } as QpInitAttr);
   const own = "with an indirection table it has no receive queue of its own";
   assertRefused(
     [make({ recvCq: new CompletionQueue(context, { cqe: 8 }) }), TypeError, own],
