@@ -4,6 +4,7 @@ import { assertMessages, lookUp } from "./by_name.ts";
 import { addressOf, endsOfId } from "./cm_address.ts";
 import type { Door, Partner } from "./door.ts";
 import { readOffer } from "./exchange.ts";
+import { ANSWERED, type Late } from "./late.ts";
 import { checkOwn, checkStated } from "./peer_gid.ts";
 import type { RcAddress } from "./rc_address.ts";
 import { SharedDevice } from "./rc_device.ts";
@@ -138,7 +139,8 @@ class CmPartner implements Partner {
     return await RcEnd.make(device, this.#settings, this.#id);
   }
 
-  async connect(end: RcEnd, signal: AbortSignal): Promise<RcEnd> {
+  async connect(end: RcEnd, signal: AbortSignal, late: Late): Promise<RcEnd> {
+    late.reason = ANSWERED;
     const connected = await end.acceptById(this.#peer!, signal);
     this.#isConnected = true;
     return connected;

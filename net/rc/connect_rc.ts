@@ -1,10 +1,11 @@
 import { type AbortOptions, closeOnAbort, orAborted } from "../../internal/abort.ts";
-import { callable, snapshot, text } from "../../internal/checks.ts";
+import { callable, quote, snapshot, text } from "../../internal/checks.ts";
 import { Deadline } from "../../internal/deadline.ts";
 import { option, readOptions, within } from "../../internal/options.ts";
 import { inTurn } from "../../internal/turns.ts";
 import { BY_NAME, connectByName, isAbsent } from "./by_name.ts";
 import { readLine, writeAddress } from "./exchange.ts";
+import { type Late, NO_ADDRESS } from "./late.ts";
 import { checkOwn, checkStated, checkUnicast, endsOf } from "./peer_gid.ts";
 import { type RcAddress, readRcAddress } from "./rc_address.ts";
 import { RcConn } from "./rc_conn.ts";
@@ -101,12 +102,13 @@ export type RcConnectOptions =
  * @throws {Deno.errors.NotFound} If there is no such device, or the port has no usable GID.
  * @throws {Deno.errors.InvalidData} If the peer sends something else than an address, or one that is not permitted
  * (`peerGid`).
- * @throws {Deno.errors.TimedOut} If it takes longer than `connectTimeout`.
+ * @throws {Deno.errors.TimedOut} If it takes longer than `connectTimeout`. The message names the step that it waited for.
  * @throws {Deno.errors.ConnectionRefused} If nobody listens on `port` or `tcpPort` of `hostname`, with `retryInterval` when
  * `connectTimeout` is over; or if the peer rejects the request.
  * @throws {CmError} If the name has no address, or no RDMA device leads there. See `@rdma/ibverbs/cm`.
  * @throws {Deno.errors.NotSupported} If only an iWARP device leads there.
- * @throws {Deno.errors.ConnectionReset} If the peer does not answer, or ends the connection before it is made.
+ * @throws {Deno.errors.ConnectionReset} If the peer does not answer, closes the TCP connection before it has sent its
+ * address, or ends the connection before it is made.
  * @throws {VerbsError} If the device refuses.
  * @throws The reason of the signal, if it aborts.
  * @category Connections
@@ -130,15 +132,15 @@ export async function connectRc(options: RcConnectOptions): Promise<RcConn> {
       throw new TypeError("Cannot connect: port needs hostname");
     }
     settings.signal?.throwIfAborted();
-    const late = { reason: "" };
+    const late: Late = { reason: "" };
     using deadline = handshakeDeadline(settings, [], late);
     const { signal } = deadline;
     if (port !== undefined) {
       const attempt = () => connectByName(settings, hostname!, port, signal, late);
       return await abortable(signal, () => retrying(settings, signal, attempt));
     }
-    if (exchange !== undefined) return await overExchange(settings, exchange, signal);
-    return await overTcp(settings, tcpPort!, signal);
+    if (exchange !== undefined) return await overExchange(settings, exchange, signal, late);
+    return await overTcp(settings, tcpPort!, signal, late);
   });
 }
 
@@ -160,9 +162,13 @@ async function overTcp(
   settings: TcpSettings,
   port: number,
   signal: AbortSignal,
+  late: Late,
 ): Promise<RcConn> {
-  const attempt = () => connectTcp(settings.hostname ?? "127.0.0.1", port, signal);
+  const { hostname = "127.0.0.1" } = settings;
+  const attempt = () => connectTcp(hostname, port, signal);
+  late.reason = `: TCP port ${port} of ${quote(hostname)} does not answer`;
   using conn = await retrying(settings, signal, attempt);
+  late.reason = NO_ADDRESS;
   closeOnAbort(conn, signal);
   const ends = endsOf(conn);
   const device = new SharedDevice(settings).use();
@@ -175,7 +181,7 @@ async function overTcp(
   if (checkStated(peer, ends, settings.peerGid)) {
     checkOwn(peer, ends, device.context.gidTable(settings.portNum));
   }
-  return new RcConn(await end.connect(peer, signal));
+  return new RcConn(await end.connect(peer, signal, { late }));
 }
 
 /** Tries again while nobody listens, if the program wants it. */
@@ -228,12 +234,14 @@ async function overExchange(
   settings: RcSettings,
   exchange: RcExchange,
   signal: AbortSignal,
+  late: Late,
 ): Promise<RcConn> {
   await using end = await RcEnd.make(new SharedDevice(settings).use(), settings);
+  late.reason = ": exchange() has not given the address of the peer";
   const given = Promise.try(exchange, end.address, { signal });
   const peer = readRcAddress(await orAborted(given, signal));
   checkUnicast(peer);
-  return new RcConn(await end.connect(peer, signal));
+  return new RcConn(await end.connect(peer, signal, { late }));
 }
 
 /** If the signal aborts, its reason is the error. */
@@ -246,11 +254,11 @@ export async function abortable<T>(signal: AbortSignal, body: () => Promise<T>):
   }
 }
 
-/** The time that connecting may take. `late` has the likely reason why it took longer. */
+/** The time that connecting may take. */
 export function handshakeDeadline(
   { connectTimeout, signal }: RcSettings,
   signals: readonly AbortSignal[],
-  late: { readonly reason: string } = { reason: "" },
+  late: Readonly<Late>,
 ): Deadline {
   const error = (): Error =>
     new Deno.errors.TimedOut(

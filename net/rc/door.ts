@@ -1,3 +1,4 @@
+import type { Late } from "./late.ts";
 import type { RcEnd } from "./rc_end.ts";
 
 /** Where partners come in. */
@@ -18,6 +19,6 @@ export interface Partner extends Disposable {
   read(signal: AbortSignal): Promise<void>;
   /** Makes the end that it is connected to. */
   makeEnd(): Promise<RcEnd>;
-  connect(end: RcEnd, signal: AbortSignal): Promise<RcEnd>;
+  connect(end: RcEnd, signal: AbortSignal, late: Late): Promise<RcEnd>;
   close(): void;
 }

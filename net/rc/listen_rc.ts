@@ -8,6 +8,7 @@ import { BY_NAME } from "./by_name.ts";
 import { CmDoor } from "./cm_door.ts";
 import { abortable, handshakeDeadline } from "./connect_rc.ts";
 import type { Door, Partner } from "./door.ts";
+import { type Late, NO_ADDRESS } from "./late.ts";
 import { RcConn } from "./rc_conn.ts";
 import { RC_RULES, type RcOptions, type RcSettings } from "./rc_options.ts";
 import { TcpDoor } from "./tcp_door.ts";
@@ -226,20 +227,29 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
   }
 
   async #attempt(partner: Partner, attempt: Attempt): Promise<void> {
-    using deadline = handshakeDeadline(this.#settings, [this.#closing.signal, attempt.signal]);
+    const late: Late = { reason: NO_ADDRESS };
+    const signals = [this.#closing.signal, attempt.signal];
+    using deadline = handshakeDeadline(this.#settings, signals, late);
     const { signal } = deadline;
     using _closing = partner;
     closeOnAbort(partner, signal);
     try {
-      this.#add(await abortable(signal, () => this.#connect(partner, attempt, signal)), attempt);
+      const connecting = abortable(signal, () => this.#connect(partner, attempt, signal, late));
+      this.#add(await connecting, attempt);
     } catch (error) {
       this.#limits.delete(attempt);
       if (!attempt.signal.aborted) this.#fail(error);
     }
   }
 
-  async #connect(partner: Partner, attempt: Attempt, signal: AbortSignal): Promise<RcConn> {
+  async #connect(
+    partner: Partner,
+    attempt: Attempt,
+    signal: AbortSignal,
+    late: Late,
+  ): Promise<RcConn> {
     await partner.read(signal);
+    late.reason = ": the ends of other peers were made first";
     if (!this.#limits.advance(attempt)) this.#refuse(attempt);
     signal.throwIfAborted();
     const making = this.#making.then(nextTurn).then(() => {
@@ -248,7 +258,7 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
     });
     this.#making = making.catch(() => {});
     await using end = await making;
-    return new RcConn(await partner.connect(end, signal));
+    return new RcConn(await partner.connect(end, signal, late));
   }
 
   #add(conn: RcConn, attempt: Attempt): void {

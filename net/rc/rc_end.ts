@@ -17,6 +17,7 @@ import {
 import { chosenGid } from "../shared/chosen_gid.ts";
 import { addressOf, hasEnded, orReset, resetBy } from "./cm_address.ts";
 import { readOffer, writeOffer } from "./exchange.ts";
+import { ANSWERED, type Late } from "./late.ts";
 import { Link } from "./link.ts";
 import { gidOfTcp, type PeerEnds } from "./peer_gid.ts";
 import { CONTROL_RECEIVES, CONTROL_SENDS } from "./protocol.ts";
@@ -28,10 +29,6 @@ import { ExposedMemory } from "./remote_memory.ts";
 const { LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC } = AccessFlags;
 
 const REMOTE_ACCESS = LOCAL_WRITE | REMOTE_WRITE | REMOTE_READ | REMOTE_ATOMIC;
-
-const ANSWERED =
-  ": the peer has answered, and then sent no first message. Its program may hang, or packets of the " +
-  "connection are dropped (UDP port 4791)";
 
 /**
  * One end of a connection: its verbs objects, of which the device may be shared, and what moves messages. Until it is
@@ -117,10 +114,11 @@ export class RcEnd implements AsyncDisposable {
   async connect(
     peer: RcAddress,
     signal: AbortSignal,
-    { forStranger = false, answer }: {
+    { forStranger = false, answer, late }: {
       readonly forStranger?: boolean;
       readonly answer?: () => Promise<void>;
-    } = {},
+      readonly late: Late;
+    },
   ): Promise<this> {
     const { timeout, retryCnt } = this.settings;
     if (this.#gidIndex !== undefined && Gid.parse(peer.gid).isZero) {
@@ -128,14 +126,16 @@ export class RcEnd implements AsyncDisposable {
     }
     // A peer that has fewer receives than it says must not keep sends waiting for ever.
     const choices = { timeout, retryCnt, rnrRetry: 6, minRnrTimer: 14 };
+    late.reason = ": no neighbour answers for the address of the peer (ARP, neighbour discovery)";
     await this.#qp.activateRcAsync(toQpAddress(peer), choices, { forStranger, signal });
     signal.throwIfAborted();
+    late.reason = ANSWERED;
     await this.#start(peer, signal, answer);
     return this;
   }
 
   /** Connects by the id that the end was made for, which knows the route. It tells in `late` how far it has come. */
-  async connectById(signal: AbortSignal, late: { reason: string }): Promise<this> {
+  async connectById(signal: AbortSignal, late: Late): Promise<this> {
     const id = this.#id!;
     late.reason = `: ${SILENT_HOST}`;
     const { conn } = await id.connect(this.#qp, this.#param(id), { signal });

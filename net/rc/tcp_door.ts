@@ -2,6 +2,7 @@ import { quote } from "../../internal/checks.ts";
 import { nextTurn } from "../../internal/turns.ts";
 import type { Door, Partner } from "./door.ts";
 import { readLine, writeAddress } from "./exchange.ts";
+import type { Late } from "./late.ts";
 import { checkOwn, checkStated, endsOf, type PeerEnds } from "./peer_gid.ts";
 import { type RcAddress, readRcAddress } from "./rc_address.ts";
 import { SharedDevice } from "./rc_device.ts";
@@ -90,9 +91,9 @@ class TcpPartner implements Partner {
     return await RcEnd.make(device, this.#settings, this.#ends);
   }
 
-  async connect(end: RcEnd, signal: AbortSignal): Promise<RcEnd> {
+  async connect(end: RcEnd, signal: AbortSignal, late: Late): Promise<RcEnd> {
     const answer = (): Promise<void> => writeAddress(this.#tcp, end.address, signal);
-    return await end.connect(this.#peer!, signal, { forStranger: true, answer });
+    return await end.connect(this.#peer!, signal, { forStranger: true, answer, late });
   }
 
   close(): void {

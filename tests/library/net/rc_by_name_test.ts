@@ -17,6 +17,7 @@ import { connectRc, listenRc } from "../../../net/mod.ts";
 import { waitReadable } from "../../../ffi/fd_watcher.ts";
 import { outputOf } from "../../subprocess.ts";
 import { FakeBed } from "../cm/fake.ts";
+import { nextTurn } from "../../../internal/turns.ts";
 import { until } from "../../until.ts";
 
 const { DISCONNECTED } = CmEventType;
@@ -29,6 +30,8 @@ function test(title: string, body: (bed: FakeBed) => Promise<void>): void {
       using bed = new FakeBed();
       await body(bed);
     }
+    // A loop of the library that has just ended may have asked for a turn, which may be a timer.
+    await nextTurn();
     // Ends when the watcher's poll has returned.
     await waitReadable(0).cancel();
   });

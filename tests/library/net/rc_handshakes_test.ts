@@ -1,4 +1,4 @@
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { stub } from "@std/testing/mock";
 import {
   connectRc,
@@ -9,7 +9,7 @@ import {
 } from "../../../net/mod.ts";
 import { bytes, connectTimeout, netTest, peerAddress, RXE, text, until } from "./bed.ts";
 
-const { InvalidData, TimedOut, BadResource } = Deno.errors;
+const { InvalidData, TimedOut, BadResource, ConnectionReset } = Deno.errors;
 
 async function dial(listener: RcListener): Promise<Deno.TcpConn> {
   return await Deno.connect({ hostname: "127.0.0.1", port: listener.addr.port });
@@ -26,7 +26,6 @@ async function connectTo(listener: RcListener, tcpPort: number): Promise<[RcConn
 const ADDRESS = peerAddress();
 
 const BAD: Record<string, Uint8Array | string> = {
-  "nothing": "",
   "no line": JSON.stringify(ADDRESS),
   "an endless line": "x".repeat(100_000),
   "no JSON": "hello\n",
@@ -134,12 +133,57 @@ netTest("connectRc() rejects if the partner sends something else than an address
   }
 });
 
+netTest(
+  "A peer that closes TCP and sends no address is named as the cause, at both ends",
+  async () => {
+    const closed = "the peer has closed the TCP connection and sent no address";
+    for (const isReset of [false, true]) {
+      using server = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+      const answering = (async () => {
+        using tcp = await server.accept();
+        // What was not read makes the kernel reset the connection.
+        if (!isReset) await tcp.read(new Uint8Array(4096));
+      })();
+      const refused = connectRc({ device: RXE, tcpPort: server.addr.port, connectTimeout });
+      await assertRejects(() => refused, ConnectionReset, closed);
+      await answering;
+    }
+    await using listener = await listenRc({ device: RXE, connectTimeout, onFailure: () => {} });
+    (await dial(listener)).close();
+    await until("the failure", () => listener.stats.failed === 1);
+    assertEquals((listener.stats.lastError as Error).message.includes(closed), true);
+  },
+);
+
+netTest("A time-out names the step that it waited for", async () => {
+  using server = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const own = { device: RXE, connectTimeout: 50 };
+  const never = (): Promise<never> => new Promise(() => {});
+  const silent = "50 ms: the peer has not sent its address";
+  await assertRejects(() => connectRc({ ...own, tcpPort: server.addr.port }), TimedOut, silent);
+  const given = "50 ms: exchange() has not given the address of the peer";
+  await assertRejects(() => connectRc({ ...own, exchange: never }), TimedOut, given);
+  {
+    using _connect = stub(Deno, "connect", never as never);
+    const step = 'TCP port 5 of "127.0.0.1" does not answer';
+    await assertRejects(() => connectRc({ ...own, tcpPort: 5 }), TimedOut, step);
+  }
+  await using listener = await listenRc({ ...own, peerGid: "any", onFailure: () => {} });
+  const unsaid = "the peer has answered, and then sent no first message";
+  for (const [line, step] of [["", silent], [`${JSON.stringify(ADDRESS)}\n`, unsaid]] as const) {
+    const { failed } = listener.stats;
+    using tcp = await dial(listener);
+    await tcp.write(bytes(line));
+    await until("the failure", () => listener.stats.failed > failed);
+    assertStringIncludes((listener.stats.lastError as Error).message, step);
+  }
+});
+
 netTest("connectRc() gives up on a silent partner, and when the signal aborts", async () => {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const tcpPort = listener.addr.port;
   const silent = connectRc({ device: RXE, tcpPort, connectTimeout: 50 });
-  const { message } = await assertRejects(() => silent, TimedOut);
-  assertEquals(message, "Cannot connect: it took longer than 50 ms");
+  await assertRejects(() => silent, TimedOut);
   const signal = AbortSignal.timeout(50);
   await assertRejects(() => connectRc({ device: RXE, tcpPort, signal }), DOMException);
   const exchange = (): Promise<never> => new Promise(() => {});

@@ -61,6 +61,14 @@ for (
   });
 }
 
+Deno.test("readLine() tells a peer that closes the connection from one that sends half a line", async () => {
+  const reset = { read: () => Promise.reject(new Deno.errors.ConnectionReset("words of Deno")) };
+  for (const conn of [connectionOf(new Uint8Array(), 9), reset as unknown as Deno.Conn]) {
+    const closed = "the peer has closed the TCP connection and sent no address";
+    await assertRejects(() => readLine(conn, NEVER), Deno.errors.ConnectionReset, closed);
+  }
+});
+
 Deno.test("readLine() refuses a line that is no UTF-8", async () => {
   const line = Uint8Array.of(...new TextEncoder().encode('{"a":"'), 0xff, 0x22, 0x7d, 0x0a);
   await assertRejects(() => readLine(connectionOf(line, 9), NEVER), InvalidData, "it is not JSON");
