@@ -327,7 +327,10 @@ async function repeated(name: string, work: Work): Promise<void> {
   samples.length = 0;
   const start = performance.now();
   await repeat(name, work, 0, () => {
-    if (done[name]! % Math.ceil(cycles / SAMPLES) === 0) sample();
+    if (done[name]! % Math.ceil(cycles / SAMPLES) === 0) {
+      sample();
+      console.log(`${name} ${done[name]}: ${JSON.stringify(samples.at(-1))}`);
+    }
     return done[name]! < cycles;
   });
   console.log(`${name}: ${((performance.now() - start) / cycles).toFixed(1)} ms each`);
