@@ -1,12 +1,10 @@
 import { isEfa } from "../../internal/efa.ts";
-import { needsGrh } from "../../internal/ports.ts";
 import { type AhAttr, ahAttrCodec } from "../address/ah_attr.ts";
-import type { Gid } from "../address/gid.ts";
 import type { Grh } from "../address/grh.ts";
 import { WcFlags } from "../completion/work_completion.ts";
 import { failure } from "../core/errors.ts";
+import { EFA_SENDERS, hintAddress, needOfGrh } from "../device/address_hints.ts";
 import type { Context } from "../device/context.ts";
-import { LinkLayer, type PortAttr } from "../device/port.ts";
 import type { Packet } from "./packet.ts";
 
 export function addressError(
@@ -19,62 +17,16 @@ export function addressError(
   const attr = ahAttrCodec.read(new DataView(buffer, byteOffset, byteLength));
   return failure(verb, action, errno, {
     detail: () => describeAh(attr),
-    hint: (code) => hintAh(code, context, attr),
+    hint: (code) =>
+      code === "EOPNOTSUPP"
+        ? "The device's provider has no address handles"
+        : hintAddress(code, context, { ...attr, grh: attr.isGlobal ? attr.grh : undefined }),
   });
 }
 
 function describeAh({ portNum, isGlobal, grh, dlid }: AhAttr): string {
   const to = isGlobal ? `GID index ${grh.sgidIndex} to ${grh.dgid}` : `LID ${dlid}`;
   return `port ${portNum}, ${to}`;
-}
-
-function hintAh(code: string, context: Context, attr: AhAttr): string | undefined {
-  const { sgidIndex, dgid } = attr.grh;
-  switch (code) {
-    case "EINVAL":
-    // libmlx4 and libmlx5 refuse an address without an errno.
-    case "unknown":
-      return hintInvalid(context, attr);
-    case "ENODATA":
-      return `Slot ${sgidIndex} of the GID table is empty: context.gidTable() lists the used slots`;
-    case "ETIMEDOUT":
-      return "The peer's link address was not resolved in time: is the peer up, and on this network?" +
-        (dgid.isLinkLocal ? " A link-local GID reaches only the same link" : "");
-    case "ENETUNREACH":
-    case "EHOSTUNREACH":
-      return `There is no route from GID index ${sgidIndex} to ${dgid}`;
-    case "EOPNOTSUPP":
-      return "The device's provider has no address handles";
-  }
-}
-
-function hintInvalid(context: Context, { portNum, grh, isGlobal }: AhAttr): string | undefined {
-  const port = context.queryPort(portNum);
-  if (!isGlobal) {
-    if (isEfa(context.device)) return EFA_SENDERS;
-    const need = needOfGrh(portNum, port);
-    return need && `${need}: give grh`;
-  }
-  if (grh.sgidIndex >= port.gidTblLen) {
-    return `GID index ${grh.sgidIndex} is beyond the port's table of ${port.gidTblLen}`;
-  }
-  return hintFamily(context.queryGid(portNum, grh.sgidIndex), grh.dgid);
-}
-
-const EFA_SENDERS = "An Elastic Fabric Adapter has no GRH, and reaches peers by their GIDs: " +
-  "ReplyPath finds the handle of a sender, and an EfaCompletionQueue tells the GID of an unknown one";
-
-/** Why every address of a port needs a GRH; undefined if it does not. */
-function needOfGrh(portNum: number, port: PortAttr): string | undefined {
-  if (!needsGrh(port)) return undefined;
-  return port.linkLayer === LinkLayer.ETHERNET
-    ? `Port ${portNum} is Ethernet (RoCE), where every address needs a GRH`
-    : `Port ${portNum} needs a GRH in every address (IBV_QPF_GRH_REQUIRED)`;
-}
-
-function hintFamily(sgid: Gid, dgid: Gid): string | undefined {
-  if (sgid.isIpv4Mapped === dgid.isIpv4Mapped || dgid.isMulticast) return undefined;
-  return `The GIDs are of different families: ${sgid} cannot reach ${dgid}`;
 }
 
 export function createFromWcError(errno: number, context: Context, packet: Packet): Error {

@@ -5,6 +5,7 @@ import { readCString } from "../../ffi/pointers.ts";
 import { integer } from "../../internal/checks.ts";
 import { instance } from "../core/checks.ts";
 import { nameOf, namesOf } from "../core/enums.ts";
+import { hintFailure } from "./failure_hints.ts";
 
 const { fields } = structs.ibv_wc;
 // Constants of their own for V8: see "Help for V8" in docs/performance.md.
@@ -286,29 +287,6 @@ export class WorkCompletion implements WcAddress {
   }
 }
 
-/** The usual cause of a status, by its name. */
-const HINTS: Readonly<Record<string, string>> = {
-  LOC_LEN_ERR:
-    "The message does not fit into the posted buffer. On UD the buffer needs 40 more bytes for the GRH",
-  LOC_QP_OP_ERR:
-    "The queue pair could not execute the request. A send needs an address handle and memory that are alive and of the " +
-    "queue pair's protection domain. A receive needs a buffer that is large enough, on UD with 40 more bytes for the GRH. " +
-    "LOCAL_INV needs an rkey that is valid",
-  LOC_PROT_ERR: "A buffer is not within a live memory region that has the access it needs",
-  WR_FLUSH_ERR: "The queue pair was in an error state before it reached this request",
-  MW_BIND_ERR:
-    "The memory region needs MW_BIND. A window of type 2 that is bound must be invalidated first (LOCAL_INV)",
-  LOC_ACCESS_ERR: "The local memory region lacks the access that the request needs",
-  REM_INV_REQ_ERR:
-    "The peer refused the request: its queue pair may not allow the operation or the length",
-  REM_ACCESS_ERR:
-    "The peer's memory region does not allow this access, or the rkey or the address is wrong",
-  REM_OP_ERR: "The peer could not execute the request",
-  RETRY_EXC_ERR:
-    "The peer did not answer: its queue pair may not be ready, or the path may be wrong (GID, LID, MTU)",
-  RNR_RETRY_EXC_ERR: "The peer had no receive posted",
-};
-
 /**
  * The error of a completion whose status is not SUCCESS.
  *
@@ -321,13 +299,16 @@ export class WorkCompletionError extends Error {
   readonly completion: WorkCompletion;
   /** The name of the status, such as `"WR_FLUSH_ERR"`. */
   readonly code: string;
-  /** The usual cause of the status, if it is known. */
+  /**
+   * The likely cause. If the queue pair of the completion is open in this thread, the state of its port and its address
+   * are looked at; otherwise it is the usual cause of the status. `undefined` if there is none.
+   */
   readonly hint: string | undefined;
 
   /** Makes the error of a completion. */
   constructor(completion: WorkCompletion) {
     const code = nameOf(WcStatus, instance(completion, WorkCompletion, "completion").status);
-    const hint = HINTS[code];
+    const hint = hintFailure(completion.qpNum, code);
     const vendor = completion.vendorErr === 0 ? "" : `, vendor error ${completion.vendorErr}`;
     super(
       `Work request ${completion.wrId} on queue pair ${completion.qpNum} failed: ${code}${vendor}` +

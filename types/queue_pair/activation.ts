@@ -145,12 +145,19 @@ export function addressOf(
         `context.recommendGid(${port}).gidIndex names one`,
     );
   }
+  const gid = gidIndex === undefined ? null : context.queryGid(port, gidIndex);
+  if (gid?.isZero) {
+    throw new TypeError(
+      `Cannot give address of queue pair: GID index ${gidIndex} of port ${port} is empty; ` +
+        `context.recommendGid(${port}).gidIndex names one that is used`,
+    );
+  }
   return {
     transport: nameOf(QpType, type) as keyof typeof QpType,
     qpn,
     psn,
     lid,
-    gid: gidIndex === undefined ? null : context.queryGid(port, gidIndex).toString(),
+    gid: gid?.toString() ?? null,
     mtu: mtuBytes(activeMtu),
     rdAtomic: maxDestRdAtomic,
     qkey: qkey ?? null,

@@ -5,6 +5,7 @@ import { uint16 } from "../../internal/checks.ts";
 import { bytesOfGid, Gid } from "../address/gid.ts";
 import { CompletionCounter, QpAttachCompCntrOp } from "../completion/completion_counter.ts";
 import { type CompletionQueue, cqCore, drain } from "../completion/completion_queue.ts";
+import { type Failing, registerFailing, unregisterFailing } from "../completion/failure_hints.ts";
 import { SendTracker, UnorderedSends } from "../completion/send_tracker.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance } from "../core/checks.ts";
@@ -24,10 +25,10 @@ import { DATAGRAM, FIELDS, opcodesOf } from "../work/attributes.ts";
 import { type Receives, RecvPoster, SendPoster, type SendRules } from "../work/posting.ts";
 import type { SendRequestList } from "../work/requests.ts";
 import type { SendRequest } from "../work/work_request.ts";
-import { hintCreate, hintPost } from "./hints.ts";
+import { hintCreate, hintGroup, hintPost, hintUnsent } from "./hints.ts";
 import { bindMw, type MwBind } from "./bind_mw.ts";
 import type { QpCap } from "./qp_attr.ts";
-import { QpType } from "./qp_enums.ts";
+import { QpAttrMask, QpType } from "./qp_enums.ts";
 import {
   describeQpInit,
   isBasic,
@@ -155,6 +156,7 @@ export class QueuePair extends QueuePairStates {
   /** The domain whose rights apply. */
   readonly #base: ProtectionDomain;
   readonly #core: QpCore;
+  readonly #failing: Failing = { hintFailure: (code) => this.#hintFailure(code) };
   readonly #sender: SendPoster | undefined;
   readonly #receiver: RecvPoster | undefined;
   readonly #postSend: ReturnType<typeof verbs>["ibv_post_send"];
@@ -215,10 +217,25 @@ export class QueuePair extends QueuePairStates {
     }
     if (recvCq !== undefined && srq === undefined) this.#receiver = this.#makeReceiver(cap);
     this.#core = { type, cap, sendOpsFlags, sender: this.#sender };
+    registerFailing(this.qpNum, this.#failing);
+  }
+
+  /** Why a request has failed, as far as the state of the device tells it now. */
+  #hintFailure(code: string): string | undefined {
+    try {
+      const isConnected = this.type === QpType.RC || this.type === QpType.UC;
+      const { PORT, AV } = QpAttrMask;
+      const { attr } = this.query(isConnected ? PORT | AV : PORT);
+      return hintUnsent(code, this.context, attr);
+    } catch {
+      // The device may be gone: the usual cause is told.
+      return undefined;
+    }
   }
 
   #makeSender(cap: QpCap, allSignaled: boolean, way: QpWay | undefined): SendPoster {
-    const hint = (code: string): string | undefined => hintPost(code, this.state, "sends");
+    const hint = (code: string): string | undefined =>
+      hintPost(code, this.state, "sends", cap.maxSendWr);
     const opcodes = way?.opcodes ?? opcodesOf(this.type);
     const rules: SendRules = {
       transport: way?.transport ?? nameOf(QpType, this.type),
@@ -240,8 +257,9 @@ export class QueuePair extends QueuePairStates {
     return new SendPoster(this, verb, rules, cap.maxSendSge, tracker);
   }
 
-  #makeReceiver({ maxRecvSge }: QpCap): RecvPoster {
-    const hint = (code: string): string | undefined => hintPost(code, this.state, "receives");
+  #makeReceiver({ maxRecvSge, maxRecvWr }: QpCap): RecvPoster {
+    const hint = (code: string): string | undefined =>
+      hintPost(code, this.state, "receives", maxRecvWr);
     const rules = { maxSge: maxRecvSge, needsGrh: this.type === QpType.UD };
     return new RecvPoster({ verb: "ibv_post_recv", action: "post receive", hint }, rules);
   }
@@ -339,7 +357,10 @@ export class QueuePair extends QueuePairStates {
   attachMcast(gid: Gid, lid: number = 0): void {
     const [name, bytes] = groupOf(gid, lid);
     const args = [this.unsafeHandle, bytes, lid] as const;
-    call("ibv_attach_mcast", `join multicast group ${new Gid(bytes)}`, args);
+    const group = new Gid(bytes);
+    call("ibv_attach_mcast", `join multicast group ${group}`, args, {
+      hint: (code) => hintGroup(code, this, group, lid, undefined),
+    });
     this.#groups.set(name, [bytes, lid]);
   }
 
@@ -356,7 +377,10 @@ export class QueuePair extends QueuePairStates {
     const [name, bytes] = groupOf(gid, lid);
     const isDestroyed = lifetimeOf(this)!.state === "destroyed";
     const handle = isDestroyed ? this.unsafeHandle : handleOf(this);
-    call("ibv_detach_mcast", `leave multicast group ${new Gid(bytes)}`, [handle, bytes, lid]);
+    const group = new Gid(bytes);
+    call("ibv_detach_mcast", `leave multicast group ${group}`, [handle, bytes, lid], {
+      hint: (code) => hintGroup(code, this, group, lid, this.#groups.has(name)),
+    });
     this.#groups.delete(name);
   }
 
@@ -392,6 +416,7 @@ export class QueuePair extends QueuePairStates {
       hint: (code) => code === "EBUSY" ? "It is still attached to a multicast group" : undefined,
     });
     unregisterElement(this);
+    unregisterFailing(this.qpNum);
     for (const counter of this.#counters.splice(0)) release(counter);
     this.#endSends();
     if (this.#sendCq !== undefined) cqCore(this.#sendCq).senders.delete(this.qpNum);

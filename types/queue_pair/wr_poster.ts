@@ -189,7 +189,7 @@ export class WrPoster {
     if (!sender.tracker?.countsFailed) sender.postedOnly(run, count);
     throw failure("ibv_wr_complete", "post send", Math.abs(result), {
       detail: () => `${count} requests of ${nameOf(QpType, this.type)} ${this.#qp.qpNum}`,
-      hint: (code) => hintPost(code, this.#qp.state, "sends"),
+      hint: (code) => hintPost(code, this.#qp.state, "sends", this.#qp.cap.maxSendWr),
     });
   }
 

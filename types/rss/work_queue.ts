@@ -284,6 +284,6 @@ function hintModify(code: string, from: WqState, attr: WqAttr): string | undefin
 
 function hintPost(code: string, state: WqState): string | undefined {
   if (code !== "ENOMEM" && code !== "EINVAL") return undefined;
-  return "The queue is full, or the request has too many scatter/gather elements; " +
+  return "The queue is full: a place is free again when the completion of a receive was polled; " +
     `the work queue is in state ${nameOf(WqState, state)}`;
 }

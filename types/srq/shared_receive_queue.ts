@@ -231,6 +231,6 @@ function hintModify(srq: SharedReceiveQueue, given: SrqAttrInit): string | undef
 
 function hintPost(code: string): string | undefined {
   return ["ENOMEM", "EINVAL", "unknown"].includes(code)
-    ? "The queue is full, or the request has too many scatter/gather elements"
+    ? "The queue is full: a place is free again when the completion of a receive was polled"
     : undefined;
 }

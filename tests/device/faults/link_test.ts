@@ -1,9 +1,17 @@
 // A device that goes away, goes down, or loses its address, while everything is done with it at once. The event loop
 // goes on, every error is one of a verb or a completion, and afterwards a device of the same name works.
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { type Context, type EventType, VerbsError } from "../../../mod.ts";
+import {
+  type Context,
+  type EventType,
+  ProtectionDomain,
+  QpType,
+  VerbsError,
+  WorkCompletionError,
+} from "../../../mod.ts";
+import { makeEnd } from "../fixture.ts";
 import { differs } from "../kernels.ts";
-import { deviceTest, until } from "../setup.ts";
+import { connect, deviceTest, PORT, selfAddress, until, waitFor } from "../setup.ts";
 import { DOOMED, type DoomedLink, doomedLink } from "./doomed_link.ts";
 import { Load } from "./load.ts";
 
@@ -122,4 +130,18 @@ deviceTest("A device whose address goes and comes under load works again", async
   }
   assertOnly(load, "GID_CHANGE");
   await close(load);
+});
+
+deviceTest("A send over a link that is down fails, and its completion names the port", async () => {
+  await using link = await doomedLink();
+  const context = link.open();
+  const pd = new ProtectionDomain(context);
+  const [left, right] = [makeEnd(pd, QpType.RC), makeEnd(pd, QpType.RC)];
+  connect(left.qp, right.qp.qpNum, selfAddress(context));
+  connect(right.qp, left.qp.qpNum, selfAddress(context));
+  await link.set("down");
+  left.qp.postSend({ sge: left.mr.slice(0, 8) });
+  const [completion] = await waitFor(left.cq);
+  const { message } = assertThrows(() => completion!.check(), WorkCompletionError);
+  assertStringIncludes(message, `Port ${PORT} of ${DOOMED} is DOWN`);
 });

@@ -89,7 +89,7 @@ test("QueuePair.modifyAsync() tells why the device refuses, in the words of modi
   recorder.fail("ibv_modify_qp", "ETIMEDOUT");
   const error = await assertRejects(() => qp.activateRcAsync(PEER), VerbsError);
   assertEquals([error.verb, error.code], ["ibv_modify_qp", "ETIMEDOUT"]);
-  assertStringIncludes(error.message, "GID index 1 has no route to ::ffff:10.0.0.2");
+  assertStringIncludes(error.message, "link address was not resolved in time");
   assertEquals(qp.state, QpState.INIT);
 });
 
