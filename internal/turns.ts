@@ -4,6 +4,9 @@
  */
 const SLICE_MS = 0.5;
 
+/** The same for loops that read what others of the program may send. */
+const READER_MS = 4 * SLICE_MS;
+
 /**
  * Deno looks at sockets when nothing else is to be done, and else once in about 60 turns. So of as many turns that a loop
  * waits for, one is a timer, which leaves nothing to be done for about a millisecond.
@@ -16,6 +19,9 @@ let start = -Infinity;
 let turn: Promise<void> | undefined;
 /** Whether a loop waits for that turn because it may not continue. */
 let isWaited = false;
+/** Whether a reader was late in the last turn, and whether one is in this turn. */
+let isBehind = false;
+let willBeBehind = false;
 /** Turns for which loops have waited. */
 let waited = 0;
 /** What is read in turns for which a loop has waited. */
@@ -27,8 +33,17 @@ const readers: Set<() => unknown> = new Set();
  * One clock serves all loops of the program. After the wait a loop takes a step without asking.
  */
 export function mayContinue(): boolean {
+  return mayRun(isBehind ? 0 : SLICE_MS);
+}
+
+/** {@linkcode mayContinue} for a loop that empties a queue which others fill: it has more time than those. */
+export function mayRead(): boolean {
+  return mayRun(READER_MS);
+}
+
+function mayRun(ms: number): boolean {
   const now = performance.now();
-  if (now - start < SLICE_MS) return true;
+  if (now - start < ms) return true;
   if (turn !== undefined) {
     isWaited = true;
     return false;
@@ -38,8 +53,14 @@ export function mayContinue(): boolean {
   return true;
 }
 
-/** Waits for the next turn of the event loop. */
-export function nextTurn(): Promise<void> {
+/**
+ * Waits for the next turn of the event loop.
+ *
+ * @param isLate Whether a reader that waits leaves something unread: in the next turn others take one step each, so that
+ * they do not fill its queue faster than it reads.
+ */
+export function nextTurn(isLate = false): Promise<void> {
+  if (isLate) willBeBehind = true;
   if (turn !== undefined) return turn;
   start = performance.now();
   return turn = new Promise((resolve) => {
@@ -47,6 +68,8 @@ export function nextTurn(): Promise<void> {
       const inLoop = isWaited;
       turn = undefined;
       isWaited = false;
+      isBehind = willBeBehind;
+      willBeBehind = false;
       start = performance.now();
       if (inLoop) readAll();
       resolve();

@@ -252,7 +252,7 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
     late.reason = ": the ends of other peers were made first";
     if (!this.#limits.advance(attempt)) this.#refuse(attempt);
     signal.throwIfAborted();
-    const making = this.#making.then(nextTurn).then(() => {
+    const making = this.#making.then(() => nextTurn()).then(() => {
       signal.throwIfAborted();
       return partner.makeEnd();
     });

@@ -112,6 +112,11 @@ export class Receiver {
     this.ended = pump(this.#pumping).catch((error) => this.fail(error));
   }
 
+  /** Whether a datagram was read that nobody has taken. */
+  get hasMore(): boolean {
+    return this.#queue.length > 0;
+  }
+
   /** A datagram that is there, if nobody else waits. */
   receiveNow(buffer: Uint8Array<ArrayBuffer> | undefined): Datagram | undefined {
     if (this.#queue.length === 0) this.#drain();

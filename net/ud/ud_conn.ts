@@ -1,6 +1,6 @@
 import { type AbortOptions, closeOnAbort, signalOf } from "../../internal/abort.ts";
 import { byteArray, integer, listOf } from "../../internal/checks.ts";
-import { inTurn, mayContinue, nextTurn } from "../../internal/turns.ts";
+import { inTurn, mayContinue, mayRead, nextTurn } from "../../internal/turns.ts";
 import {
   AccessFlags,
   Context,
@@ -207,7 +207,8 @@ export class UdConn
       if (p !== undefined) byteArray(p, "p");
       return this.#receiver.receiveNow(p) ?? await this.#receiver.wait(p, signal);
     } finally {
-      if (!mayContinue()) await nextTurn();
+      const isLate = this.#receiver.hasMore;
+      if (!(isLate ? mayRead() : mayContinue())) await nextTurn(isLate);
     }
   }
 
