@@ -434,10 +434,11 @@ export class CmId extends CmIdentity {
       signal?.throwIfAborted();
       const failed = new AbortController();
       const ends = signal === undefined ? failed.signal : AbortSignal.any([signal, failed.signal]);
-      // The event may come before the call on the other thread returns.
+      // The event may come before the call on the other thread returns. Neither is in progress afterwards.
       const event = this.#step(action, [TYPE.ADDRINFO_RESOLVED], [TYPE.ADDRINFO_ERROR], ends);
-      this.#lookUp(lookUp).catch((error) => failed.abort(error));
+      const called = this.#lookUp(lookUp).catch((error) => failed.abort(error));
       await event;
+      await called;
     });
   }
 

@@ -52,6 +52,56 @@ function rightsOf(qp: QueuePair): number {
   return qp.query(QpAttrMask.ACCESS_FLAGS).attr.qpAccessFlags!;
 }
 
+/** What the program does to its queue pair before a step of the connection moves it on. */
+const MOVES: Record<string, (qp: QueuePair, id: CmId) => void> = {
+  nothing: () => {},
+  "prepare()": (qp, id) => id.prepare(qp),
+  "to INIT": (qp, id) => qp.modify(id.initQpAttr(INIT)),
+  "to INIT, rights of its own": (qp, id) => {
+    qp.modify({ ...id.initQpAttr(INIT), qpAccessFlags: LOCAL_WRITE });
+  },
+  "to RTR": (qp, id) => [INIT, RTR].forEach((state) => qp.modify(id.initQpAttr(state))),
+  "to RTS": move,
+  "to RTS, rights of its own": (qp, id) => {
+    qp.modify({ ...id.initQpAttr(INIT), qpAccessFlags: LOCAL_WRITE });
+    for (const qpState of [RTR, RTS]) qp.modify(id.initQpAttr(qpState));
+  },
+};
+
+const STEPS: Record<string, (client: CmId) => unknown> = {
+  establish: (client) => client.establish(),
+  establishAsync: (client) => client.establishAsync(),
+};
+
+deviceTest(
+  "A peer gets the rights that the program or C gives, whoever moves the queue pair",
+  async () => {
+    using bed = new CmBed();
+    const listener = bed.listener();
+    const all = REMOTE_WRITE | REMOTE_READ | AccessFlags.REMOTE_ATOMIC;
+    for (const [step, establish] of Object.entries(STEPS)) {
+      for (const [moved, prepare] of Object.entries(MOVES)) {
+        const client = await bed.routed(listener);
+        const [left, right] = [bed.newQp(QpType.RC), bed.newQp(QpType.RC)];
+        const connected = client.connect(left);
+        const { id: server } = await bed.request();
+        prepare(right, server);
+        const accepted = server.accept(right);
+        await connected;
+        prepare(left, client);
+        await establish(client);
+        await accepted;
+        const expected = moved.endsWith("own") ? 0 : all;
+        const rights = [left, right].map((qp) => rightsOf(qp) & all);
+        assertEquals(rights, [expected, expected], `${step}() after ${moved}`);
+        server.close();
+        client.close();
+        for (const qp of [left, right]) qp.close();
+      }
+    }
+  },
+);
+
 deviceTest(
   "A peer cannot write to a queue pair whose rights the program has narrowed",
   async () => {

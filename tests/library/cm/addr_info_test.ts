@@ -4,7 +4,7 @@ import { CmError, CmEventType, CmId } from "../../../cm.ts";
 import { waitReadable } from "../../../ffi/fd_watcher.ts";
 import { nonblockingRdmacm } from "../../../ffi/rdmacm.ts";
 import { VerbsError } from "../../../mod.ts";
-import { stub } from "@std/testing/mock";
+import { spy, stub } from "@std/testing/mock";
 import { FakeBed } from "./fake.ts";
 
 const TYPE = CmEventType;
@@ -32,9 +32,17 @@ test("CmId.resolveAddrInfo() waits for the event, and queryAddrInfo() gives the 
 
 test("CmId.resolveAddrInfo() tells why there is no address", async (bed) => {
   const id = new CmId(bed.net.channel);
-  const failed = assertRejects(() => id.resolveAddrInfo("host"), CmError, "ADDRINFO_ERROR (EIO: ");
-  bed.net.push(id, TYPE.ADDRINFO_ERROR, -5);
-  await failed;
+  {
+    using lookedUp = spy(nonblockingRdmacm(), "rdma_resolve_addrinfo");
+    const failed = assertRejects(
+      () => id.resolveAddrInfo("host"),
+      CmError,
+      "ADDRINFO_ERROR (EIO: ",
+    );
+    bed.net.push(id, TYPE.ADDRINFO_ERROR, -5);
+    await failed;
+    await Promise.all(lookedUp.calls.map(({ returned }) => returned));
+  }
   const error = await assertRejects(() => id.resolveAddrInfo("nobody"), CmError, "is not known");
   assertEquals([error.status, error.event], [-2, undefined]);
   for (const [errno, words] of [[16, "EBUSY"], [95, "EOPNOTSUPP"]] as const) {

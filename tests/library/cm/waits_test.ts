@@ -4,6 +4,7 @@ import { spy } from "@std/testing/mock";
 import { CmError, CmEventType, CmId, PortSpace } from "../../../cm.ts";
 import { waitReadable } from "../../../ffi/fd_watcher.ts";
 import { nonblocking } from "../../../ffi/library.ts";
+import { nonblockingRdmacm } from "../../../ffi/rdmacm.ts";
 import { type QpAttrInit, QpState, QpType, QueuePair } from "../../../mod.ts";
 import { FakeBed } from "./fake.ts";
 
@@ -15,10 +16,11 @@ function test(title: string, body: (bed: FakeBed) => Promise<void>): void {
   Deno.test(title, async () => {
     {
       using bed = new FakeBed();
-      using later = spy(nonblocking(), "ibv_modify_qp");
+      using moved = spy(nonblocking(), "ibv_modify_qp");
+      using lookedUp = spy(nonblockingRdmacm(), "rdma_resolve_addrinfo");
       await body(bed);
-      // A queue pair exists until the call on the other thread ends.
-      await Promise.all(later.calls.map(({ returned }) => returned));
+      // An object exists until the call on the other thread ends.
+      await Promise.all([...moved.calls, ...lookedUp.calls].map(({ returned }) => returned));
       await new Promise((resolve) => setTimeout(resolve, 0));
     }
     // Ends when the watcher's poll has returned.

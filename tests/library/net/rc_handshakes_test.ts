@@ -168,9 +168,16 @@ netTest("A time-out names the step that it waited for", async () => {
     const step = 'TCP port 5 of "127.0.0.1" does not answer';
     await assertRejects(() => connectRc({ ...own, tcpPort: 5 }), TimedOut, step);
   }
-  await using listener = await listenRc({ ...own, peerGid: "any", onFailure: () => {} });
+  // Long enough for a line that has been sent to be there.
+  const patient = { ...own, connectTimeout: 500, peerGid: "any", onFailure: () => {} } as const;
+  await using listener = await listenRc(patient);
   const unsaid = "the peer has answered, and then sent no first message";
-  for (const [line, step] of [["", silent], [`${JSON.stringify(ADDRESS)}\n`, unsaid]] as const) {
+  for (
+    const [line, step] of [["", "500 ms: the peer has not sent its address"], [
+      `${JSON.stringify(ADDRESS)}\n`,
+      unsaid,
+    ]] as const
+  ) {
     const { failed } = listener.stats;
     using tcp = await dial(listener);
     await tcp.write(bytes(line));
