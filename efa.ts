@@ -54,7 +54,7 @@ export {
 export {
   EfaCompletionQueue,
   EfaWorkCompletion,
-  EfaWorkCompletions,
+  EfaWorkCompletionList,
 } from "./types/efa/efa_completion_queue.ts";
 export { EFA_UNKNOWN_SENDER } from "./types/efa/sender_gid.ts";
 export { type SrdActivation, type SrdInitAttr, SrdQueuePair } from "./types/efa/srd_queue_pair.ts";

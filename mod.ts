@@ -146,12 +146,12 @@ export {
   WorkCompletion,
   WorkCompletionError,
 } from "./types/completion/work_completion.ts";
-export { WorkCompletions } from "./types/completion/work_completions.ts";
+export { WorkCompletionList } from "./types/completion/work_completion_list.ts";
 export {
   CreateCqWcFlags,
   WorkCompletionEx,
-  WorkCompletionsEx,
-} from "./types/completion/work_completions_ex.ts";
+  WorkCompletionListEx,
+} from "./types/completion/work_completion_list_ex.ts";
 export type { AbortOptions } from "./internal/abort.ts";
 export type { PeerOptions } from "./types/core/abortable.ts";
 export type { TimeoutOptions } from "./internal/timeout.ts";

@@ -6,7 +6,7 @@ import {
   Grh,
   MemoryRegion,
   ReplyPath,
-  WorkCompletions,
+  WorkCompletionList,
 } from "../../mod.ts";
 import { type Plan, timeOfSteps } from "./clock.ts";
 import { type End, grhFrom, LIST, PORT, QKEY, RECEIVES } from "./end.ts";
@@ -41,7 +41,7 @@ let at = 0;
 export function answer(end: End, plan: Plan, size: number): number {
   const { path, mr, receives } = answering(end);
   const { qp, sendCq, sends } = end;
-  const [batch, sent] = [new WorkCompletions(size), new WorkCompletions(size)];
+  const [batch, sent] = [new WorkCompletionList(size), new WorkCompletionList(size)];
   return timeOfSteps(plan, size, () => {
     const n = receives.pollInto(batch);
     for (let i = 0; i < n; i++) {

@@ -12,7 +12,7 @@ import {
   QueuePair,
   RecvRequestList,
   SendRequestList,
-  WorkCompletions,
+  WorkCompletionList,
 } from "../../mod.ts";
 
 export const LIST = 32;
@@ -46,7 +46,7 @@ export class End {
   readonly qp: QueuePair;
   readonly sends: SendRequestList = new SendRequestList({ capacity: LIST });
   readonly recvs: RecvRequestList = new RecvRequestList({ capacity: LIST });
-  readonly #batch: WorkCompletions = new WorkCompletions(LIST);
+  readonly #batch: WorkCompletionList = new WorkCompletionList(LIST);
   readonly #type: "UD" | "RC";
   readonly #mr: MemoryRegion;
 
@@ -77,7 +77,7 @@ export class End {
   }
 
   /** Polls once, and reads status and the lower half of wr_id, which is no bigint. */
-  drain(cq: CompletionQueue, batch: WorkCompletions = this.#batch): number {
+  drain(cq: CompletionQueue, batch: WorkCompletionList = this.#batch): number {
     const n = cq.pollInto(batch);
     let sum = 0;
     for (let i = 0; i < n; i++) {

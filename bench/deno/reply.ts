@@ -10,7 +10,7 @@ import {
   QueuePair,
   ReplyPath,
   SendRequestList,
-  WorkCompletions,
+  WorkCompletionList,
 } from "../../mod.ts";
 import { grhFrom, PORT, QKEY, RECEIVES, SIZE } from "./end.ts";
 
@@ -27,7 +27,7 @@ const receives = new CompletionQueue(context, { cqe: 1, channel: null, compVecto
 const path = new ReplyPath(pd, { port: PORT });
 const sends = new SendRequestList({ capacity: 1 });
 sends.set(0, { sge: mr.slice(0, SIZE) });
-const batch = new WorkCompletions(1);
+const batch = new WorkCompletionList(1);
 receives.pollInto(batch);
 path.setAh(sends, 0, batch, 0, mr, 0);
 sends.setRemote(0, batch.srcQp(0), QKEY);

@@ -1,12 +1,12 @@
 /** Work of one process: calls, posting and polling, and objects that are made and destroyed. See ../c/contender.c. */
 
-import { AddressHandle, CompletionQueue, WorkCompletions } from "../../mod.ts";
+import { AddressHandle, CompletionQueue, WorkCompletionList } from "../../mod.ts";
 import { Clock, type Plan, timeOfSteps } from "./clock.ts";
 import { EMPTY, type End, LIST, makeQp as make, ownAddress, QKEY, use } from "./end.ts";
 
 export function pollEmpty({ context }: End, plan: Plan): number {
   const cq = new CompletionQueue(context, { cqe: 1, channel: null, compVector: EMPTY });
-  const batch = new WorkCompletions(1);
+  const batch = new WorkCompletionList(1);
   const clock = new Clock(plan);
   let sum = 0;
   while (clock.part()) for (let i = 0; i < plan.count; i++) sum += cq.pollInto(batch);

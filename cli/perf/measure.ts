@@ -1,6 +1,6 @@
 /** Messages back and forth, and messages one way, timed. */
 
-import { WorkCompletions } from "@rdma/ibverbs";
+import { WorkCompletionList } from "@rdma/ibverbs";
 import { CommandError } from "../shell/command.ts";
 import { SEND, type Side } from "../peer/endpoint.ts";
 import type { Counted } from "./report.ts";
@@ -50,7 +50,7 @@ export interface MeterInit {
 export class Meter {
   readonly #side: Side;
   readonly #init: MeterInit;
-  readonly #batch: WorkCompletions = new WorkCompletions(BATCH);
+  readonly #batch: WorkCompletionList = new WorkCompletionList(BATCH);
   /** Receives that are posted, of each queue pair. */
   readonly #posted: number[];
   /** Whether messages arrive in memory without a completion: RDMA writes, of which the last byte is the number. */

@@ -1,6 +1,6 @@
 /** The exchange of messages. */
 
-import { WcStatus, type WorkCompletion, WorkCompletions } from "@rdma/ibverbs";
+import { WcStatus, type WorkCompletion, WorkCompletionList } from "@rdma/ibverbs";
 import { RECV, SEND, type Side } from "../peer/endpoint.ts";
 import { Deadline } from "../shell/abort.ts";
 
@@ -23,7 +23,7 @@ export interface Length {
 export class PingPong {
   readonly #side: Side;
   readonly #length: Length;
-  readonly #batch: WorkCompletions;
+  readonly #batch: WorkCompletionList;
   #sent = 0;
   #received = 0;
   #receives: number;
@@ -37,7 +37,7 @@ export class PingPong {
   constructor(side: Side, length: Length) {
     this.#side = side;
     this.#length = length;
-    this.#batch = new WorkCompletions(2 * side.queuePairs);
+    this.#batch = new WorkCompletionList(2 * side.queuePairs);
     this.#receives = length.rxDepth;
     this.#pending = new Uint8Array(side.queuePairs).fill(RECV);
   }

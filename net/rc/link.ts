@@ -8,7 +8,7 @@ import {
   WcStatus,
   type WorkCompletion,
   WorkCompletionError,
-  WorkCompletions,
+  WorkCompletionList,
   WrOpcode,
 } from "../../mod.ts";
 import { orAborted } from "../../internal/abort.ts";
@@ -46,7 +46,7 @@ export class Link {
   readonly #protocol: Protocol;
   readonly #inbox: Inbox;
   readonly #outbox: Outbox;
-  readonly #batch: WorkCompletions = new WorkCompletions(BATCH);
+  readonly #batch: WorkCompletionList = new WorkCompletionList(BATCH);
   readonly #receiving: Waiters<Target, Uint8Array<ArrayBuffer> | null> = new Waiters(() =>
     hold(this.#pumping)
   );

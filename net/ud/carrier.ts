@@ -1,4 +1,4 @@
-import { EfaCompletionQueue, EfaWorkCompletions, SrdQueuePair } from "../../efa.ts";
+import { EfaCompletionQueue, EfaWorkCompletionList, SrdQueuePair } from "../../efa.ts";
 import { isEfa } from "../../internal/efa.ts";
 import {
   CompletionChannel,
@@ -9,7 +9,7 @@ import {
   type ProtectionDomain,
   QpType,
   QueuePair,
-  WorkCompletions,
+  WorkCompletionList,
 } from "../../mod.ts";
 import type { UdSettings } from "./ud_options.ts";
 
@@ -19,7 +19,7 @@ export interface Carrier {
   readonly sendCq: CompletionQueue;
   readonly recvCq: CompletionQueue;
   /** What the queue of the receives is polled into. */
-  readonly batch: WorkCompletions;
+  readonly batch: WorkCompletionList;
   /** The bytes of a receive before its message. */
   readonly headroom: number;
   /** The longest message in bytes. */
@@ -48,7 +48,7 @@ export function makeCarrier(pd: ProtectionDomain, settings: UdSettings): Carrier
   const { activeMtu, maxMsgSz } = context.queryPort(port);
   return {
     ...{ qp, sendCq, recvCq, activate },
-    batch: new (isAdapter ? EfaWorkCompletions : WorkCompletions)(BATCH),
+    batch: new (isAdapter ? EfaWorkCompletionList : WorkCompletionList)(BATCH),
     headroom: transport === "SRD" ? 0 : Grh.SIZE,
     maxMessage: isAdapter ? maxMsgSz : mtuBytes(activeMtu),
   };

@@ -1,4 +1,4 @@
-import { Gid, type WorkCompletions } from "../../mod.ts";
+import { Gid, type WorkCompletionList } from "../../mod.ts";
 import { GRH_SENDERS, SENDER_WORDS, type Senders } from "./senders.ts";
 import { readUdAddress, type Target, type UdAddress } from "./ud_address.ts";
 
@@ -63,7 +63,7 @@ export class Peers {
 
   /** The sender of a datagram that begins at that word of the memory; undefined if it cannot be told. */
   sender(
-    batch: WorkCompletions,
+    batch: WorkCompletionList,
     index: number,
     memory: Uint32Array<ArrayBuffer>,
     at: number,

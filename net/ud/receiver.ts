@@ -7,7 +7,7 @@ import {
   RecvRequestList,
   WcStatus,
   WorkCompletionError,
-  type WorkCompletions,
+  type WorkCompletionList,
 } from "../../mod.ts";
 import { hold, pump, type Pumping } from "../shared/pump.ts";
 import type { Peers } from "./peers.ts";
@@ -31,7 +31,7 @@ export interface ReceiverParts {
   readonly qp: QueuePair;
   readonly cq: CompletionQueue;
   /** What it polls into. */
-  readonly batch: WorkCompletions;
+  readonly batch: WorkCompletionList;
   /** The bytes of a receive before its message. */
   readonly headroom: number;
   /** Slots of this size, a multiple of 4, for posted receives and for datagrams that wait. */

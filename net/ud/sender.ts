@@ -7,7 +7,7 @@ import {
   type QueuePair,
   SendRequestList,
   WorkCompletionError,
-  WorkCompletions,
+  WorkCompletionList,
 } from "../../mod.ts";
 import { copyMessage } from "../shared/copy_message.ts";
 import { hold } from "../shared/pump.ts";
@@ -60,7 +60,7 @@ export class Sender {
   readonly #parts: SenderParts;
   readonly #bytes: Uint8Array<ArrayBuffer>;
   readonly #requests: SendRequestList;
-  readonly #batch: WorkCompletions;
+  readonly #batch: WorkCompletionList;
   readonly #slots: Slots;
   /** The slots whose datagrams are not posted. */
   #unposted: number[] = [];
@@ -82,7 +82,7 @@ export class Sender {
     this.#bytes = mr.bytes();
     const { size } = this.#slots = new Slots(mr.length / slotSize);
     this.#requests = new SendRequestList({ capacity: size });
-    this.#batch = new WorkCompletions(size);
+    this.#batch = new WorkCompletionList(size);
     this.#letters = Array.from({ length: size }, () => undefined);
     for (let i = 0; i < size; i++) {
       this.#requests.set(i, { wrId: i, sge: mr.slice(i * slotSize, slotSize) });

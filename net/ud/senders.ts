@@ -1,4 +1,4 @@
-import { Gid, Grh, WcFlags, type WorkCompletions } from "../../mod.ts";
+import { Gid, Grh, WcFlags, type WorkCompletionList } from "../../mod.ts";
 import type { Target } from "./ud_address.ts";
 
 /** Who has sent a datagram. */
@@ -9,7 +9,7 @@ export interface Senders {
   /** Writes what tells the sender apart to words that are 0. It is false if the sender cannot be told. */
   read(
     words: Uint32Array<ArrayBuffer>,
-    batch: WorkCompletions,
+    batch: WorkCompletionList,
     index: number,
     memory: Uint32Array<ArrayBuffer>,
     at: number,
@@ -17,7 +17,7 @@ export interface Senders {
   /** Who the sender is whose words were read. */
   sender(
     words: Uint32Array<ArrayBuffer>,
-    batch: WorkCompletions,
+    batch: WorkCompletionList,
     index: number,
     memory: Uint32Array<ArrayBuffer>,
     at: number,
@@ -79,7 +79,7 @@ const AH_ATTR_SIZE = 32;
  * @param addressOf Writes the `struct ibv_ah_attr` of a sender, which begins with its GID. Returns 0, or an errno.
  */
 export function efaSenders(
-  addressOf: (attr: DataView, batch: WorkCompletions, index: number) => number,
+  addressOf: (attr: DataView, batch: WorkCompletionList, index: number) => number,
 ): Senders {
   const attr = new DataView(new ArrayBuffer(AH_ATTR_SIZE));
   const gid = new Uint32Array(attr.buffer, 0, GID_WORDS);

@@ -9,10 +9,10 @@ import {
   type Context,
   MemoryRegion,
   type ReplyPath,
-  WorkCompletions,
+  WorkCompletionList,
 } from "../../mod.ts";
 import { structs } from "../../ffi/layout.ts";
-import { batchCore } from "../../types/completion/work_completions.ts";
+import { batchCore } from "../../types/completion/work_completion_list.ts";
 import { compileC } from "../c/compile.ts";
 import { PORT } from "./setup.ts";
 import { Random } from "../random.ts";
@@ -33,7 +33,7 @@ export const EINVAL = 22;
 /** A run of pairs, as the C program reads them and as a reply path does. */
 interface Chunk {
   readonly pairs: Uint8Array<ArrayBuffer>;
-  readonly batch: WorkCompletions;
+  readonly batch: WorkCompletionList;
   readonly mr: MemoryRegion;
   /** The bytes of `mr`. */
   readonly memory: Uint8Array<ArrayBuffer>;
@@ -141,7 +141,7 @@ export async function compare(plan: Plan): Promise<Map<number, number>> {
       const length = Math.min(CHUNK, plan.count - done);
       const chunk = {
         pairs: new Uint8Array(length * PAIR),
-        batch: new WorkCompletions(length),
+        batch: new WorkCompletionList(length),
         mr,
         memory,
       };

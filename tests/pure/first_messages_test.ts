@@ -19,14 +19,14 @@ const MISTAKES: readonly (readonly [mistake: string, message: string])[] = [
   ["new ProtectionDomain(16)", "not assignable to parameter of type 'Context'"],
   ["new ProtectionDomain()", "An argument for 'context' was not provided"],
   ["new DeviceMemory(context, 16)", "not assignable to parameter of type 'AllocDmAttr'"],
-  ['new WorkCompletions("16")', "not assignable to parameter of type 'number'"],
+  ['new WorkCompletionList("16")', "not assignable to parameter of type 'number'"],
   ["new MemoryRegion(pd, 4096)", "An argument for 'access' was not provided"],
   ['new CmId(channel, "TCP")', "not assignable to parameter of type 'PortSpace"],
 ];
 
 const BEGIN = `import {
   AddressHandle, CompletionQueue, CompletionQueueEx, type Context, DeviceMemory, type Gid, MemoryRegion,
-  ProtectionDomain, QpType, QueuePair, QueuePairEx, WorkCompletions,
+  ProtectionDomain, QpType, QueuePair, QueuePairEx, WorkCompletionList,
 } from ${JSON.stringify(import.meta.resolve("../../mod.ts"))};
 import { CmId, type EventChannel } from ${JSON.stringify(import.meta.resolve("../../cm.ts"))};
 declare const pd: ProtectionDomain, cq: CompletionQueue, context: Context, gid: Gid, channel: EventChannel;

@@ -21,7 +21,7 @@ import { Completions } from "./completions.ts";
 import { CqCore } from "./cq_core.ts";
 import { CqSleep } from "./cq_sleep.ts";
 import type { WorkCompletion } from "./work_completion.ts";
-import { batchCore, STANDARD, type WorkCompletions } from "./work_completions.ts";
+import { batchCore, STANDARD, type WorkCompletionList } from "./work_completion_list.ts";
 
 let eventsOf: (channel: CompletionChannel) => ChannelEvents<CompletionQueue>;
 
@@ -363,7 +363,7 @@ export class CompletionQueue<C extends WorkCompletion = WorkCompletion>
    * @returns How many it took. It is 0 if the queue is empty.
    * @throws {VerbsError} If the provider fails. Of a queue that has overrun only some do: see {@linkcode CqInitAttr.cqe}.
    */
-  pollInto(batch: WorkCompletions): number {
+  pollInto(batch: WorkCompletionList): number {
     return this.#core.pollInto(this.unsafeHandle, batchCore(batch));
   }
 
@@ -431,10 +431,10 @@ export class CompletionQueue<C extends WorkCompletion = WorkCompletion>
    *
    * @example Serve in a Worker until the program sets a flag
    * ```ts
-   * import { type CompletionQueue, WorkCompletions } from "@rdma/ibverbs";
+   * import { type CompletionQueue, WorkCompletionList } from "@rdma/ibverbs";
    *
    * function serve(cq: CompletionQueue, stop: Int32Array<SharedArrayBuffer>): void {
-   *   const batch = new WorkCompletions(32);
+   *   const batch = new WorkCompletionList(32);
    *   while (Atomics.load(stop, 0) === 0) {
    *     if (!cq.waitSync({ timeout: 100, spinMicroseconds: 20 })) continue;
    *     const count = cq.pollInto(batch);

@@ -20,7 +20,7 @@ import {
   MadeCq,
 } from "./completion_queue.ts";
 import { CqCoreEx } from "./cq_core_ex.ts";
-import { CreateCqWcFlags, type WorkCompletionEx } from "./work_completions_ex.ts";
+import { CreateCqWcFlags, type WorkCompletionEx } from "./work_completion_list_ex.ts";
 
 /**
  * Properties of a completion queue (`enum ibv_create_cq_attr_flags`), combined with `|`.

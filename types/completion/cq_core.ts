@@ -5,7 +5,7 @@ import type { Verbs } from "../../ffi/verbs.ts";
 import { failure } from "../core/errors.ts";
 import { SenderTable } from "./sender_table.ts";
 import { WcOpcode, type WorkCompletion } from "./work_completion.ts";
-import { BatchCore, type Format } from "./work_completions.ts";
+import { BatchCore, type Format } from "./work_completion_list.ts";
 
 const { size: SIZE, fields: WC } = structs.ibv_wc;
 /** In 32-bit words, as the offsets below. */

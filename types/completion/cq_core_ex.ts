@@ -7,8 +7,13 @@ import { accessorsOf, allocStruct } from "../../ffi/struct.ts";
 import type { Verbs } from "../../ffi/verbs.ts";
 import { CqCore } from "./cq_core.ts";
 import { WcFlags, WcStatus } from "./work_completion.ts";
-import type { BatchCore, Format } from "./work_completions.ts";
-import { CreateCqWcFlags, EXTENDED, Extra, type WorkCompletionEx } from "./work_completions_ex.ts";
+import type { BatchCore, Format } from "./work_completion_list.ts";
+import {
+  CreateCqWcFlags,
+  EXTENDED,
+  Extra,
+  type WorkCompletionEx,
+} from "./work_completion_list_ex.ts";
 
 const { size: WC_SIZE } = structs.ibv_wc;
 const { wr_id: WR_ID, status: STATUS } = structs.ibv_cq_ex.fields;

@@ -17,9 +17,9 @@ import {
   batchCore,
   type Format,
   OtherBatch,
-  WorkCompletions,
-} from "../completion/work_completions.ts";
-import { EXTENDED, WorkCompletionEx } from "../completion/work_completions_ex.ts";
+  WorkCompletionList,
+} from "../completion/work_completion_list.ts";
+import { EXTENDED, WorkCompletionEx } from "../completion/work_completion_list_ex.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { handOver } from "../core/native_resource.ts";
 import type { Context } from "../device/context.ts";
@@ -58,7 +58,7 @@ const FORMAT: Format<EfaWorkCompletion> = {
  *
  * @category Senders
  */
-export class EfaWorkCompletions extends WorkCompletions<EfaWorkCompletion> {
+export class EfaWorkCompletionList extends WorkCompletionList<EfaWorkCompletion> {
   readonly #core: BatchCore;
 
   /**

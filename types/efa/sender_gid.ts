@@ -1,5 +1,5 @@
-import type { BatchCore } from "../completion/work_completions.ts";
-import { EXTENDED } from "../completion/work_completions_ex.ts";
+import type { BatchCore } from "../completion/work_completion_list.ts";
+import { EXTENDED } from "../completion/work_completion_list_ex.ts";
 
 /**
  * The `slid` of a sender to whom the receiver has no address handle.

@@ -7,7 +7,7 @@ import { structs } from "../../ffi/layout.ts";
 import { bytesOfGid, type Gid } from "../address/gid.ts";
 import { AddressHandle, AhCore, ahCore } from "../address_handle/address_handle.ts";
 import { type WcAddress, WcFlags } from "../completion/work_completion.ts";
-import type { BatchCore } from "../completion/work_completions.ts";
+import type { BatchCore } from "../completion/work_completion_list.ts";
 import { VerbsError } from "../core/errors.ts";
 import { lifetimeOf } from "../core/resource.ts";
 import { efaAhNumber } from "../efa/attributes.ts";
@@ -120,7 +120,7 @@ const NO_GRH =
 
 const NO_GID =
   "The sender is unknown (slid 0xffff), and its GID was not read: receive by an EfaCompletionQueue, and poll into " +
-  "EfaWorkCompletions";
+  "EfaWorkCompletionList";
 
 function refusal(errno: number, hint: string): VerbsError {
   return new VerbsError("efadv_wc_read_sgid", "derive address from completion", errno, { hint });

@@ -9,7 +9,11 @@ import { type AddressHandle, AhCore } from "../address_handle/address_handle.ts"
 import { initError } from "../address_handle/hints.ts";
 import { checkWc, grhIn, viewOfGrh } from "../address_handle/packet.ts";
 import type { WcAddress } from "../completion/work_completion.ts";
-import { type BatchCore, batchCore, type WorkCompletions } from "../completion/work_completions.ts";
+import {
+  type BatchCore,
+  batchCore,
+  type WorkCompletionList,
+} from "../completion/work_completion_list.ts";
 import { instance } from "../core/checks.ts";
 import { VerbsError } from "../core/errors.ts";
 import { assertOpen, type Kind, Resource } from "../core/resource.ts";
@@ -70,7 +74,7 @@ export interface ReplyPathInit {
  *
  * **Elastic Fabric Adapters** have no GRH, and the same calls find the sender: a known one by `slid`, the number of an
  * address handle, and a stranger by its GID. That takes completions of an `EfaCompletionQueue` of `@rdma/ibverbs/efa`, and
- * an `EfaWorkCompletions` for the methods that take a batch. What is given for the GRH is not read. For a peer to whom the
+ * an `EfaWorkCompletionList` for the methods that take a batch. What is given for the GRH is not read. For a peer to whom the
  * program has a handle of its own in the protection domain, it gives that handle. A completion has the number that its
  * sender had when the message came: `maxPeers` must be no smaller than the completion queue.
  *
@@ -82,14 +86,14 @@ export interface ReplyPathInit {
  * @example Answering all datagrams of a poll
  * ```ts
  * import type { CompletionQueue, MemoryRegion, QueuePair, ReplyPath } from "@rdma/ibverbs";
- * import type { SendRequestList, WorkCompletions } from "@rdma/ibverbs";
+ * import type { SendRequestList, WorkCompletionList } from "@rdma/ibverbs";
  *
  * interface Parts {
  *   readonly cq: CompletionQueue;
  *   readonly qp: QueuePair;
  *   readonly mr: MemoryRegion;
  *   readonly path: ReplyPath;
- *   readonly batch: WorkCompletions;
+ *   readonly batch: WorkCompletionList;
  *   readonly replies: SendRequestList;
  * }
  *
@@ -138,7 +142,7 @@ export class ReplyPath extends Resource {
   readonly #efa: EfaSenders | undefined;
   #gids: GidCache | undefined;
   /** The batch whose poll needs no further look at the events, and the number of that poll. */
-  #batch: WorkCompletions | undefined;
+  #batch: WorkCompletionList | undefined;
   #core: BatchCore | undefined;
   #poll = -1;
 
@@ -310,7 +314,7 @@ export class ReplyPath extends Resource {
    * @throws {VerbsError} As {@linkcode ReplyPath.to}.
    */
   toAt(
-    batch: WorkCompletions,
+    batch: WorkCompletionList,
     index: number,
     memory: MemoryRegion | MemorySlice,
     offset: number,
@@ -319,7 +323,7 @@ export class ReplyPath extends Resource {
   }
 
   #ahAt(
-    batch: WorkCompletions,
+    batch: WorkCompletionList,
     index: number,
     memory: MemoryRegion | MemorySlice,
     offset: number,
@@ -358,7 +362,7 @@ export class ReplyPath extends Resource {
   setAh(
     requests: SendRequestList,
     requestIndex: number,
-    batch: WorkCompletions,
+    batch: WorkCompletionList,
     index: number,
     memory: MemoryRegion | MemorySlice,
     offset: number,
@@ -406,7 +410,7 @@ export class ReplyPath extends Resource {
   writeAttr(
     attr: DataView,
     base: number,
-    batch: WorkCompletions,
+    batch: WorkCompletionList,
     index: number,
     memory: MemoryRegion | MemorySlice,
     offset: number,
@@ -465,7 +469,7 @@ export class ReplyPath extends Resource {
   }
 
   /** The inside of a batch. It reads the events if the batch was polled into since they were read. */
-  #look(batch: WorkCompletions): BatchCore {
+  #look(batch: WorkCompletionList): BatchCore {
     if (batch === this.#batch && this.#core?.polls === this.#poll) return this.#core!;
     const core = batchCore(batch);
     this.refresh();

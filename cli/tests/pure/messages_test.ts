@@ -11,9 +11,9 @@ import {
   type CompletionQueue,
   WcStatus,
   WorkCompletionError,
-  type WorkCompletions,
+  type WorkCompletionList,
 } from "../../../mod.ts";
-import { batchCore } from "../../../types/completion/work_completions.ts";
+import { batchCore } from "../../../types/completion/work_completion_list.ts";
 
 const { size, fields } = structs.ibv_wc;
 
@@ -44,7 +44,7 @@ class FakeSide implements Side {
   }
 
   get cq(): CompletionQueue {
-    return { pollInto: (batch: WorkCompletions) => this.#poll(batch) } as CompletionQueue;
+    return { pollInto: (batch: WorkCompletionList) => this.#poll(batch) } as CompletionQueue;
   }
 
   indexOf(qpNum: number): number {
@@ -64,7 +64,7 @@ class FakeSide implements Side {
     this.again.add(index);
   }
 
-  #poll(batch: WorkCompletions): number {
+  #poll(batch: WorkCompletionList): number {
     const found = this.completions.splice(0, batch.capacity);
     const { view } = batchCore(batch);
     for (const [i, { wrId, qpNum, status = WcStatus.SUCCESS }] of found.entries()) {

@@ -10,7 +10,7 @@ import {
   WrOpcode,
 } from "../../../mod.ts";
 import { CompletionQueueEx } from "../../../types/completion/completion_queue_ex.ts";
-import { CreateCqWcFlags } from "../../../types/completion/work_completions_ex.ts";
+import { CreateCqWcFlags } from "../../../types/completion/work_completion_list_ex.ts";
 import { deviceTest, type End, makeEnd, pairOf, PORT, QKEY, until, waitFor } from "../setup.ts";
 import { IB_LID, IB_PORT, STUB, stubTest, writeStub } from "../stub.ts";
 

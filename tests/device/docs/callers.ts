@@ -20,7 +20,7 @@ import {
   type RwqIndirectionTable,
   SharedReceiveQueue,
   WcOpcode,
-  type WorkCompletions,
+  type WorkCompletionList,
 } from "../../../mod.ts";
 import { listenSrd } from "../../../net/mod.ts";
 import {
@@ -181,7 +181,7 @@ async function receive({ receive }: {
     cq: CompletionQueue,
     qp: QueuePair,
     receives: RecvRequestList,
-    handle: (batch: WorkCompletions, index: number) => void,
+    handle: (batch: WorkCompletionList, index: number) => void,
     stop: AbortSignal,
   ): Promise<void>;
 }): Promise<void> {
@@ -194,7 +194,7 @@ async function receive({ receive }: {
   right.qp.postRecv(receives);
   const got: number[] = [];
   const stop = new AbortController();
-  const handle = (batch: WorkCompletions, i: number): number => got.push(batch.wrIdLow(i));
+  const handle = (batch: WorkCompletionList, i: number): number => got.push(batch.wrIdLow(i));
   const receiving = receive(right.cq, right.qp, receives, handle, stop.signal);
   const to = { ...pair.toRight, sge: left.mr.slice(0, 8) };
   for (let sent = 1; sent <= MESSAGES; sent++) {

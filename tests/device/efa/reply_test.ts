@@ -1,7 +1,7 @@
 // Reply paths on Elastic Fabric Adapters, which the stub stands in for: by the number of a handle, or by a GID.
 
 import { assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
-import { efaAhNumber, type EfaWorkCompletion, EfaWorkCompletions } from "../../../efa.ts";
+import { efaAhNumber, type EfaWorkCompletion, EfaWorkCompletionList } from "../../../efa.ts";
 import {
   AddressHandle,
   initAhFromWc,
@@ -11,7 +11,7 @@ import {
   SendRequestList,
   SharedReceiveQueue,
   WcFlags,
-  WorkCompletions,
+  WorkCompletionList,
 } from "../../../mod.ts";
 import { assertFails } from "../stub.ts";
 import { efaTest, End, type Fabric, QKEY, STRANGER, take } from "./bed.ts";
@@ -45,7 +45,7 @@ class Talk {
   }
 
   /** A batch with the completion of what somebody wrote. */
-  batch<B extends WorkCompletions>(from: End, batch: B): Promise<B> {
+  batch<B extends WorkCompletionList>(from: End, batch: B): Promise<B> {
     return this.hear(from, () => {
       assertEquals(this.server.cq.pollInto(batch), 1);
       return batch;
@@ -83,7 +83,7 @@ efaTest("A path finds a stranger by its GID, and then by its number", async (fab
 efaTest("A path answers a batch, and writes the address", async (fabric) => {
   const talk = new Talk(fabric);
   const { path, far, near, server: { adapter: { mr } } } = talk;
-  const batch = new EfaWorkCompletions(4);
+  const batch = new EfaWorkCompletionList(4);
   const attr = new DataView(new ArrayBuffer(32));
   const requests = new SendRequestList({ capacity: 1 });
   for (const [i, from] of [far, near, far, near].entries()) {
@@ -124,7 +124,7 @@ efaTest("A path finds handles of the program, and leaves them to it", async (fab
 efaTest("What does not tell the sender is refused, with the way out", async (fabric) => {
   const talk = new Talk(fabric);
   const { path, far, server: { adapter: { mr, context, pd } } } = talk;
-  const plain = await talk.batch(far, new WorkCompletions(1));
+  const plain = await talk.batch(far, new WorkCompletionList(1));
   const untold = assertFails(() => path.toAt(plain, 0, mr, 0), "efadv_wc_read_sgid", "ENODATA");
   assertEquals(untold.hint?.includes("receive by an EfaCompletionQueue"), true);
   assertEquals(path.writeAttr(new DataView(new ArrayBuffer(32)), 0, plain, 0, mr, 0), 61);

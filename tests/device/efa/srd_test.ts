@@ -4,7 +4,7 @@ import { assertEquals, assertThrows } from "@std/assert";
 import {
   EfaCompletionQueue,
   EfaDeviceCaps,
-  EfaWorkCompletions,
+  EfaWorkCompletionList,
   queryEfaDevice,
   queryEfaMr,
   SrdQueuePair,
@@ -56,7 +56,7 @@ efaTest("Sends that end in another order keep their handle until all are done", 
 
 efaTest("A batch has the GIDs, and clears those of an earlier poll", async (fabric) => {
   const [from, to] = ends(fabric);
-  const batch = new EfaWorkCompletions(2);
+  const batch = new EfaWorkCompletionList(2);
   const found: (string | undefined)[] = [];
   for (const _ of [0, 1]) {
     to.receive(0);

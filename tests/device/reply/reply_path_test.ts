@@ -5,7 +5,7 @@ import {
   ReplyPath,
   SendRequestList,
   WcStatus,
-  WorkCompletions,
+  WorkCompletionList,
 } from "../../../mod.ts";
 import {
   deviceTest,
@@ -30,7 +30,7 @@ deviceTest("ReplyPath.toAt() and setAh() answer every packet of a poll", async (
   using pair = udPair();
   const { left, right, pd } = pair;
   using path = new ReplyPath(pd, { port: PORT });
-  const batch = new WorkCompletions(8);
+  const batch = new WorkCompletionList(8);
   const replies = new SendRequestList({ capacity: 8 });
   for (let i = 0; i < 8; i++) {
     left.qp.postRecv({ sge: left.mr.slice(1024 * i, 1024) });

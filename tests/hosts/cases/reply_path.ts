@@ -1,7 +1,7 @@
 /** ReplyPath, while the addresses of the peer or of this host change. */
 
 import { assertEquals, assertRejects } from "@std/assert";
-import { ReplyPath, SendRequestList, VerbsError, WorkCompletions } from "../../../mod.ts";
+import { ReplyPath, SendRequestList, VerbsError, WorkCompletionList } from "../../../mod.ts";
 import { gidOf, PORT, QKEY, until, waitFor } from "../../device/setup.ts";
 import type { HostCase, Run } from "../host_case.ts";
 import { addAddress, ipOf, removeAddress } from "../network.ts";
@@ -33,7 +33,7 @@ const GRH_BYTES = 40;
 /** Answers all datagrams of a poll from the memory that they arrived in. */
 async function answerBatch(end: UdEnd, path: ReplyPath, route: Route): Promise<number> {
   const { mr, recvCq, sendCq } = end;
-  const batch = new WorkCompletions(DEPTH);
+  const batch = new WorkCompletionList(DEPTH);
   const replies = new SendRequestList({ capacity: DEPTH });
   let count = 0;
   await until("a datagram", () => (count = recvCq.pollInto(batch)) > 0);

@@ -7,14 +7,14 @@ import {
   WcOpcode,
   WcStatus,
   wcStatusStr,
-  WorkCompletions,
+  WorkCompletionList,
 } from "../../../mod.ts";
 import { camelCase } from "../../../ffi/mod.ts";
 import { CompletionQueueEx } from "../../../types/completion/completion_queue_ex.ts";
 import {
   CreateCqWcFlags,
-  WorkCompletionsEx,
-} from "../../../types/completion/work_completions_ex.ts";
+  WorkCompletionListEx,
+} from "../../../types/completion/work_completion_list_ex.ts";
 import { onPd, testsWith } from "../recorded.ts";
 import { assertRefused, bad } from "../refusals.ts";
 
@@ -132,7 +132,7 @@ onAll.test("CompletionQueueEx reads status, vendor error and queue pair of a fai
 });
 
 onAll.test("CompletionQueueEx leaves nothing in a batch of the completions that were there before", ({ cq }) => {
-  const batch = new WorkCompletionsEx(2);
+  const batch = new WorkCompletionListEx(2);
   for (let i = 0; i < 2; i++) recorder.complete("cq0", FULL);
   assertEquals([cq.pollInto(batch), batch.byteLen(1), batch.flowTag(1)], [2, 104, FULL.flow_tag]);
   for (let i = 0; i < 2; i++) recorder.complete("cq0", { status: WcStatus.WR_FLUSH_ERR });
@@ -182,10 +182,10 @@ on.test("CompletionQueueEx.poll() throws when the provider fails, and loses no c
 onAll.test("CompletionQueueEx.pollInto() fills batches of both kinds", ({ cq }) => {
   recorder.complete("cq0", FULL);
   recorder.complete("cq0", { ...FULL, wr_id: 3n, timestamp: 5n });
-  const plain = new WorkCompletions(1);
+  const plain = new WorkCompletionList(1);
   assertEquals(cq.pollInto(plain), 1);
   assertEquals([plain.wrId(0), plain.byteLen(0)], [FULL.wr_id, FULL.byte_len]);
-  const batch = new WorkCompletionsEx(4);
+  const batch = new WorkCompletionListEx(4);
   assertEquals(cq.pollInto(batch), 1);
   assertEquals(
     [batch.wrId(0), batch.completionTs(0), batch.completionWallclockNs(0)],
@@ -197,7 +197,7 @@ onAll.test("CompletionQueueEx.pollInto() fills batches of both kinds", ({ cq }) 
   );
   assertEquals([...batch], [batch.at(0)]);
   assertThrows(() => batch.at(1), RangeError);
-  assertEquals(Deno.inspect(batch), "WorkCompletionsEx { capacity: 4, length: 1 }");
+  assertEquals(Deno.inspect(batch), "WorkCompletionListEx { capacity: 4, length: 1 }");
 });
 
 on.test("CompletionQueueEx.completions() waits for events", async ({ cq }) => {

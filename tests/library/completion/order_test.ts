@@ -1,13 +1,13 @@
 // Completions are given once and in order, whoever polls: iterations, poll(), batches, or what drains the queue.
 import { assertEquals } from "@std/assert";
 import * as recorder from "../../provider/recorder.ts";
-import { CompletionQueue, type Completions, WorkCompletions } from "../../../mod.ts";
+import { CompletionQueue, type Completions, WorkCompletionList } from "../../../mod.ts";
 import { drain } from "../../../types/completion/completion_queue.ts";
 import { CompletionQueueEx } from "../../../types/completion/completion_queue_ex.ts";
 import {
   CreateCqWcFlags,
-  WorkCompletionsEx,
-} from "../../../types/completion/work_completions_ex.ts";
+  WorkCompletionListEx,
+} from "../../../types/completion/work_completion_list_ex.ts";
 import { Random } from "../../random.ts";
 import { openRecorder } from "../recorded.ts";
 
@@ -39,13 +39,13 @@ async function play(isExtended: boolean, seed: number): Promise<void> {
     },
     () => cq.poll(1 + random.below(40)).forEach(note),
     () => {
-      const batch = new WorkCompletions(1 + random.below(9));
+      const batch = new WorkCompletionList(1 + random.below(9));
       cq.pollInto(batch);
       found.push(...[...batch].map(({ wrId }) => wrId));
     },
     () => {
       if (!(cq instanceof CompletionQueueEx)) return;
-      const batch = new WorkCompletionsEx(1 + random.below(9));
+      const batch = new WorkCompletionListEx(1 + random.below(9));
       cq.pollInto(batch);
       [...batch].forEach(note);
     },

@@ -7,7 +7,7 @@ import {
   VerbsError,
   WcStatus,
   type WorkCompletion,
-  WorkCompletions,
+  WorkCompletionList,
 } from "../../../mod.ts";
 import { cqCore, drain } from "../../../types/completion/completion_queue.ts";
 import { SendTracker } from "../../../types/completion/send_tracker.ts";
@@ -47,7 +47,7 @@ on.test("CompletionQueue.poll() polls as many as it is asked for, without memory
 });
 
 on.test("CompletionQueue.poll() throws when the provider fails or gives too many", ({ cq }) => {
-  const batch = new WorkCompletions(4);
+  const batch = new WorkCompletionList(4);
   complete(0, 2);
   assertEquals(cq.pollInto(batch), 2);
   recorder.fail("ibv_poll_cq", 5, { times: 1, result: -5n });
@@ -61,7 +61,7 @@ on.test("CompletionQueue.poll() throws when the provider fails or gives too many
 });
 
 on.test("CompletionQueue.pollInto() makes one native call when the queue is empty", ({ cq }) => {
-  const batch = new WorkCompletions(4);
+  const batch = new WorkCompletionList(4);
   recorder.take();
   cq.pollInto(batch);
   assertEquals(recorder.take().map(({ verb }) => verb), ["ibv_poll_cq"]);
@@ -142,7 +142,7 @@ on.test("Polling reports successful sends to the trackers of their queue pairs",
   assertEquals(left(), [4, 4, 4]);
   cq.poll(2);
   assertEquals(left(), [2, 4, 4]);
-  cq.pollInto(new WorkCompletions(8));
+  cq.pollInto(new WorkCompletionList(8));
   assertEquals(left(), [1, 2, 4]);
   cqCore(cq).senders.delete(1);
   recorder.complete("cq0", { qp_num: 1 });

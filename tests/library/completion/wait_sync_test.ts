@@ -10,7 +10,12 @@ import {
 } from "@std/assert";
 import { stub } from "@std/testing/mock";
 import { verbs } from "../../../ffi/library.ts";
-import { CompletionChannel, CompletionQueue, VerbsError, WorkCompletions } from "../../../mod.ts";
+import {
+  CompletionChannel,
+  CompletionQueue,
+  VerbsError,
+  WorkCompletionList,
+} from "../../../mod.ts";
 import { testsWith } from "../recorded.ts";
 
 /** A channel with two queues; cq0 and cq1 in the recorder. */
@@ -78,7 +83,7 @@ on.test("CompletionQueue.waitSync() arms nothing where there are completions, an
   for (const wr_id of [1n, 2n, 3n]) recorder.complete("cq0", { wr_id });
   assertEquals([one.waitSync(), one.waitSync({ timeout: 0 })], [true, true]);
   assertEquals(arms(), []);
-  const batch = new WorkCompletions(2);
+  const batch = new WorkCompletionList(2);
   assertEquals([one.pollInto(batch), batch.wrId(0), batch.wrId(1)], [2, 1n, 2n]);
   assertEquals(one.poll().map(({ wrId }) => wrId), [3n]);
   assertEquals(one.waitSync({ timeout: 0 }), false);

@@ -5,7 +5,7 @@ import { assertEquals, assertGreater, assertThrows } from "@std/assert";
 import {
   efaAhNumber,
   EfaCompletionQueue,
-  EfaWorkCompletions,
+  EfaWorkCompletionList,
   queryEfaDevice,
   queryEfaMr,
   SrdQueuePair,
@@ -160,8 +160,8 @@ Deno.test("Without operations a builder of SRD sends, and a refusal of libefa ke
   assertEquals(recorder.live("ah"), 0);
 });
 
-Deno.test("EfaWorkCompletions tells no GID of a completion that it has no room for", () => {
-  const batch = new EfaWorkCompletions(2);
+Deno.test("EfaWorkCompletionList tells no GID of a completion that it has no room for", () => {
+  const batch = new EfaWorkCompletionList(2);
   assertEquals([batch.capacity, batch.sgid(1)], [2, undefined]);
   assertThrows(() => batch.sgid(2), RangeError, "room for 2");
   assertThrows(() => batch.sgid("0" as never), TypeError, "index");

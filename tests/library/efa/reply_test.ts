@@ -5,7 +5,7 @@ import "./fake.ts";
 import * as recorder from "../../provider/recorder.ts";
 import type { Label } from "../../provider/records.ts";
 import { structs } from "../../../ffi/layout.ts";
-import { EfaWorkCompletions } from "../../../efa.ts";
+import { EfaWorkCompletionList } from "../../../efa.ts";
 import {
   AddressHandle,
   Gid,
@@ -92,7 +92,7 @@ on.test("What is no GID of a completion is refused, and nothing is made", async 
 
 on.test("A completion outside of the batch is refused", ({ path, pd }) => {
   using ah = new AddressHandle(pd, { portNum: 1, dlid: 1 });
-  const batch = new EfaWorkCompletions(1);
+  const batch = new EfaWorkCompletionList(1);
   const attr = new DataView(new ArrayBuffer(32));
   for (const index of [1, -1, 0.5, NaN, "0", null]) {
     assertThrows(() => path.toAt(batch, index as number, undefined as never, 0), Error);

@@ -39,7 +39,7 @@ const FFI = new Set([
 /**
  * These take no time to check their argument, on the hot path, and reach only memory of JavaScript: any error will do.
  */
-const UNCHECKED = /^(WorkCompletions(Ex)?#(?!at)\w+|new (Efa)?WorkCompletions(Ex)?):/;
+const UNCHECKED = /^(WorkCompletionList(Ex)?#(?!at)\w+|new (Efa)?WorkCompletionList(Ex)?):/;
 
 /** The language's own classes, and Deno's for what ./net says. */
 const KNOWN = [TypeError, RangeError, SyntaxError, ...Object.values(Deno.errors)];

@@ -83,7 +83,7 @@ function isCovered(callable: Callable, known: ReadonlySet<string>): boolean {
   if (needsReceiver(callable) && !hasReceiver(callable)) return false;
   if (known.has(id) || kind === "inspect") return true;
   if (kind === "constructor" || kind === "static") return false;
-  if (attributes.length > 0 && owner !== "WorkCompletions" && owner !== "WorkCompletionsEx") {
+  if (attributes.length > 0 && owner !== "WorkCompletionList" && owner !== "WorkCompletionListEx") {
     return kind !== "function" && owner === "Completions";
   }
   return owner === undefined || owner in RECEIVERS;

@@ -30,8 +30,8 @@ export const EFA_RECIPES: Readonly<Record<string, Recipe>> = {
       parentDomain,
     },
   ],
-  "new EfaWorkCompletions": () => [4],
-  "EfaWorkCompletions#sgid": () => [0],
+  "new EfaWorkCompletionList": () => [4],
+  "EfaWorkCompletionList#sgid": () => [0],
   "new SrdQueuePair": srd,
   "SrdQueuePair#activate": () => [{ qkey: 0x1111_1111, port: 1, rnrRetry: 7 }],
 };

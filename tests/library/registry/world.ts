@@ -42,8 +42,8 @@ import {
   ThreadDomain,
   TphMemType,
   type WorkCompletion,
-  WorkCompletions,
-  WorkCompletionsEx,
+  WorkCompletionList,
+  WorkCompletionListEx,
   WorkQueue,
   WqState,
   type WrBuilder,
@@ -159,9 +159,9 @@ interface Objects {
   readonly sends: SendRequestList;
   readonly recvs: RecvRequestList;
   /** One completion is in it. */
-  readonly batch: WorkCompletions;
+  readonly batch: WorkCompletionList;
   /** One completion is in it. */
-  readonly batchEx: WorkCompletionsEx;
+  readonly batchEx: WorkCompletionListEx;
   readonly completion: WorkCompletion;
   readonly gid: Gid;
   readonly grh: Grh;
@@ -239,13 +239,13 @@ const MAKE: { readonly [K in keyof Objects]: (world: World) => Objects[K] } = {
     return recvs;
   },
   batch: ({ cq }) => {
-    const batch = new WorkCompletions(4);
+    const batch = new WorkCompletionList(4);
     complete(cq);
     cq.pollInto(batch);
     return batch;
   },
   batchEx: ({ cqEx }) => {
-    const batch = new WorkCompletionsEx(4);
+    const batch = new WorkCompletionListEx(4);
     complete(cqEx);
     cqEx.pollInto(batch);
     return batch;

@@ -11,7 +11,7 @@ import {
   ProtectionDomain,
   ReplyPath,
   type WcAddress,
-  WorkCompletions,
+  WorkCompletionList,
 } from "../../../mod.ts";
 import { structs } from "../../../ffi/layout.ts";
 import { verbs } from "../../../ffi/library.ts";
@@ -71,7 +71,7 @@ onPd.test("ReplyPath reads the GID table again after a change, and not before", 
 onPd.test("A closed ReplyPath is not told of later changes, and gives out no handles", ({ pd }) => {
   const [closed, open] = [1, 2].map(() => new ReplyPath(pd, { port: 1 }));
   const mr = new MemoryRegion(pd, 64, AccessFlags.LOCAL_WRITE);
-  const batch = new WorkCompletions(1);
+  const batch = new WorkCompletionList(1);
   closed!.toAt(batch, 0, mr, 0);
   closed!.close();
   assertThrows(() => closed!.toAt(batch, 0, mr, 0), TypeError, "it is disposed");
@@ -87,7 +87,7 @@ onPd.test("ReplyPath.toAt() notices a change at the next poll of the same batch"
   using path = new ReplyPath(pd, { port: 1 });
   const cq = new CompletionQueue(context, { cqe: 4 });
   const mr = new MemoryRegion(pd, 64, AccessFlags.LOCAL_WRITE);
-  const batch = new WorkCompletions(1);
+  const batch = new WorkCompletionList(1);
   const answer = (): ReturnType<ReplyPath["toAt"]> => {
     recorder.complete("cq0", { slid: 5 });
     assertEquals(cq.pollInto(batch), 1);

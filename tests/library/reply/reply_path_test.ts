@@ -18,7 +18,7 @@ import {
   SendRequestList,
   VerbsError,
   type WcAddress,
-  WorkCompletions,
+  WorkCompletionList,
   WrOpcode,
 } from "../../../mod.ts";
 import { enums } from "../../../ffi/layout.ts";
@@ -91,8 +91,11 @@ Deno.test("ReplyPath closes handles of a change without any new peer", () => {
 });
 
 /** Memory and completions as of a poll. */
-function received(pd: ProtectionDomain): { mr: MemoryRegion; batch: WorkCompletions } {
-  return { mr: new MemoryRegion(pd, 4096, AccessFlags.LOCAL_WRITE), batch: new WorkCompletions(4) };
+function received(pd: ProtectionDomain): { mr: MemoryRegion; batch: WorkCompletionList } {
+  return {
+    mr: new MemoryRegion(pd, 4096, AccessFlags.LOCAL_WRITE),
+    batch: new WorkCompletionList(4),
+  };
 }
 
 on.test("ReplyPath.setAh() writes the handle that toAt() gives into the request", (recorded) => {

@@ -1,7 +1,7 @@
 // Options and addresses of connections, and the senders of datagrams.
 import { assert, assertEquals, assertRejects, assertStrictEquals, assertThrows } from "@std/assert";
 import { readOptions } from "../../../internal/options.ts";
-import { Gid, Grh, WcFlags, type WorkCompletions } from "../../../mod.ts";
+import { Gid, Grh, WcFlags, type WorkCompletionList } from "../../../mod.ts";
 import { connectRc, listenRc, type RcConnectOptions, type RcOptions } from "../../../net/mod.ts";
 import { readRcAddress, toQpAddress } from "../../../net/rc/rc_address.ts";
 import { RC_RULES, type RcSettings } from "../../../net/rc/rc_options.ts";
@@ -175,7 +175,7 @@ interface Packet {
 
 const PACKET: Packet = { srcQp: 7, slid: 1, sl: 2, dlidPathBits: 3, wcFlags: WcFlags.GRH };
 
-function batchOf(packet: Packet): WorkCompletions {
+function batchOf(packet: Packet): WorkCompletionList {
   const methods = Object.entries(packet).map(([name, value]) => [name, () => value]);
   return any({ ...Object.fromEntries(methods), at: () => packet });
 }

@@ -1,8 +1,8 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { WcStatus, type WorkCompletionError, WorkCompletions } from "../../../mod.ts";
+import { WcStatus, type WorkCompletionError, WorkCompletionList } from "../../../mod.ts";
 import { structs } from "../../../ffi/layout.ts";
 import { Receiver, type ReceiverParts } from "../../../net/ud/receiver.ts";
-import { batchCore } from "../../../types/completion/work_completions.ts";
+import { batchCore } from "../../../types/completion/work_completion_list.ts";
 
 const { size: WC, fields } = structs.ibv_wc;
 const GRH = 40;
@@ -31,7 +31,7 @@ class Bed {
         },
       },
       cq: {
-        pollInto: (batch: WorkCompletions) => this.#poll(batch),
+        pollInto: (batch: WorkCompletionList) => this.#poll(batch),
         reqNotify: () => {},
         channel: {
           ref: () => {},
@@ -48,7 +48,7 @@ class Bed {
         bytes: () => this.memory,
         slice: (_: number, length: number) => ({ addr: 0n, length, lkey: 1 }),
       },
-      batch: new WorkCompletions(64),
+      batch: new WorkCompletionList(64),
       headroom: GRH,
       slotSize: SLOT,
       maxQueued: MAX_QUEUED,
@@ -73,7 +73,7 @@ class Bed {
     while (this.#arrived.length > 0) await new Promise((resolve) => setTimeout(resolve, 1));
   }
 
-  #poll(batch: WorkCompletions): number {
+  #poll(batch: WorkCompletionList): number {
     const { view } = batchCore(batch);
     const arrived = this.#arrived.splice(0, 64);
     for (const [i, { byte, status }] of arrived.entries()) {

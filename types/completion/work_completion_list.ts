@@ -48,7 +48,7 @@ export class OtherBatch<C> {
   }
 }
 
-/** The inside of a {@linkcode WorkCompletions}: an array of `struct ibv_wc`, and the extra bytes behind it. */
+/** The inside of a {@linkcode WorkCompletionList}: an array of `struct ibv_wc`, and the extra bytes behind it. */
 export class BatchCore<C = WorkCompletion> {
   readonly capacity: number;
   readonly format: Format<C>;
@@ -101,7 +101,7 @@ export class BatchCore<C = WorkCompletion> {
  *
  * @throws {TypeError} If it is none.
  */
-export let batchCore: (batch: WorkCompletions) => BatchCore;
+export let batchCore: (batch: WorkCompletionList) => BatchCore;
 
 /**
  * Memory for completions in native layout. It is made once, and
@@ -110,14 +110,14 @@ export let batchCore: (batch: WorkCompletions) => BatchCore;
  * needs its own.
  *
  * The accessors do not check that the last poll wrote the completion;
- * {@linkcode WorkCompletions.prototype.at | WorkCompletions.at} does. They throw a TypeError if the index is not an
+ * {@linkcode WorkCompletionList.prototype.at | WorkCompletionList.at} does. They throw a TypeError if the index is not an
  * integer, and a RangeError outside the memory.
  *
  * @example Busy polling
  * ```ts
- * import { type CompletionQueue, WorkCompletions } from "@rdma/ibverbs";
+ * import { type CompletionQueue, WorkCompletionList } from "@rdma/ibverbs";
  *
- * function drain(cq: CompletionQueue, batch: WorkCompletions): void {
+ * function drain(cq: CompletionQueue, batch: WorkCompletionList): void {
  *   const count = cq.pollInto(batch);
  *   for (let i = 0; i < count; i++) {
  *     if (batch.status(i) !== 0) batch.at(i).check();
@@ -127,7 +127,7 @@ export let batchCore: (batch: WorkCompletions) => BatchCore;
  *
  * @category Completions
  */
-export class WorkCompletions<C extends WorkCompletion = WorkCompletion> {
+export class WorkCompletionList<C extends WorkCompletion = WorkCompletion> {
   /** How many completions fit. */
   readonly capacity: number;
   readonly #core: BatchCore<C>;
@@ -265,6 +265,6 @@ export class WorkCompletions<C extends WorkCompletion = WorkCompletion> {
 }
 
 function notBatch(batch: unknown): TypeError {
-  instance(batch, WorkCompletions, "batch");
-  return new TypeError("Cannot use batch: it is not a WorkCompletions, but looks like one");
+  instance(batch, WorkCompletionList, "batch");
+  return new TypeError("Cannot use batch: it is not a WorkCompletionList, but looks like one");
 }

@@ -3,20 +3,20 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { structs } from "../../../ffi/layout.ts";
 import { camelCase, writeField } from "../../../ffi/struct.ts";
 import { WcOpcode, WcStatus } from "../../../types/completion/work_completion.ts";
-import { batchCore, WorkCompletions } from "../../../types/completion/work_completions.ts";
+import { batchCore, WorkCompletionList } from "../../../types/completion/work_completion_list.ts";
 
 const { fields, size } = structs.ibv_wc;
 
 /** Writes completions with these `wrId` as a poll does. */
-function fill(batch: WorkCompletions, ...wrIds: bigint[]): void {
+function fill(batch: WorkCompletionList, ...wrIds: bigint[]): void {
   for (const [i, wrId] of wrIds.entries()) {
     writeField(batchCore(batch).view, fields.wr_id, wrId, i * size);
   }
   batchCore(batch).polled(wrIds.length);
 }
 
-Deno.test("WorkCompletions reads each field at the place that C gives it", () => {
-  const batch = new WorkCompletions(2);
+Deno.test("WorkCompletionList reads each field at the place that C gives it", () => {
+  const batch = new WorkCompletionList(2);
   const written = {
     ...{ wr_id: 0x1_0000_0007n, status: WcStatus.SUCCESS, opcode: WcOpcode.RECV, vendor_err: 3 },
     ...{ byte_len: 104, imm_data: 0x01020304, qp_num: 17, src_qp: 18, wc_flags: 1 },
@@ -45,8 +45,8 @@ Deno.test("WorkCompletions reads each field at the place that C gives it", () =>
   );
 });
 
-Deno.test("WorkCompletions.isSend() takes sends that succeeded, and nothing else", () => {
-  const batch = new WorkCompletions(1);
+Deno.test("WorkCompletionList.isSend() takes sends that succeeded, and nothing else", () => {
+  const batch = new WorkCompletionList(1);
   fill(batch, 1n);
   const isSend = (opcode: WcOpcode, status: WcStatus): boolean => {
     const { view } = batchCore(batch);
@@ -59,8 +59,8 @@ Deno.test("WorkCompletions.isSend() takes sends that succeeded, and nothing else
   assertEquals(isSend(WcOpcode.RECV, WcStatus.SUCCESS), false);
 });
 
-Deno.test("WorkCompletions.at() throws when the last poll did not write that completion", () => {
-  const batch = new WorkCompletions(4);
+Deno.test("WorkCompletionList.at() throws when the last poll did not write that completion", () => {
+  const batch = new WorkCompletionList(4);
   fill(batch, 1n, 2n);
   assertEquals(batch.at(1).wrId, 2n);
   for (const index of [2, -1, 0.5, NaN]) {
@@ -68,10 +68,10 @@ Deno.test("WorkCompletions.at() throws when the last poll did not write that com
   }
 });
 
-Deno.test("WorkCompletions and WorkCompletion are short in console.log", () => {
-  const batch = new WorkCompletions(2);
+Deno.test("WorkCompletionList and WorkCompletion are short in console.log", () => {
+  const batch = new WorkCompletionList(2);
   fill(batch, 7n);
-  assertEquals(Deno.inspect(batch), "WorkCompletions { capacity: 2, length: 1 }");
+  assertEquals(Deno.inspect(batch), "WorkCompletionList { capacity: 2, length: 1 }");
   assertEquals(
     Deno.inspect(batch.at(0)),
     "WorkCompletion { wrId: 7n, status: SUCCESS, qpNum: 0, opcode: SEND, byteLen: 0, wcFlags: 0 }",

@@ -9,8 +9,8 @@ import {
   batchCore,
   type Format,
   OtherBatch,
-  WorkCompletions,
-} from "./work_completions.ts";
+  WorkCompletionList,
+} from "./work_completion_list.ts";
 
 /**
  * The values that a completion reports (`enum ibv_create_cq_wc_flags`), combined with `|`.
@@ -101,14 +101,14 @@ export const EXTENDED: Format<WorkCompletionEx> = {
 };
 
 /**
- * Memory for completions of a {@linkcode CompletionQueueEx}: what {@linkcode WorkCompletions} has, and the values that only
+ * Memory for completions of a {@linkcode CompletionQueueEx}: what {@linkcode WorkCompletionList} has, and the values that only
  * extended queues report. Values that the queue was not created for are 0.
  *
  * @example Timestamps
  * ```ts
- * import { type CompletionQueueEx, WorkCompletionsEx } from "@rdma/ibverbs";
+ * import { type CompletionQueueEx, WorkCompletionListEx } from "@rdma/ibverbs";
  *
- * function lastTimestamp(cq: CompletionQueueEx, batch: WorkCompletionsEx): bigint | undefined {
+ * function lastTimestamp(cq: CompletionQueueEx, batch: WorkCompletionListEx): bigint | undefined {
  *   const count = cq.pollInto(batch);
  *   return count === 0 ? undefined : batch.completionTs(count - 1);
  * }
@@ -116,7 +116,7 @@ export const EXTENDED: Format<WorkCompletionEx> = {
  *
  * @category Completions
  */
-export class WorkCompletionsEx extends WorkCompletions<WorkCompletionEx> {
+export class WorkCompletionListEx extends WorkCompletionList<WorkCompletionEx> {
   readonly #core: BatchCore;
 
   /**
