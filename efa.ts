@@ -18,7 +18,7 @@
  *   using qp = new SrdQueuePair(pd, { sendCq: cq, recvCq: cq, cap });
  *   qp.activate({ qkey: remoteQkey });
  *   using mr = new MemoryRegion(pd, 8192, AccessFlags.LOCAL_WRITE);
- *   using path = new ReplyPath(pd, { port: 1 });
+ *   using path = new ReplyPath(pd, { portNum: 1 });
  *
  *   qp.postRecv({ sge: mr.slice(0, 8192) });
  *   for await (const wc of cq.completions()) {

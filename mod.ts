@@ -41,7 +41,7 @@
  * const cap = { maxSendWr: 8, maxRecvWr: 8 };
  * const init = { type: QpType.UD, sendCq: cq, recvCq: cq, cap };
  * using qp = new QueuePair(pd, init);
- * qp.activateUd({ port: 1, qkey: 0x1111_1111 });
+ * qp.activateUd({ portNum: 1, qkey: 0x1111_1111 });
  * using mr = new MemoryRegion(pd, 4096, AccessFlags.LOCAL_WRITE);
  * qp.postRecv({ sge: mr.slice(0, 40 + 1024) }); // 40 bytes: the GRH
  * for await (const wc of cq.completions()) {

@@ -69,7 +69,7 @@ async function serve(end: NamedEnd, talk: Talk): Promise<void> {
   expectAll(end, talk);
   await id.accept(qp, {}, { signal });
   const { immData, ...from } = await receiveAll(end, talk);
-  using path = new ReplyPath(pd, { port: id.portNum });
+  using path = new ReplyPath(pd, { portNum: id.portNum });
   const ah = await path.toAsync(from, mr.grhAt(0), { signal });
   // The peer tells its number in each datagram.
   const remoteQpn = immData ?? from.srcQp;

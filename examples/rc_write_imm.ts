@@ -106,7 +106,7 @@ function makeEnd(context: Context, options: PortChoice, access: number): End {
   const qp = new QueuePair(pd, { type: QpType.RC, sendCq: cq, recvCq: cq, cap });
   const gidIndex = gidIndexOf(context, options);
   // A peer may do with memory what both the queue pair and the memory region permit.
-  qp.init({ port: options.port, gidIndex, qpAccessFlags: access });
+  qp.init({ portNum: options.port, gidIndex, qpAccessFlags: access });
   return { qp, cq, mr: new MemoryRegion(pd, SLOTS * SLOT_SIZE, access) };
 }
 

@@ -109,10 +109,10 @@ function makeServer(context: Context, port: number, gidIndex: number): Server {
   const cq = new CompletionQueue(context, { cqe: SLOTS });
   const cap = { maxSendWr: SLOTS, maxRecvWr: SLOTS };
   const qp = new QueuePair(pd, { type: QpType.UD, sendCq: cq, recvCq: cq, cap });
-  qp.activateUd({ port, gidIndex, qkey: QKEY });
+  qp.activateUd({ portNum: port, gidIndex, qkey: QKEY });
   const slotSize = Grh.SIZE + mtuBytes(context.queryPort(port).activeMtu);
   const mr = new MemoryRegion(pd, SLOTS * slotSize, AccessFlags.LOCAL_WRITE);
-  const server = { cq, qp, mr, path: new ReplyPath(pd, { port }), slotSize };
+  const server = { cq, qp, mr, path: new ReplyPath(pd, { portNum: port }), slotSize };
   for (let slot = 0; slot < SLOTS; slot++) receive(server, slot * slotSize);
   return server;
 }

@@ -131,7 +131,7 @@ function makeEndpoint(context: Context, port: number): Endpoint {
   const cq = new CompletionQueue(context, { cqe: 2 });
   const cap = { maxSendWr: 1, maxRecvWr: 1 };
   const qp = new QueuePair(pd, { type: QpType.UD, sendCq: cq, recvCq: cq, cap });
-  qp.activateUd({ port, qkey: QKEY });
+  qp.activateUd({ portNum: port, qkey: QKEY });
   // A message is at most one MTU long. The device writes the GRH in front of it.
   const mtu = mtuBytes(context.queryPort(port).activeMtu);
   const sendAt = Grh.SIZE + mtu;

@@ -52,7 +52,7 @@ export const main = program({
     const cq = new CompletionQueue(context, { cqe: count });
     const cap = { maxSendWr: 1, maxRecvWr: count };
     const qp = new QueuePair(pd, { type: QpType.UD, sendCq: cq, recvCq: cq, cap });
-    qp.activateUd({ port, gidIndex: gidIndexOf(context, options), qkey: QKEY });
+    qp.activateUd({ portNum: port, gidIndex: gidIndexOf(context, options), qkey: QKEY });
     // Only the main thread may register a buffer: a Worker's buffers are freed when it is terminated, and the device
     // might still write to them. A Worker registers new memory: new MemoryRegion(pd, length, access).
     const memory = new SharedArrayBuffer(count * SLOT_SIZE);

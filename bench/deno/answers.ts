@@ -30,7 +30,7 @@ function answering({ context, pd }: End): Answering {
   for (let i = 0; i < HEADERS; i++) {
     bytes.set(grhFrom(gid, Math.imul(i, 0x9e3779b1) >>> 27), i * Grh.SIZE);
   }
-  const path = new ReplyPath(pd, { port: PORT, maxPeers: PEERS });
+  const path = new ReplyPath(pd, { portNum: PORT, maxPeers: PEERS });
   const init = { cqe: 2 * LIST, channel: null, compVector: RECEIVES };
   return made = { path, mr, receives: new CompletionQueue(context, init) };
 }

@@ -63,9 +63,9 @@ export class End {
   }
 
   connect(qpn: number): this {
-    if (this.#type === "UD") this.qp.activateUd({ port: PORT, qkey: QKEY });
+    if (this.#type === "UD") this.qp.activateUd({ portNum: PORT, qkey: QKEY });
     else {
-      this.qp.init({ port: PORT, gidIndex: 0, psn: 0 });
+      this.qp.init({ portNum: PORT, gidIndex: 0, psn: 0 });
       this.qp.activateRc({ ...this.qp.address, qpn });
     }
     const ah = new AddressHandle(this.pd, ownAddress(this.context));

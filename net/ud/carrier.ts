@@ -61,11 +61,11 @@ function makeQp(
 ): Pick<Carrier, "qp" | "activate"> {
   if (transport === "UD") {
     const qp = new QueuePair(pd, { ...init, type: QpType.UD });
-    return { qp, activate: () => qp.activateUd({ port, qkey }) };
+    return { qp, activate: () => qp.activateUd({ portNum: port, qkey }) };
   }
   const qp = new SrdQueuePair(pd, init);
   const retry = rnrRetry === undefined ? {} : { rnrRetry };
-  return { qp, activate: () => qp.activate({ port, qkey, ...retry }) };
+  return { qp, activate: () => qp.activate({ portNum: port, qkey, ...retry }) };
 }
 
 /**

@@ -46,7 +46,7 @@ export class Routes {
     const { portNum: port, maxPeers, recvDepth } = this.#settings;
     // A datagram that was not polled yet may have the number of a handle that is not used any more.
     const most = this.local.isEfa ? Math.max(maxPeers, recvDepth) : maxPeers;
-    return new ReplyPath(this.#pd, { port, maxPeers: most });
+    return new ReplyPath(this.#pd, { portNum: port, maxPeers: most });
   }
 
   /** How senders of datagrams, which are in a memory region, are told. */

@@ -98,7 +98,7 @@ export class Pair<E extends End = End> extends Fixture {
 export function udPair(init: Partial<QpInitAttr> = {}): Pair {
   return new Pair((pd) => {
     const end = makeEnd(pd, QpType.UD, init);
-    end.qp.activateUd({ port: PORT, qkey: QKEY });
+    end.qp.activateUd({ portNum: PORT, qkey: QKEY });
     return end;
   });
 }

@@ -70,7 +70,7 @@ export class UdEnd implements Disposable {
     const cap = { maxSendWr: DEPTH, maxRecvWr: DEPTH };
     const { sendCq, recvCq } = this;
     this.qp = new QueuePair(this.pd, { type: QpType.UD, sendCq, recvCq, cap });
-    this.qp.activateUd({ port: PORT, qkey: QKEY, sqPsn: psn });
+    this.qp.activateUd({ portNum: PORT, qkey: QKEY, sqPsn: psn });
     this.mr = new MemoryRegion(this.pd, 2 * DEPTH * SLOT, AccessFlags.LOCAL_WRITE);
     for (let i = 0; i < DEPTH; i++) this.post(i * SLOT);
   }

@@ -23,7 +23,7 @@ const cq = new CompletionQueue(context, { cqe: 4 * DEPTH });
 const mr = new MemoryRegion(pd, LENGTH, ACCESS);
 const cap = { maxSendWr: DEPTH, maxRecvWr: DEPTH };
 const qp = new QueuePair(pd, { type: QpType.RC, sendCq: cq, recvCq: cq, cap });
-qp.init({ port: 1, gidIndex, qpAccessFlags: ACCESS });
+qp.init({ portNum: 1, gidIndex, qpAccessFlags: ACCESS });
 const sge = mr.slice(0);
 for (let i = 0; i < DEPTH; i++) qp.postRecv({ sge });
 

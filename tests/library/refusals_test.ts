@@ -77,7 +77,7 @@ const DISPENSABLE: readonly RegExp[] = [
   /^reregMr: 1\.\w+$/,
   // A request is complete when it is posted.
   /^SendRequestList#set \(.*: 1\.(?!opcode)\w+$/,
-  /^new (CompletionQueueEx|EfaCompletionQueue): 1\.wcFlags$|^SrdQueuePair#activate: 0.port$/,
+  /^new (CompletionQueueEx|EfaCompletionQueue): 1\.wcFlags$|^SrdQueuePair#activate: 0.portNum$/,
   /^new SrdQueuePair: 1\.sendOpsFlags$/,
   /^CmId#resolveAddr: 1.source$|^new (Flow( \(sniffer\))?: 1|OpenedQueuePair: 0)\.type$/,
 ];

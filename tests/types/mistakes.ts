@@ -72,7 +72,7 @@ export function ofQueuePairs({ context, pd, cq, qp, bytes }: Given): void {
   // @ts-expect-error Text where an object is asked.
   qp.modify({ ahAttr: { portNum: 1, grh: { dgid: "10.0.0.2", sgidIndex: 1 } } });
   // @ts-expect-error No qkey.
-  qp.activateUd({ port: 1 });
+  qp.activateUd({ portNum: 1 });
 }
 
 export function ofRequests({ qp, mr, ah, list, wc }: Given): void {
@@ -128,7 +128,7 @@ export function ofMemoryAndCompletions({ context, pd, mr, wc, ah }: Given): void
   // @ts-expect-error The address as text.
   new AddressHandle(pd, "10.0.0.2");
   // @ts-expect-error A reply path answers a packet, not a handle.
-  new ReplyPath(pd, { port: 1 }).to(ah);
+  new ReplyPath(pd, { portNum: 1 }).to(ah);
 }
 
 export async function ofConnections({ conn }: Given): Promise<void> {

@@ -57,7 +57,7 @@ function same(found: Uint8Array | null, wanted: Uint8Array): void {
 /** Requests by UD whose sender ReplyPath finds, and replies. */
 function replies(stack: AsyncDisposableStack): Step {
   const { pd, left, right, toRight } = stack.use(rxe.udPair());
-  const path = stack.use(new ReplyPath(pd, { port: PORT }));
+  const path = stack.use(new ReplyPath(pd, { portNum: PORT }));
   return async () => {
     const all = Array.from({ length: LIST }, () => message());
     for (const [i, bytes] of all.entries()) {

@@ -231,15 +231,15 @@ export class AddressHandle extends NativeResource<IbvAh> {
    * ```
    *
    * @param pd The protection domain.
-   * @param port The port that received the packet, counted from 1.
+   * @param portNum The port that received the packet, counted from 1.
    * @param wc The completion of the receive.
    * @param grh The packet's GRH. It may be left out if the completion's flags lack {@linkcode WcFlags}.GRH.
    * @throws {TypeError} If the protection domain is disposed.
    * @throws {RangeError} If the device has no such port, or an attribute of the completion is out of range.
    * @throws {VerbsError} As {@linkcode initAhFromWc} and the constructor.
    */
-  static fromWc(pd: ProtectionDomain, port: number, wc: WcAddress, grh?: Grh): AddressHandle {
-    return callNow(creationFromWc(pd, port, wc, grh));
+  static fromWc(pd: ProtectionDomain, portNum: number, wc: WcAddress, grh?: Grh): AddressHandle {
+    return callNow(creationFromWc(pd, portNum, wc, grh));
   }
 
   /**

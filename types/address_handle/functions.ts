@@ -32,7 +32,7 @@ const NO_VLAN = 0xffff;
  * ```
  *
  * @param context The device.
- * @param port The port that received the packet, counted from 1.
+ * @param portNum The port that received the packet, counted from 1.
  * @param wc The completion of the receive.
  * @param grh The packet's GRH. It may be left out if the completion's flags lack {@linkcode WcFlags}.GRH.
  * @throws {RangeError} If the device has no such port, or an attribute of the completion is out of range.
@@ -43,11 +43,11 @@ const NO_VLAN = 0xffff;
  */
 export function initAhFromWc(
   context: Context,
-  port: number,
+  portNum: number,
   wc: WcAddress,
   grh?: Grh,
 ): AhAttr {
-  return callNow(computation(context, port, wc, grh));
+  return callNow(computation(context, portNum, wc, grh));
 }
 
 /**

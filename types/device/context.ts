@@ -287,47 +287,51 @@ export class Context extends NativeResource<IbvContext> {
   /**
    * Attributes of a port (`ibv_query_port`).
    *
-   * @param port The port, from 1.
+   * @param portNum The port, from 1.
    * @throws {RangeError} If the device has no such port.
    * @throws {VerbsError} If the device does not answer.
    */
-  queryPort(port: number): PortAttr {
-    checkPort(this, port);
+  queryPort(portNum: number): PortAttr {
+    checkPort(this, portNum);
     const attr = allocStruct(structs.ibv_port_attr);
-    call("ibv_query_port", `query port ${port}`, [this.unsafeHandle, port, attr]);
+    call("ibv_query_port", `query port ${portNum}`, [this.unsafeHandle, portNum, attr]);
     return readPortAttr(attr);
   }
 
   /**
    * The speed that a port has now, all lanes and bonded links together (`ibv_query_port_speed`, since rdma-core 62).
    *
-   * @param port The port, from 1.
+   * @param portNum The port, from 1.
    * @returns The speed in units of 100 Mb/s.
    * @throws {RangeError} If the device has no such port.
    * @throws {VerbsError} EOPNOTSUPP if the device or the installed libibverbs does not tell.
    */
-  queryPortSpeed(port: number): bigint {
-    checkPort(this, port);
+  queryPortSpeed(portNum: number): bigint {
+    checkPort(this, portNum);
     const speed = new BigUint64Array(1);
-    call("ibv_query_port_speed", `query speed of port ${port}`, [this.unsafeHandle, port, speed]);
+    call("ibv_query_port_speed", `query speed of port ${portNum}`, [
+      this.unsafeHandle,
+      portNum,
+      speed,
+    ]);
     return speed[0]!;
   }
 
   /**
    * A slot of a port's GID table (`ibv_query_gid`). An empty slot has the zero GID.
    *
-   * @param port The port, from 1.
+   * @param portNum The port, from 1.
    * @param index The slot, from 0.
    * @throws {RangeError} If the device has no such port.
    * @throws {VerbsError} EINVAL if the table has no such slot.
    */
-  queryGid(port: number, index: number): Gid {
-    checkPort(this, port);
+  queryGid(portNum: number, index: number): Gid {
+    checkPort(this, portNum);
     integer(index, "index", 0, 0x7fff_ffff);
     const bytes = new Uint8Array(structs.ibv_gid.size);
-    const action = `query GID ${index} of port ${port}`;
-    call("ibv_query_gid", action, [this.unsafeHandle, port, index, bytes], {
-      hint: () => this.#gidTableLength(port),
+    const action = `query GID ${index} of port ${portNum}`;
+    call("ibv_query_gid", action, [this.unsafeHandle, portNum, index, bytes], {
+      hint: () => this.#gidTableLength(portNum),
     });
     return new Gid(bytes);
   }
@@ -335,21 +339,21 @@ export class Context extends NativeResource<IbvContext> {
   /**
    * A used slot of a port's GID table with its type and network interface (`ibv_query_gid_ex`).
    *
-   * @param port The port, from 1.
+   * @param portNum The port, from 1.
    * @param index The slot, from 0.
    * @throws {RangeError} If the device has no such port.
    * @throws {VerbsError} ENODATA if the slot is empty, EINVAL if the table has no such slot.
    */
-  queryGidEx(port: number, index: number): GidEntry {
-    checkPort(this, port);
+  queryGidEx(portNum: number, index: number): GidEntry {
+    checkPort(this, portNum);
     uint32(index, "index");
     const entry = allocStruct(structs.ibv_gid_entry);
-    const action = `query GID ${index} of port ${port}`;
-    call("ibv_query_gid_ex", action, [this.unsafeHandle, port, index, entry, 0], {
+    const action = `query GID ${index} of port ${portNum}`;
+    call("ibv_query_gid_ex", action, [this.unsafeHandle, portNum, index, entry, 0], {
       hint: (code) =>
         code === "ENODATA"
           ? "The slot is empty: gidTable() lists the used slots"
-          : this.#gidTableLength(port),
+          : this.#gidTableLength(portNum),
     });
     return readGidEntry(entry, 0);
   }
@@ -357,12 +361,12 @@ export class Context extends NativeResource<IbvContext> {
   /**
    * The used slots of the GID tables (`ibv_query_gid_table`).
    *
-   * @param port The port, from 1; all ports if it is left out.
+   * @param portNum The port, from 1; all ports if it is left out.
    * @throws {RangeError} If the device has no such port.
    * @throws {VerbsError} If the device does not answer.
    */
-  gidTable(port?: number): GidEntry[] {
-    if (port !== undefined) checkPort(this, port);
+  gidTable(portNum?: number): GidEntry[] {
+    if (portNum !== undefined) checkPort(this, portNum);
     let slots = 0;
     for (let port = 1; port <= this.physPortCnt; port++) slots += this.queryPort(port).gidTblLen;
     const { size } = structs.ibv_gid_entry;
@@ -372,7 +376,7 @@ export class Context extends NativeResource<IbvContext> {
     );
     if (count < 0) throw failure("ibv_query_gid_table", "query GID table", -count);
     const entries = Array.from({ length: count }, (_, i) => readGidEntry(view, i * size));
-    return port === undefined ? entries : entries.filter(({ portNum }) => portNum === port);
+    return portNum === undefined ? entries : entries.filter((entry) => entry.portNum === portNum);
   }
 
   /**
@@ -383,30 +387,34 @@ export class Context extends NativeResource<IbvContext> {
    * RoCE v1 or InfiniBand. A port of an iWARP device has one GID, which connections do not use; an Elastic Fabric Adapter has
    * one. Zero GIDs and the IPv4 addresses of 169.254.0.0/16 are passed over.
    *
-   * @param port The port, from 1.
+   * @param portNum The port, from 1.
    * @throws {RangeError} If the device has no such port.
    * @throws {Deno.errors.NotFound} If the port has no such GID.
    */
-  recommendGid(port: number): GidEntry & { readonly reason: string } {
-    return recommendGid(this.gidTable(checkPort(this, port)), port, this.device.transportType);
+  recommendGid(portNum: number): GidEntry & { readonly reason: string } {
+    return recommendGid(
+      this.gidTable(checkPort(this, portNum)),
+      portNum,
+      this.device.transportType,
+    );
   }
 
   /**
    * A slot of a port's P_Key table (`ibv_query_pkey`).
    *
-   * @param port The port, from 1.
+   * @param portNum The port, from 1.
    * @param index The slot, from 0.
    * @returns The P_Key in host order. 0xffff is the default partition.
    * @throws {RangeError} If the device has no such port.
    * @throws {VerbsError} If the table has no such slot.
    */
-  queryPkey(port: number, index: number): number {
-    checkPort(this, port);
+  queryPkey(portNum: number, index: number): number {
+    checkPort(this, portNum);
     integer(index, "index", 0, 0x7fff_ffff);
     const pkey = new DataView(new ArrayBuffer(2));
-    const action = `query P_Key ${index} of port ${port}`;
-    call("ibv_query_pkey", action, [this.unsafeHandle, port, index, pkey], {
-      hint: () => `The port's P_Key table has ${this.queryPort(port).pkeyTblLen} slots`,
+    const action = `query P_Key ${index} of port ${portNum}`;
+    call("ibv_query_pkey", action, [this.unsafeHandle, portNum, index, pkey], {
+      hint: () => `The port's P_Key table has ${this.queryPort(portNum).pkeyTblLen} slots`,
     });
     return pkey.getUint16(0);
   }
@@ -414,17 +422,17 @@ export class Context extends NativeResource<IbvContext> {
   /**
    * The slot of a P_Key in a port's table (`ibv_get_pkey_index`).
    *
-   * @param port The port, from 1.
+   * @param portNum The port, from 1.
    * @param pkey The P_Key in host order, 16 bits.
    * @returns The index of the slot; -1 if the table does not have the P_Key.
    * @throws {RangeError} If the device has no such port.
    */
-  getPkeyIndex(port: number, pkey: number): number {
-    checkPort(this, port);
+  getPkeyIndex(portNum: number, pkey: number): number {
+    checkPort(this, portNum);
     const bytes = new DataView(new ArrayBuffer(2));
     bytes.setUint16(0, uint16(pkey, "pkey"));
     // C takes the P_Key in network order, as the 16-bit number that its bytes are on this machine.
-    return verbs().ibv_get_pkey_index(this.unsafeHandle, port, bytes.getUint16(0, true));
+    return verbs().ibv_get_pkey_index(this.unsafeHandle, portNum, bytes.getUint16(0, true));
   }
 
   #gidTableLength(port: number): string {
@@ -447,12 +455,12 @@ function readGidEntry(view: DataView<ArrayBuffer>, base: number): GidEntry {
  */
 export function checkPort(context: Context, port: number): number {
   if (typeof port !== "number") {
-    throw new TypeError(`Cannot use port ${show(port)}: it is not an integer`);
+    throw new TypeError(`Cannot use portNum ${show(port)}: it is not an integer`);
   }
   const last = context.physPortCnt;
   if (Number.isInteger(port) && port >= 1 && port <= last) return port;
   const known = last === 1 ? "port 1 only" : `ports 1 to ${last}`;
-  throw new RangeError(`Cannot use port ${port}: device "${context.device.name}" has ${known}`);
+  throw new RangeError(`Cannot use portNum ${port}: device "${context.device.name}" has ${known}`);
 }
 
 function notFound(reason: string, devices: readonly string[], cause?: Error): Error {

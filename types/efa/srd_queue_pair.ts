@@ -45,7 +45,7 @@ export interface SrdActivation {
   /** The key that received messages must carry. */
   readonly qkey: number;
   /** The port to use. The default is 1: the adapters have one port. */
-  readonly port?: number;
+  readonly portNum?: number;
   /**
    * How often a send is tried again where the peer has no receive, 0 to 7. The default is what the device does: it tries
    * for ever, as with 7.
@@ -149,8 +149,8 @@ export class SrdQueuePair extends QueuePairEx {
    * @throws {VerbsError} If the device refuses.
    */
   activate(activation: SrdActivation): void {
-    const names = ["qkey", "port", "rnrRetry"] as const;
-    const { qkey, port: portNum = 1, rnrRetry } = snapshot(activation, "activation", names);
+    const names = ["qkey", "portNum", "rnrRetry"] as const;
+    const { qkey, portNum = 1, rnrRetry } = snapshot(activation, "activation", names);
     uint32(qkey, "qkey");
     if (rnrRetry !== undefined) integer(rnrRetry, "rnrRetry", 0, 7);
     this.modify({ qpState: QpState.INIT, pkeyIndex: 0, portNum, qkey });

@@ -17,7 +17,7 @@ import { QpState, QpType } from "./qp_enums.ts";
  */
 export interface QpInitialization {
   /** The port to use, from 1. */
-  readonly port: number;
+  readonly portNum: number;
   /**
    * Index of the GID to send from, in the table of the port, 0 to 255. On RoCE, RC and UC need it. On UD each address
    * handle has its own: here it is what {@linkcode QueuePair.address} tells peers. If it is left out, the queue pair uses
@@ -41,7 +41,7 @@ export interface QpInitialization {
  *
  * @category Queue pairs
  */
-export interface UdActivation extends Pick<QpInitialization, "port" | "gidIndex" | "pkeyIndex"> {
+export interface UdActivation extends Pick<QpInitialization, "portNum" | "gidIndex" | "pkeyIndex"> {
   /** The key that received datagrams must carry. */
   readonly qkey: number;
   /** Packet sequence number of the first packet to send, 24 bits. The default is 0. */
@@ -96,7 +96,7 @@ export interface Chosen extends Required<Omit<QpInitialization, "gidIndex" | "qk
 const { RC, UC, UD, XRC_SEND, XRC_RECV } = QpType;
 
 const NAMES = [
-  "port",
+  "portNum",
   "gidIndex",
   "pkeyIndex",
   "qpAccessFlags",
@@ -112,7 +112,7 @@ export function choose(
   initialization: QpInitialization,
 ): Chosen {
   const given = snapshot(initialization, "initialization", NAMES);
-  const { port, gidIndex, pkeyIndex = 0, qpAccessFlags = 0, qkey } = given;
+  const { portNum: port, gidIndex, pkeyIndex = 0, qpAccessFlags = 0, qkey } = given;
   checkPort(context, port);
   if (gidIndex !== undefined) integer(gidIndex, "gidIndex", 0, 255);
   if (type === UD) uint32(qkey as number, "qkey");
@@ -124,7 +124,7 @@ export function choose(
     ? given.maxDestRdAtomic ?? Math.min(255, context.queryDevice().maxQpRdAtom)
     : 0;
   integer(reads, "maxDestRdAtomic", 0, 255);
-  return { port, gidIndex, pkeyIndex, qpAccessFlags, psn, maxDestRdAtomic: reads, qkey };
+  return { portNum: port, gidIndex, pkeyIndex, qpAccessFlags, psn, maxDestRdAtomic: reads, qkey };
 }
 
 function randomPsn(): number {
@@ -135,7 +135,7 @@ export function addressOf(
   type: QpType,
   qpn: number,
   context: Context,
-  { port, gidIndex, psn, maxDestRdAtomic, qkey }: Chosen,
+  { portNum: port, gidIndex, psn, maxDestRdAtomic, qkey }: Chosen,
 ): QpAddress {
   const portAttr = context.queryPort(port);
   const { lid, activeMtu } = portAttr;
@@ -195,7 +195,7 @@ export function connection(
   const { timeout = 14, retryCnt = 7, rnrRetry = 7, minRnrTimer = 12 } = options;
   return {
     ahAttr: pathTo(chosen, peer, options),
-    pathMtu: options.pathMtu ?? commonMtu(context, chosen.port, peer.mtu),
+    pathMtu: options.pathMtu ?? commonMtu(context, chosen.portNum, peer.mtu),
     destQpNum: peer.qpn,
     rqPsn: peer.psn,
     maxDestRdAtomic: chosen.maxDestRdAtomic,
@@ -217,7 +217,7 @@ function commonMtu(context: Context, port: number, peer: number): Mtu {
 
 function pathTo(chosen: Chosen, peer: Peer, options: UcActivation): AhAttrInit {
   const { sl = 0, hopLimit = 64, trafficClass = 0, flowLabel = 0 } = options;
-  const path = { portNum: chosen.port, dlid: peer.lid, sl };
+  const path = { portNum: chosen.portNum, dlid: peer.lid, sl };
   const sgidIndex = chosen.gidIndex;
   if (sgidIndex === undefined) return path;
   if (peer.gid === undefined) {

@@ -106,7 +106,7 @@ export class OtherQp<Init extends QpInitAttr = QpInitAttr> {
  * using cq = new CompletionQueue(context, { cqe: 128 });
  * const cap = { maxSendWr: 64, maxRecvWr: 64 };
  * using qp = new QueuePair(pd, { type: QpType.UD, sendCq: cq, recvCq: cq, cap });
- * qp.activateUd({ port: 1, qkey: 0x1111_1111 });
+ * qp.activateUd({ portNum: 1, qkey: 0x1111_1111 });
  * ```
  *
  * @example An RDMA write with immediate data, and the peer that receives it

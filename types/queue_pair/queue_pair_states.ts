@@ -216,7 +216,7 @@ export abstract class QueuePairStates extends NativeResource<IbvQp> {
    * import { AccessFlags, type QpAddress, type QueuePair } from "@rdma/ibverbs";
    *
    * async function connect(qp: QueuePair, exchange: (mine: QpAddress) => Promise<QpAddress>): Promise<void> {
-   *   qp.init({ port: 1, gidIndex: 1, qpAccessFlags: AccessFlags.REMOTE_WRITE });
+   *   qp.init({ portNum: 1, gidIndex: 1, qpAccessFlags: AccessFlags.REMOTE_WRITE });
    *   qp.activateRc(await exchange(qp.address));
    * }
    * ```
@@ -225,7 +225,7 @@ export abstract class QueuePairStates extends NativeResource<IbvQp> {
    */
   init(initialization: QpInitialization): void {
     const chosen = choose(this.#type, this.#context, initialization);
-    const { port: portNum, pkeyIndex, qpAccessFlags, qkey = 0 } = chosen;
+    const { portNum, pkeyIndex, qpAccessFlags, qkey = 0 } = chosen;
     const attr = { portNum, pkeyIndex, qpAccessFlags, qkey };
     this.modify(attrFor(this.#type, QpState.INIT, attr));
     this.#chosen = chosen;
@@ -355,7 +355,7 @@ export abstract class QueuePairStates extends NativeResource<IbvQp> {
    */
   activateUd(activation: UdActivation): void {
     this.#assertType("activateUd", [QpType.UD]);
-    const names = ["port", "qkey", "gidIndex", "pkeyIndex", "sqPsn"] as const;
+    const names = ["portNum", "qkey", "gidIndex", "pkeyIndex", "sqPsn"] as const;
     const { sqPsn = 0, ...others } = snapshot(activation, "activation", names);
     this.init({ ...others, psn: uint24(sqPsn, "sqPsn") });
     this.#activate({ sqPsn });

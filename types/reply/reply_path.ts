@@ -41,7 +41,7 @@ import { ReplyAddress, writeWords } from "./reply_address.ts";
  */
 export interface ReplyPathInit {
   /** The port that receives the packets and sends the replies, counted from 1. */
-  readonly port: number;
+  readonly portNum: number;
   /**
    * The number of peers whose handles are kept; 1024 if it is left out. Each peer needs an address handle of the device.
    * A peer is an address: several queue pairs of one address are one peer.
@@ -122,13 +122,13 @@ export class ReplyPath extends Resource {
       path.#peers.abort(new TypeError("Cannot use reply path: it is disposed"));
     },
     destroy: (_, path) => path.#peers[Symbol.dispose](),
-    describe: ({ port, size, maxPeers }) => ({ port, size, maxPeers }),
+    describe: ({ portNum, size, maxPeers }) => ({ portNum, size, maxPeers }),
   };
 
   /** The protection domain of the handles. */
   readonly pd: ProtectionDomain;
   /** The port, counted from 1. */
-  readonly port: number;
+  readonly portNum: number;
   /** The number of peers whose handles are kept. */
   readonly maxPeers: number;
   readonly #events: AsyncEvents;
@@ -154,15 +154,15 @@ export class ReplyPath extends Resource {
    */
   constructor(pd: ProtectionDomain, init: ReplyPathInit) {
     instance(pd, ProtectionDomain, "pd");
-    const given = snapshot(init, "reply path", ["port", "maxPeers", "maxPending"]);
-    const { port, maxPeers = 1024, maxPending = 64 } = given;
+    const given = snapshot(init, "reply path", ["portNum", "maxPeers", "maxPending"]);
+    const { portNum: port, maxPeers = 1024, maxPending = 64 } = given;
     integer(maxPeers, "maxPeers", 1, 2 ** 24);
     positiveInt(maxPending, "maxPending");
     checkPort(pd.context, port);
     assertOpen(pd);
     super(ReplyPath.#KIND, [pd]);
     this.pd = pd;
-    this.port = port;
+    this.portNum = port;
     this.maxPeers = maxPeers;
     this.#maxPending = maxPending;
     this.#address = new ReplyAddress(port);
@@ -261,7 +261,7 @@ export class ReplyPath extends Resource {
 
   #read(attr: AhAttrInit): Uint32Array<ArrayBuffer> {
     const { view, given } = ahAttrCodec.write(attr);
-    integer(given.portNum, "portNum", this.port, this.port);
+    integer(given.portNum, "portNum", this.portNum, this.portNum);
     return new Uint32Array(view.buffer);
   }
 
@@ -503,11 +503,11 @@ export class ReplyPath extends Resource {
   }
 
   #table(): GidCache {
-    return this.#gids ??= GidCache.read(this.pd.context, this.port);
+    return this.#gids ??= GidCache.read(this.pd.context, this.portNum);
   }
 
   #error(errno: number, grh: DataView, at: number): Error {
-    return initError(errno, { port: this.port, grh: grhIn(grh, at) });
+    return initError(errno, { port: this.portNum, grh: grhIn(grh, at) });
   }
 }
 

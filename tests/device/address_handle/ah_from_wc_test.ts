@@ -73,7 +73,7 @@ for (const family of ["ipv4", "ipv6", "link-local"] as const) {
       using pair = udPair();
       const { wc, grh } = await request(pair, family);
       const { left, right, pd } = pair;
-      using path = new ReplyPath(pd, { port: PORT });
+      using path = new ReplyPath(pd, { portNum: PORT });
       for (const [name, make] of Object.entries(WAYS)) {
         using ah = await make({ pd, path, wc, grh });
         left.mr.bytes().fill(0);
@@ -104,7 +104,7 @@ for (const family of ["ipv4", "ipv6", "link-local"] as const) {
       isGlobal: true,
       portNum: PORT,
     };
-    using path = new ReplyPath(pair.pd, { port: PORT });
+    using path = new ReplyPath(pair.pd, { portNum: PORT });
     const others = [
       attr,
       await initAhFromWcAsync(pair.context, PORT, wc, grh),
@@ -172,7 +172,7 @@ for (const [when, make, code, hint] of REFUSALS) {
     async () => {
       using context = openRxe();
       using pd = new ProtectionDomain(context);
-      using path = new ReplyPath(pd, { port: PORT });
+      using path = new ReplyPath(pd, { portNum: PORT });
       const { gid } = gidOf(context, "ipv6");
       const grh = make(gid, Gid.parse("fd00::2"));
       const ofPath = [

@@ -18,7 +18,7 @@ const DATA = new TextEncoder().encode("over InfiniBand");
 function openPair(): Pair {
   return new Pair((pd) => {
     const end = makeEnd(pd, QpType.UD);
-    end.qp.activateUd({ port: IB_PORT, qkey: QKEY });
+    end.qp.activateUd({ portNum: IB_PORT, qkey: QKEY });
     return end;
   }, STUB);
 }

@@ -204,7 +204,7 @@ export async function beServer(bed: CmBed, talk: Talk): Promise<void> {
   await id.accept(end.qp);
   if (ud === undefined) return await converse({ id, end }, "server", talk);
   const { immData: qpNum, ...wc } = await receive(end, talk);
-  using path = new ReplyPath(bed.pd, { port: id.portNum });
+  using path = new ReplyPath(bed.pd, { portNum: id.portNum });
   const qkey = id.initQpAttr(QpState.INIT).qkey!;
   const ah = path.to(wc, end.mr.grhAt(0));
   await send(end, talk, datagram(end.qp, ah, { qpNum, qkey }));

@@ -18,7 +18,7 @@ import { IB_LID, IB_PORT, STUB, stubTest, writeStub } from "../stub.ts";
 function makeEndEx(pd: ProtectionDomain): End & { readonly cq: CompletionQueueEx } {
   const cq = new CompletionQueueEx(pd.context, { cqe: 256 });
   const end = makeEnd(pd, QpType.UD, { sendCq: cq, recvCq: cq });
-  end.qp.activateUd({ port: PORT, qkey: QKEY });
+  end.qp.activateUd({ portNum: PORT, qkey: QKEY });
   return { ...end, cq };
 }
 
@@ -70,7 +70,7 @@ stubTest("CompletionQueueEx and queryRtValuesEx() read the adapter's clock", asy
   const pd = new ProtectionDomain(context);
   const cap = { maxSendWr: 8, maxRecvWr: 8 };
   const qp = new QueuePair(pd, { type: QpType.UD, sendCq: cq, recvCq: cq, cap });
-  qp.activateUd({ port: IB_PORT, qkey: QKEY });
+  qp.activateUd({ portNum: IB_PORT, qkey: QKEY });
   const ah = new AddressHandle(pd, { portNum: IB_PORT, dlid: IB_LID });
   const found: [bigint, bigint][] = [];
   for (const cycles of [7n, 0x1234_5678_9abcn]) {

@@ -63,7 +63,7 @@ async function handleOf({ handleOf }: {
   using pair = pairOf((pd) => {
     const end = makeEnd(pd, QpType.UD);
     const { gidIndex } = gidOf(pd.context, "ipv4");
-    end.qp.activateUd({ port: PORT, qkey: QKEY, gidIndex });
+    end.qp.activateUd({ portNum: PORT, qkey: QKEY, gidIndex });
     return end;
   });
   const { left, right } = pair;
@@ -94,7 +94,7 @@ async function keepFilled({ keepFilled }: {
     makeEnd(pd, QpType.RC, { srq, cap: { maxSendWr: 1 } }),
   ];
   const { gidIndex } = gidOf(context, "ipv4");
-  for (const { qp } of [left, right]) qp.init({ port: PORT, gidIndex });
+  for (const { qp } of [left, right]) qp.init({ portNum: PORT, gidIndex });
   right.qp.activateRc(left.qp.address);
   left.qp.activateRc(right.qp.address, { rnrRetry: 1 });
   const free: RecvRequest[] = [0, 1, 2, 3].map((i) => ({ wrId: i, sge: right.mr.slice(i, 1) }));
@@ -130,10 +130,10 @@ async function makeServe({ makeServe }: {
   const sendCq = new CompletionQueue(context, { cqe: SLOTS });
   const cap = { maxSendWr: SLOTS, maxRecvWr: SLOTS };
   const qp = new QueuePair(pd, { type: QpType.UD, sendCq, recvCq, cap });
-  qp.activateUd({ port: PORT, qkey: QKEY });
+  qp.activateUd({ portNum: PORT, qkey: QKEY });
   const mr = new MemoryRegion(pd, SLOTS * SLOT, AccessFlags.LOCAL_WRITE);
   for (let i = 0; i < SLOTS; i++) qp.postRecv({ wrId: i * SLOT, sge: mr.slice(i * SLOT, SLOT) });
-  const path = new ReplyPath(pd, { port: PORT, maxPeers: 64 });
+  const path = new ReplyPath(pd, { portNum: PORT, maxPeers: 64 });
   const serve = makeServe({ qp, recvCq, sendCq, mr, path });
   using ah = new AddressHandle(pd, selfAddress(context));
   for (let i = 0; i < 2 * SLOTS; i++) {

@@ -44,7 +44,7 @@ export class Adapter extends Fixture {
     const { cq } = this;
     const cap = { maxSendWr: 16, maxRecvWr: 16, maxInlineData: 32 };
     const qp = new QueuePair(this.pd, { type: QpType.UD, sendCq: cq, recvCq: cq, cap });
-    qp.activateUd({ port: 1, qkey: QKEY });
+    qp.activateUd({ portNum: 1, qkey: QKEY });
     return qp;
   }
 

@@ -27,7 +27,7 @@ class Talk {
   constructor({ left, right, neighbour }: Fabric, init: Partial<ReplyPathInit> = {}) {
     this.server = new End(right);
     [this.far, this.near] = [new End(left), new End(neighbour)];
-    this.path = new ReplyPath(right.pd, { port: 1, ...init });
+    this.path = new ReplyPath(right.pd, { portNum: 1, ...init });
     this.#handles = new Map([this.far, this.near].map((end) => [end, end.adapter.to(right)]));
   }
 

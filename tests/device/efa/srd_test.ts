@@ -102,7 +102,7 @@ efaTest("What is not EFA's is refused, and says so", ({ left }) => {
   const qp = new SrdQueuePair(left.pd, own);
   assertThrows(() => qp.activate({ qkey: -1 }), RangeError);
   assertThrows(() => qp.activate({ qkey: 1, rnrRetry: 8 }), RangeError);
-  assertThrows(() => qp.activate({ qkey: 1, port: 2 }), RangeError);
+  assertThrows(() => qp.activate({ qkey: 1, portNum: 2 }), RangeError);
   assertEquals(qp.state, QpState.RESET);
   qp.activate({ qkey: 1 });
   assertThrows(() => qp.postSend({ sge: left.mr.slice(0, 8) } as never), TypeError, "ah");

@@ -42,8 +42,8 @@ export class Load {
     this.context = context;
     this.pd = new ProtectionDomain(context);
     this.#end = makeEnd(this.pd, QpType.UD);
-    this.#end.qp.activateUd({ port: PORT, qkey: QKEY });
-    this.#path = new ReplyPath(this.pd, { port: PORT });
+    this.#end.qp.activateUd({ portNum: PORT, qkey: QKEY });
+    this.#path = new ReplyPath(this.pd, { portNum: PORT });
     this.#attr = this.#self();
     this.#ah = new AddressHandle(this.pd, this.#attr);
     this.#waits = [this.#watchEvents(), this.#watchCompletions()];
@@ -87,7 +87,7 @@ export class Load {
     // An address may have come back in another slot.
     this.#attr = this.#self();
     this.#ah = new AddressHandle(this.pd, this.#attr);
-    qp.activateUd({ port: PORT, qkey: QKEY });
+    qp.activateUd({ portNum: PORT, qkey: QKEY });
   }
 
   /** Ends the work; the waits go on until the context is closed. */

@@ -21,7 +21,7 @@ deviceTest("A completion queue that overruns raises CQ_ERR, and loses the rest",
   using cq = new CompletionQueue(context, { cqe: 4 });
   const cap = { maxSendWr: 64, maxRecvWr: 4 };
   const qp = new QueuePair(pd, { type: QpType.UD, sendCq: cq, recvCq: cq, cap });
-  qp.activateUd({ port: PORT, qkey: QKEY });
+  qp.activateUd({ portNum: PORT, qkey: QKEY });
   const ah = new AddressHandle(pd, selfAddress(context));
   const events: AsyncEvent[] = [];
   const controller = new AbortController();

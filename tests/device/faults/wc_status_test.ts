@@ -213,7 +213,7 @@ function activate(
 ): AddressHandle | undefined {
   const { type } = left.qp;
   if (type === QpType.UD) {
-    for (const { qp } of [left, right]) qp.activateUd({ port: PORT, qkey: QKEY });
+    for (const { qp } of [left, right]) qp.activateUd({ portNum: PORT, qkey: QKEY });
     return new AddressHandle(pd, selfAddress(context));
   }
   if (type === QpType.UC) {
@@ -224,7 +224,7 @@ function activate(
   }
   const { gidIndex } = gidOf(context, "ipv4");
   for (const { qp } of [left, right]) {
-    qp.init({ port: PORT, gidIndex, qpAccessFlags: REMOTE_ACCESS });
+    qp.init({ portNum: PORT, gidIndex, qpAccessFlags: REMOTE_ACCESS });
   }
   const { address } = right.qp;
   right.qp.activateRc(left.qp.address, { minRnrTimer: 1 });

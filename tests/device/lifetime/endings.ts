@@ -42,7 +42,7 @@ export function makeEverything(): Everything {
   const mr = new MemoryRegion(pd, SIZE * RECVS, AccessFlags.LOCAL_WRITE);
   const cap = { maxSendWr: 64, maxRecvWr: 64 };
   const ud = new QueuePair(pd, { type: QpType.UD, sendCq: cq, recvCq: cq, cap });
-  ud.activateUd({ port: PORT, qkey: QKEY });
+  ud.activateUd({ portNum: PORT, qkey: QKEY });
   const srq = new SharedReceiveQueue(pd, { maxWr: 8 });
   srq.postRecv({ sge: mr.slice(0, 64) });
   const rc = new QueuePair(pd, {
@@ -52,9 +52,9 @@ export function makeEverything(): Everything {
     srq,
     cap: { maxSendWr: 64 },
   });
-  rc.init({ port: PORT, gidIndex: 0 });
+  rc.init({ portNum: PORT, gidIndex: 0 });
   new MemoryWindow(pd, MwType.TYPE_2);
-  new ReplyPath(pd, { port: PORT, maxPeers: 4 });
+  new ReplyPath(pd, { portNum: PORT, maxPeers: 4 });
   return { context, pd, cq, mr, ud, ah: new AddressHandle(pd, selfAddress(context)) };
 }
 

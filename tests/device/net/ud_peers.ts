@@ -77,7 +77,7 @@ export class Peers {
       recvCq: this.#cq,
       cap,
     });
-    qp.activateUd({ port: PORT, qkey: QKEY });
+    qp.activateUd({ portNum: PORT, qkey: QKEY });
     return qp;
   }
 

@@ -11,7 +11,7 @@ for (const name of ["RC", "UC"] as const) {
     using pair = pairOf((pd) => makeEnd(pd, QpType[name]));
     const { left, right, context } = pair;
     const { gidIndex } = gidOf(context, "ipv4");
-    for (const { qp } of [left, right]) qp.init({ port: PORT, gidIndex, qpAccessFlags });
+    for (const { qp } of [left, right]) qp.init({ portNum: PORT, gidIndex, qpAccessFlags });
     right.qp.postRecv({ wrId: 4, sge: right.mr.slice(0, 8) });
     for (const [mine, peer] of [[left.qp, right.qp], [right.qp, left.qp]] as const) {
       const address = JSON.parse(JSON.stringify(peer.address));
@@ -34,7 +34,7 @@ deviceTest("QueuePair.activateRc() sets what QueuePair.query() then reports", ()
   using pair = pairOf((pd) => makeEnd(pd, QpType.RC));
   const { left: { qp }, right, context } = pair;
   const { gidIndex } = gidOf(context, "ipv4");
-  for (const end of [qp, right.qp]) end.init({ port: PORT, gidIndex, qpAccessFlags });
+  for (const end of [qp, right.qp]) end.init({ portNum: PORT, gidIndex, qpAccessFlags });
   qp.activateRc(right.qp.address, { timeout: 10, retryCnt: 3, rnrRetry: 2, minRnrTimer: 5 });
   const { attr } = qp.query();
   const { psn } = qp.address;

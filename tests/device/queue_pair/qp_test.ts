@@ -52,7 +52,7 @@ deviceTest(
       qp.modify({ qpState, ...rest[qpState as keyof typeof rest] });
       assertEquals(states(qp), [qpState, qpState]);
     }
-    qp.activateUd({ port: PORT, qkey: QKEY, pkeyIndex: 0, sqPsn: 0xabcdef });
+    qp.activateUd({ portNum: PORT, qkey: QKEY, pkeyIndex: 0, sqPsn: 0xabcdef });
     assertEquals(states(qp), [RTS, RTS]);
     const { attr } = qp.query();
     assertEquals([attr.qkey, attr.sqPsn, attr.portNum], [QKEY, 0xabcdef, PORT]);
@@ -71,7 +71,7 @@ const SET_PRIVILEGED = `
   const init = { type: QpType.UD, sendCq: cq, recvCq: cq, cap };
   const qp = new QueuePair(new ProtectionDomain(context), init);
   try {
-    qp.activateUd({ port: 1, qkey: 0x8000_0001 });
+    qp.activateUd({ portNum: 1, qkey: 0x8000_0001 });
     console.log(qp.query().attr.qkey);
   } catch ({ verb, code }) {
     console.log(verb, code);

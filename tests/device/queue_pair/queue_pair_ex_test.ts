@@ -21,7 +21,7 @@ function rcPair(): Pair<EndEx> {
 function udPair(): Pair<EndEx> {
   return pairOf((pd) => {
     const end = makeEndEx(pd, QpType.UD);
-    end.qp.activateUd({ port: PORT, qkey: QKEY });
+    end.qp.activateUd({ portNum: PORT, qkey: QKEY });
     return end;
   });
 }

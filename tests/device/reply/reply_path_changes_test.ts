@@ -33,11 +33,11 @@ function unlessGone<T>(derive: () => T): T | undefined {
 deviceTest("ReplyPath answers after its program has reset the queue pair", async () => {
   await using link = await movingLink();
   using pd = new ProtectionDomain(link.context);
-  using path = new ReplyPath(pd, { port: PORT, maxPeers: 1 });
+  using path = new ReplyPath(pd, { portNum: PORT, maxPeers: 1 });
   const { qp, cq, mr } = makeEnd(pd, QpType.UD);
   const reply = (ah: AddressHandle): void =>
     qp.postSend({ sge: mr.slice(0, 8), ah, remoteQpn: qp.qpNum, remoteQkey: QKEY });
-  qp.activateUd({ port: PORT, qkey: QKEY });
+  qp.activateUd({ portNum: PORT, qkey: QKEY });
   await link.add(FIRST);
   const { LOC_QP_OP_ERR, WR_FLUSH_ERR } = WcStatus;
   const refused = differs("flushesFaultySends") ? WR_FLUSH_ERR : LOC_QP_OP_ERR;
@@ -50,7 +50,7 @@ deviceTest("ReplyPath answers after its program has reset the queue pair", async
     using destroyed = spy(verbs(), "ibv_destroy_ah");
     reply(ah);
     qp.modify({ qpState: QpState.RESET });
-    qp.activateUd({ port: PORT, qkey: QKEY });
+    qp.activateUd({ portNum: PORT, qkey: QKEY });
     cq.poll(256);
     await link.add(FIRST);
     const next = answer(path, FIRST)!;
@@ -117,9 +117,9 @@ class Watcher {
 deviceTest("ReplyPath.to() never gives a handle of an address that has gone", async () => {
   await using link = await movingLink();
   using pd = new ProtectionDomain(link.context);
-  using path = new ReplyPath(pd, { port: PORT, maxPeers: 4 });
+  using path = new ReplyPath(pd, { portNum: PORT, maxPeers: 4 });
   const { qp, cq, mr } = makeEnd(pd, QpType.UD);
-  qp.activateUd({ port: PORT, qkey: QKEY });
+  qp.activateUd({ portNum: PORT, qkey: QKEY });
   await link.add(FIRST);
   const addresses = ["10.8.0.3", "10.8.0.4"];
   const watchers = addresses.map((address) => new Watcher(link, path, address));

@@ -13,7 +13,7 @@ function assertVaried(counts: Map<number, number>, count: number): void {
 deviceTest("ReplyPath.writeAttr() equals C for generated completions", async () => {
   using context = openRxe();
   using pd = new ProtectionDomain(context);
-  using path = new ReplyPath(pd, { port: PORT });
+  using path = new ReplyPath(pd, { portNum: PORT });
   // "deno task long fuzz ah" compares a million, which its seed chooses.
   const count = Number(Deno.env.get("IBVERBS_PAIRS") ?? 6000);
   const seed = Number(Deno.env.get("IBVERBS_SEED") ?? 4711);
@@ -24,7 +24,7 @@ deviceTest("ReplyPath.writeAttr() equals C for generated completions", async () 
 deviceTest("ReplyPath.writeAttr() equals C when the table holds 300 GIDs", async () => {
   await using link = await movingLink();
   using pd = new ProtectionDomain(link.context);
-  using path = new ReplyPath(pd, { port: PORT });
+  using path = new ReplyPath(pd, { portNum: PORT });
   await link.addAll(Array.from({ length: 300 }, (_, i) => `10.7.${i >> 7}.${(i & 127) + 1}`));
   const { context } = link;
   assert(context.gidTable(PORT).some(({ gidIndex }) => gidIndex > 256));

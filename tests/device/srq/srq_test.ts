@@ -33,7 +33,7 @@ class Shared extends Fixture {
     for (let i = 0; i < count; i++) {
       const sender = makeEnd(this.pd, QpType.RC);
       const receiver = this.newQp(QpType.RC, { srq: this.srq, cap: { maxSendWr: 1 } });
-      for (const qp of [sender.qp, receiver]) qp.init({ port: PORT, gidIndex });
+      for (const qp of [sender.qp, receiver]) qp.init({ portNum: PORT, gidIndex });
       receiver.activateRc(sender.qp.address);
       sender.qp.activateRc(receiver.address);
       this.senders.push(sender);

@@ -79,7 +79,7 @@ stubTest("A sending queue pair of an extended reliable connection goes to RTS", 
   using xrc = new Xrc();
   const { pd, cq } = xrc;
   const qp = new QueuePair(pd, { type: QpType.XRC_SEND, sendCq: cq, cap: { maxSendWr: 4 } });
-  qp.init({ port: IB_PORT });
+  qp.init({ portNum: IB_PORT });
   const { transport: _, ...address } = qp.address;
   qp.activateRc({ ...address, transport: "XRC_RECV" });
   assertEquals(qp.state, QpState.RTS);
@@ -89,7 +89,7 @@ stubTest("A sending queue pair of an extended reliable connection goes to RTS", 
 stubTest("QueuePair.modify() sets an alternative path, which query() reports", () => {
   using stub = openStub();
   const qp = stub.newQp(QpType.RC);
-  qp.init({ port: IB_PORT });
+  qp.init({ portNum: IB_PORT });
   qp.activateRc({ ...qp.address });
   const altAhAttr = { portNum: IB_PORT, dlid: 0x77, sl: 2 };
   qp.modify({

@@ -72,7 +72,7 @@ async function serve(run: Run, kind: keyof typeof KINDS, family: Family): Promis
   const sge = mr.slice(0, head + LENGTH);
   qp.postRecv({ sge });
   await id.accept(qp);
-  using path = new ReplyPath(bed.pd, { port: id.portNum });
+  using path = new ReplyPath(bed.pd, { portNum: id.portNum });
   const qkey = id.initQpAttr(QpState.INIT).qkey!;
   for (let i = 0; i < run.messages; i++) {
     const [wc] = await waitFor(bed.cq);

@@ -161,7 +161,7 @@ async function connect(run: Run, type: QpType): Promise<Side> {
   const end = makeEnd(pd, type);
   const { qp, mr } = end;
   const { gidIndex } = gidOf(context, "ipv4");
-  qp.init({ port: PORT, gidIndex, qpAccessFlags: REMOTE_ACCESS });
+  qp.init({ portNum: PORT, gidIndex, qpAccessFlags: REMOTE_ACCESS });
   const own = { address: qp.address, addr: String(mr.addr), rkey: mr.rkey };
   const peer = await run.session.swap<Place>(own);
   const route = { ...UNSENT, trafficClass: TRAFFIC_CLASS };

@@ -106,7 +106,7 @@ async function survive(run: Run): Promise<void> {
   const end = makeEnd(pd, QpType.RC);
   const { gidIndex } = gidOf(context, "ipv4");
   const victim = await run.session.receive<Victim>();
-  end.qp.init({ port: PORT, gidIndex, qpAccessFlags: AccessFlags.REMOTE_WRITE });
+  end.qp.init({ portNum: PORT, gidIndex, qpAccessFlags: AccessFlags.REMOTE_WRITE });
   end.qp.activateRc(victim.address, PATIENT);
   await run.session.send(end.qp.address);
   await run.session.receive();

@@ -141,7 +141,7 @@ const GONE = "10.0.0.42";
 /** One sender is gone before it is answered. The others do not wait for it. */
 async function answerThoseThere(run: Run): Promise<void> {
   using end = new UdEnd(run);
-  using path = new ReplyPath(end.pd, { port: PORT });
+  using path = new ReplyPath(end.pd, { portNum: PORT });
   const peer = await run.session.swap<UdPlace>(end.place("ipv4"));
   const lost = await end.receive();
   await run.session.send("arrived");

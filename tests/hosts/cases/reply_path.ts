@@ -78,7 +78,7 @@ function familyOf(address: string): "ipv4" | "ipv6" {
 /** Answers a peer whose address changes. The peer tells its address only for what the packets must be. */
 async function answerMovingPeer(run: Run, answer: Answer): Promise<void> {
   using end = new UdEnd(run);
-  using path = new ReplyPath(end.pd, { port: PORT });
+  using path = new ReplyPath(end.pd, { portNum: PORT });
   await run.session.send({ ipv4: end.place("ipv4"), ipv6: end.place("ipv6") });
   for (const _ of PEER_ADDRESSES) {
     const dst = await run.session.receive<string>();
@@ -114,7 +114,7 @@ const CHANGES: readonly (readonly ["add" | "del", string])[] = [
 /** Answers while the addresses of this host change: a reply comes from the address that was asked. */
 async function moveAndAnswer(run: Run, answer: Answer): Promise<void> {
   using end = new UdEnd(run);
-  using path = new ReplyPath(end.pd, { port: PORT });
+  using path = new ReplyPath(end.pd, { portNum: PORT });
   const peer = await run.session.swap<UdPlace>(end.place("ipv4"));
   const own: string[] = [];
   for (const [change, address] of CHANGES) {

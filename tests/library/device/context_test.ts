@@ -109,7 +109,7 @@ Deno.test("Context refuses ports that the device does not have, and asks no devi
   recorder.take();
   for (const query of queries) {
     for (const port of [0, 2, 257]) {
-      const refused = `Cannot use port ${port}: device "recorder0" has port 1 only`;
+      const refused = `Cannot use portNum ${port}: device "recorder0" has port 1 only`;
       assertThrows(() => query(port), RangeError, refused);
     }
   }

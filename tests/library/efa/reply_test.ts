@@ -25,7 +25,7 @@ function openPath(): Paths {
   const { context, pd } = recorded;
   const device = { ...context.device, transportType: TransportType.UNSPECIFIED };
   Object.defineProperty(context, "device", { value: device });
-  return { ...recorded, path: new ReplyPath(pd, { port: 1, maxPeers: 2 }) };
+  return { ...recorded, path: new ReplyPath(pd, { portNum: 1, maxPeers: 2 }) };
 }
 
 const on = testsOn(openPath);

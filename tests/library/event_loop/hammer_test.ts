@@ -110,7 +110,7 @@ function fullQueue(setting: Setting): () => CompletionQueue {
 }
 
 function path({ bed, closing }: Setting): ReplyPath {
-  return closing.use(new ReplyPath(bed.pd, { port: 1, maxPeers: 2 }));
+  return closing.use(new ReplyPath(bed.pd, { portNum: 1, maxPeers: 2 }));
 }
 
 function portEvent(): void {

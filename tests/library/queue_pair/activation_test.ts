@@ -61,7 +61,7 @@ function modifications(): { mask: number; fields: Fields }[] {
 
 onRc.test("QueuePair.activateRc() fills in every attribute that RC needs", ({ qp }) => {
   const qpAccessFlags = AccessFlags.REMOTE_WRITE;
-  qp.init({ port: 1, gidIndex: 3, pkeyIndex: 2, qpAccessFlags, psn: 0x55 });
+  qp.init({ portNum: 1, gidIndex: 3, pkeyIndex: 2, qpAccessFlags, psn: 0x55 });
   qp.activateRc(PEER);
   assertEquals(qp.state, QpState.RTS);
   const [init, rtr, rts] = modifications();
@@ -81,7 +81,7 @@ onRc.test("QueuePair.activateRc() fills in every attribute that RC needs", ({ qp
 });
 
 onRc.test("QueuePair.activateRc() takes every choice as given", ({ qp }) => {
-  qp.init({ port: 1, gidIndex: 0, psn: 1, maxDestRdAtomic: 2 });
+  qp.init({ portNum: 1, gidIndex: 0, psn: 1, maxDestRdAtomic: 2 });
   qp.activateRc(PEER, {
     pathMtu: Mtu[256],
     sl: 3,
@@ -104,7 +104,7 @@ onRc.test("QueuePair.activateRc() takes every choice as given", ({ qp }) => {
 });
 
 onUc.test("QueuePair.activateUc() sets what UC has, and nothing of RC", ({ qp }) => {
-  qp.init({ port: 1, psn: 9 });
+  qp.init({ portNum: 1, psn: 9 });
   qp.activateUc({ ...PEER, transport: "UC", gid: null });
   const [, rtr, rts] = modifications();
   assertEquals([rtr!.mask, rts!.mask], [0x101181, 0x10001]);
@@ -115,7 +115,7 @@ onUc.test("QueuePair.activateUc() sets what UC has, and nothing of RC", ({ qp })
 });
 
 onRc.test("QueuePair.address is a JSON value that a peer can use", ({ qp }) => {
-  qp.init({ port: 1, gidIndex: 3, psn: 77 });
+  qp.init({ portNum: 1, gidIndex: 3, psn: 77 });
   assertEquals(qp.address, {
     transport: "RC",
     qpn: qp.qpNum,
@@ -133,7 +133,7 @@ onRc.test("QueuePair.address is a JSON value that a peer can use", ({ qp }) => {
 });
 
 onUd.test("QueuePair.address of a UD queue pair tells its qkey", ({ qp }) => {
-  qp.activateUd({ port: 1, qkey: 0x1111, gidIndex: 0, sqPsn: 4 });
+  qp.activateUd({ portNum: 1, qkey: 0x1111, gidIndex: 0, sqPsn: 4 });
   const { transport, qkey, psn, rdAtomic } = qp.address;
   assertEquals([transport, qkey, psn, rdAtomic], ["UD", 0x1111, 4, 0]);
 });
@@ -141,7 +141,7 @@ onUd.test("QueuePair.address of a UD queue pair tells its qkey", ({ qp }) => {
 onUd.test("QueuePair.ahAttr() makes the address handle of a peer from its address", ({ qp }) => {
   const peer: QpAddress = { ...PEER, transport: "UD", qkey: 5 };
   assertThrows(() => qp.ahAttr(peer), TypeError, "activateUd() was not called");
-  qp.activateUd({ port: 1, qkey: 1, gidIndex: 3 });
+  qp.activateUd({ portNum: 1, qkey: 1, gidIndex: 3 });
   using _ah = new AddressHandle(qp.pd, qp.ahAttr(JSON.parse(JSON.stringify(peer)), { sl: 2 }));
   const { fields } = recorder.takeOne("ibv_create_ah").args.attr as RecordedStruct;
   const { dlid, sl, is_global, port_num, "grh.sgid_index": index } = fields;
@@ -160,11 +160,11 @@ Deno.test("QueuePair.address names a GID that is missing on RoCE and where the p
   ];
   for (const port of ports) {
     using made = make(RC, port);
-    made.qp.init({ port: 1 });
+    made.qp.init({ portNum: 1 });
     assertThrows(() => made.qp.address, TypeError, "recommendGid(1).gidIndex names one");
   }
   using made = make(RC, { link_layer: LinkLayer.INFINIBAND });
-  made.qp.init({ port: 1 });
+  made.qp.init({ portNum: 1 });
   assertEquals(made.qp.address.gid, null);
 });
 
@@ -173,12 +173,12 @@ onRc.test("The activations refuse what is wrong before the queue pair is modifie
   assertRefused(
     [() => qp.address, TypeError, early],
     [() => qp.activateRc(PEER), TypeError, early],
-    [() => qp.init({ port: 9 }), RangeError, "Cannot use port 9"],
-    [() => qp.init({ port: 1, qkey: 1 }), TypeError, "the type of the queue pair is RC"],
-    [() => qp.activateUd({ port: 1, qkey: 1 }), TypeError, "activateUd()"],
+    [() => qp.init({ portNum: 9 }), RangeError, "Cannot use portNum 9"],
+    [() => qp.init({ portNum: 1, qkey: 1 }), TypeError, "the type of the queue pair is RC"],
+    [() => qp.activateUd({ portNum: 1, qkey: 1 }), TypeError, "activateUd()"],
     [() => qp.activateUc(PEER), TypeError, "activateUc()"],
   );
-  qp.init({ port: 1, gidIndex: 0 });
+  qp.init({ portNum: 1, gidIndex: 0 });
   const peer = (attr: object) => () => qp.activateRc({ ...PEER, ...attr });
   assertRefused(
     [peer({ transport: "UD" }), TypeError, '"RC" is needed'],
@@ -199,6 +199,6 @@ onUd.test("The activations of connected queue pairs name the type that they do n
 onRc.test("QueuePair.init() leaves the choices of a queue pair that the device refuses", (made) => {
   const { qp } = made;
   recorder.fail("ibv_modify_qp", "EINVAL", { times: 1 });
-  assertThrows(() => qp.init({ port: 1 }), Error, "EINVAL");
+  assertThrows(() => qp.init({ portNum: 1 }), Error, "EINVAL");
   assertThrows(() => qp.address, TypeError, "was not called");
 });

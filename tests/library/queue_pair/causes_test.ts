@@ -99,7 +99,7 @@ for (const [what, [attr, code, cause]] of Object.entries(CHANGES)) {
 onContext.test("QueuePair.init() without gidIndex leads to the cause at activateRc()", (context) => {
   answer();
   const qp = newQp(context, QpType.RC);
-  qp.init({ port: 1 });
+  qp.init({ portNum: 1 });
   assertThrows(() => qp.address, TypeError, "gidIndex is missing");
   recorder.fail("ibv_modify_qp", "EINVAL");
   const peer = { transport: "RC", qpn: 5, psn: 6, lid: 1, gid: `${dgid}`, mtu: 1024 } as const;
@@ -113,7 +113,7 @@ onContext.test("QueuePair.init() without gidIndex leads to the cause at activate
 onContext.test("QueuePair.address refuses an empty slot of the GID table", (context) => {
   answer();
   const qp = newQp(context, QpType.RC);
-  qp.init({ port: 1, gidIndex: 3 });
+  qp.init({ portNum: 1, gidIndex: 3 });
   assertThrows(() => qp.address, TypeError, "GID index 3 of port 1 is empty");
 });
 

@@ -36,7 +36,7 @@ class Bed extends Fixture {
   /** A queue pair in state INIT. */
   ready(type: QpType = RC): QueuePair {
     const qp = this.qp(type);
-    qp.init({ port: 1, gidIndex: 1, psn: 9 });
+    qp.init({ portNum: 1, gidIndex: 1, psn: 9 });
     recorder.take();
     return qp;
   }

@@ -42,7 +42,7 @@ function recordEx(type: QpType, sendOpsFlags = ALL): RecordedEx {
   const parts = record(type === XRC_SEND ? RC : type);
   const ex = makeEx(parts, type, sendOpsFlags);
   recorder.setField("qp", "state", 0n);
-  if (type === UD) ex.activateUd({ port: 1, qkey: QKEY });
+  if (type === UD) ex.activateUd({ portNum: 1, qkey: QKEY });
   recorder.take();
   return { ...parts, ex };
 }

@@ -130,10 +130,10 @@ onUd.test("QueuePair.modify() names ports and values that there are not", ({ qp 
     [modify({ qpState: QpState.UNKNOWN }), RangeError, noState],
     [modify({ pathMigState: 3 }), RangeError, "pathMigState 3: it is none of"],
     [modify({ sqDraining: 1 }), TypeError, 'there is no attribute "sqDraining"'],
-    [modify({ ahAttr: { portNum: 3 } }), RangeError, "Cannot use port 3"],
-    [modify({ altPortNum: 0 }), RangeError, "Cannot use port 0"],
-    [modify({ altPortNum: 9 }), RangeError, "Cannot use port 9"],
-    [modify({ altAhAttr: { portNum: 9 } }), RangeError, "Cannot use port 9"],
+    [modify({ ahAttr: { portNum: 3 } }), RangeError, "Cannot use portNum 3"],
+    [modify({ altPortNum: 0 }), RangeError, "Cannot use portNum 0"],
+    [modify({ altPortNum: 9 }), RangeError, "Cannot use portNum 9"],
+    [modify({ altAhAttr: { portNum: 9 } }), RangeError, "Cannot use portNum 9"],
   );
 });
 
@@ -365,7 +365,7 @@ onUd.test("Completions of a closed queue pair do not count for a later one of th
   assertEquals(recorder.live("ah"), 0);
   recorder.setField("qp", "qp_num", BigInt(qpNum));
   const next = new QueuePair(pd, { type: UD, sendCq: cq, recvCq: cq, cap: CAP });
-  next.activateUd({ port: 1, qkey: QKEY });
+  next.activateUd({ portNum: 1, qkey: QKEY });
   assertEquals(next.qpNum, qpNum);
   send({ ...parts, qp: next }).close();
   assertEquals(cq.poll().map(({ wrId }) => wrId), [1n]);
@@ -423,7 +423,7 @@ onRc.test("QueuePair.init() uses all 24 bits of the packet sequence number", ({ 
       (array as Uint32Array).fill(0xffff_ffff);
       return array;
     });
-    qp.init({ port: 1, gidIndex: 0 });
+    qp.init({ portNum: 1, gidIndex: 0 });
   }
   assertEquals(qp.address.psn, 0xff_ffff);
 });
@@ -432,7 +432,7 @@ onUd.test("An address handle that two queue pairs use lives until the sends of b
   const { qp: one, pd, cq } = parts;
   const two = new QueuePair(pd, { type: UD, sendCq: cq, recvCq: cq, cap: CAP });
   recorder.overwrite("qp1", "state", 0);
-  two.activateUd({ port: 1, qkey: QKEY });
+  two.activateUd({ portNum: 1, qkey: QKEY });
   for (const order of [[one, two], [two, one]] as const) {
     const ah = handle(pd);
     for (const qp of [one, two]) qp.postSend({ ah, remoteQpn: 5, remoteQkey: QKEY });

@@ -405,23 +405,23 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
     { qpState: QpState.INIT, qkey: QKEY, pkeyIndex: 3, portNum: 1 },
   ],
   "QueuePairStates#init": () => [
-    { port: 1, gidIndex: 0, pkeyIndex: 0, qpAccessFlags: 0, psn: 1, maxDestRdAtomic: 1 },
+    { portNum: 1, gidIndex: 0, pkeyIndex: 0, qpAccessFlags: 0, psn: 1, maxDestRdAtomic: 1 },
   ],
-  "QueuePairStates#init (ud)": () => [{ port: 1, qkey: QKEY, psn: 1 }],
+  "QueuePairStates#init (ud)": () => [{ portNum: 1, qkey: QKEY, psn: 1 }],
   "QueuePairStates#activateRc": () => rcWay(),
   "QueuePairStates#modifyAsync": () => [qpAttr(), { signal: signal(), forStranger: true }],
   "QueuePairStates#activateRcAsync": () => [...rcWay(), { signal: signal(), forStranger: true }],
   "QueuePairStates#activateUcAsync": () => [...ucWay(), { signal: signal(), forStranger: false }],
   "QueuePairStates#activateUc": () => ucWay(),
   "QueuePairStates#activateUd": () => [
-    { port: 1, qkey: QKEY, gidIndex: 0, pkeyIndex: 0, sqPsn: 1 },
+    { portNum: 1, qkey: QKEY, gidIndex: 0, pkeyIndex: 0, sqPsn: 1 },
   ],
   "QueuePairStates#ahAttr": () => [
     { ...PEER, transport: "UD", qkey: QKEY },
     { sl: 3, hopLimit: 1, trafficClass: 5, flowLabel: 6 },
   ],
   "QueuePairStates#query": () => [1],
-  "new ReplyPath": ({ pd }) => [pd, { port: 1, maxPeers: 4, maxPending: 2 }],
+  "new ReplyPath": ({ pd }) => [pd, { portNum: 1, maxPeers: 4, maxPending: 2 }],
   "ReplyPath#to": ({ grh }) => [{ ...WC, sgid: Gid.parse("fe80::7") }, grh],
   "ReplyPath#toAsync": (
     { grh },
@@ -602,7 +602,7 @@ export const RECEIVERS: Readonly<Record<string, Receiver>> = {
   "QueuePairStates#activateUcAsync": ({ uc }) => uc,
   "QueuePairStates#activateUd": ({ reset }) => reset,
   "QueuePairStates#ahAttr": ({ reset }) => {
-    reset.activateUd({ port: 1, gidIndex: 0, qkey: QKEY });
+    reset.activateUd({ portNum: 1, gidIndex: 0, qkey: QKEY });
     return reset;
   },
   "QueuePairStates#init": ({ resetRc }) => resetRc,

@@ -110,7 +110,7 @@ function extended(world: World, init: QpInitAttr, sendOpsFlags: number): QueuePa
 }
 
 function toInit<T extends QueuePair>(qp: T): T {
-  qp.init({ port: 1, gidIndex: 0, psn: 1 });
+  qp.init({ portNum: 1, gidIndex: 0, psn: 1 });
   return qp;
 }
 
@@ -120,7 +120,7 @@ function toRts<T extends QueuePair>(qp: T): T {
 }
 
 function datagram<T extends QueuePair>(qp: T): T {
-  qp.activateUd({ port: 1, qkey: QKEY });
+  qp.activateUd({ portNum: 1, qkey: QKEY });
   return qp;
 }
 
@@ -225,7 +225,7 @@ const MAKE: { readonly [K in keyof Objects]: (world: World) => Objects[K] } = {
   counters: ({ context }) => new Counters(context),
   action: ({ context }) => new FlowActionEsp(context, ESP),
   flow: ({ raw }) => new Flow(raw, { port: 1 }),
-  path: ({ pd }) => new ReplyPath(pd, { port: 1, maxPeers: 4 }),
+  path: ({ pd }) => new ReplyPath(pd, { portNum: 1, maxPeers: 4 }),
   sends: ({ mr, ah }) => {
     const sends = new SendRequestList({ capacity: 4, maxSge: 2 });
     for (let i = 0; i < 4; i++) {

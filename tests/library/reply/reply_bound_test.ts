@@ -95,7 +95,7 @@ for (const [how, order] of Object.entries(ORDERS)) {
     const when = change === Infinity ? "" : `, with a change of addresses every ${change} answers`;
     onPd.test(`ReplyPath keeps each handle for maxPeers - 1 further answers when peers come ${how}${when}`, (recorded) => {
       const { pd } = recorded;
-      using path = new ReplyPath(pd, { port: 1, maxPeers: MAX_PEERS });
+      using path = new ReplyPath(pd, { portNum: 1, maxPeers: MAX_PEERS });
       using book = new Book();
       const next = order();
       let changes = 0;

@@ -26,7 +26,7 @@ function from(slid: number): WcAddress {
 }
 
 onPd.test("ReplyPath makes a handle again when addresses change while it is made", ({ pd }) => {
-  using path = new ReplyPath(pd, { port: 1 });
+  using path = new ReplyPath(pd, { portNum: 1 });
   const make = verbs().ibv_create_ah;
   let made = 0;
   using _stub = stub(verbs(), "ibv_create_ah", (pd, attr) => {
@@ -39,7 +39,7 @@ onPd.test("ReplyPath makes a handle again when addresses change while it is made
 });
 
 onPd.test("ReplyPath makes another handle when its user closed the last one", ({ pd }) => {
-  using path = new ReplyPath(pd, { port: 1 });
+  using path = new ReplyPath(pd, { portNum: 1 });
   const closed = path.to(from(5));
   closed.close();
   const ah = path.to(from(5));
@@ -47,7 +47,7 @@ onPd.test("ReplyPath makes another handle when its user closed the last one", ({
 });
 
 onPd.test("ReplyPath.close() destroys the handles of before and after a change", ({ pd }) => {
-  const path = new ReplyPath(pd, { port: 1 });
+  const path = new ReplyPath(pd, { portNum: 1 });
   path.to(from(5));
   path.invalidate();
   path.to(from(6));
@@ -57,7 +57,7 @@ onPd.test("ReplyPath.close() destroys the handles of before and after a change",
 });
 
 onPd.test("ReplyPath reads the GID table again after a change, and not before", ({ pd }) => {
-  using path = new ReplyPath(pd, { port: 1 });
+  using path = new ReplyPath(pd, { portNum: 1 });
   const reads = (): number => recorder.takeOf("_ibv_query_gid_table").length;
   path.to(from(5));
   assertEquals(reads(), 1);
@@ -69,7 +69,7 @@ onPd.test("ReplyPath reads the GID table again after a change, and not before", 
 });
 
 onPd.test("A closed ReplyPath is not told of later changes, and gives out no handles", ({ pd }) => {
-  const [closed, open] = [1, 2].map(() => new ReplyPath(pd, { port: 1 }));
+  const [closed, open] = [1, 2].map(() => new ReplyPath(pd, { portNum: 1 }));
   const mr = new MemoryRegion(pd, 64, AccessFlags.LOCAL_WRITE);
   const batch = new WorkCompletionList(1);
   closed!.toAt(batch, 0, mr, 0);
@@ -84,7 +84,7 @@ onPd.test("A closed ReplyPath is not told of later changes, and gives out no han
 
 onPd.test("ReplyPath.toAt() notices a change at the next poll of the same batch", (recorded) => {
   const { context, pd } = recorded;
-  using path = new ReplyPath(pd, { port: 1 });
+  using path = new ReplyPath(pd, { portNum: 1 });
   const cq = new CompletionQueue(context, { cqe: 4 });
   const mr = new MemoryRegion(pd, 64, AccessFlags.LOCAL_WRITE);
   const batch = new WorkCompletionList(1);

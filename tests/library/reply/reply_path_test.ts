@@ -49,7 +49,7 @@ interface Paths extends Recorded {
 
 function openPath(init: Partial<ReplyPathInit> = {}): Paths {
   const recorded = partsOf(openRecorder());
-  return { ...recorded, path: new ReplyPath(recorded.pd, { port: 1, ...init }) };
+  return { ...recorded, path: new ReplyPath(recorded.pd, { portNum: 1, ...init }) };
 }
 
 const on = testsOn(openPath);
@@ -150,7 +150,7 @@ on.test("ReplyPath gives and keeps the handle of an address, and that of its pac
 });
 
 on.test("ReplyPath closes all handles of a change that it can close", ({ pd }) => {
-  using path = new ReplyPath(pd, { port: 1, maxPeers: 2 });
+  using path = new ReplyPath(pd, { portNum: 1, maxPeers: 2 });
   for (const peer of [1, 2]) path.to(from(peer));
   path.invalidate();
   const ah = path.to(from(3));
@@ -331,6 +331,6 @@ on.test("ReplyPath.close() rejects all who wait, and starts none of their calls"
 
 on.test("ReplyPath appears with its port and its number of peers", ({ path }) => {
   path.to(from(1));
-  const text = "ReplyPath { port: 1, size: 1, maxPeers: 1024 }";
+  const text = "ReplyPath { portNum: 1, size: 1, maxPeers: 1024 }";
   assertEquals(Deno.inspect(path), text);
 });

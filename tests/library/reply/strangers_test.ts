@@ -11,7 +11,7 @@ function from(slid: number): WcAddress {
 }
 
 class Bed extends Fixture {
-  readonly path: ReplyPath = new ReplyPath(this.pd, { port: 1, maxPending: 1000 });
+  readonly path: ReplyPath = new ReplyPath(this.pd, { portNum: 1, maxPending: 1000 });
   /** The LIDs of peers in the order in which the calls for them started, and what ends each call. */
   readonly started: number[] = [];
   readonly #ends: (() => void)[] = [];

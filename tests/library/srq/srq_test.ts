@@ -171,7 +171,7 @@ on.test("The two sides of an extended connection have one queue each, and XRC_RE
     [() => sender.postSend({}), TypeError, "XRC_SEND queue pair it needs remoteSrqn"],
   );
   sender.postSend({ opcode: WrOpcode.RDMA_WRITE, remoteAddr: 0, rkey: 1 });
-  receiver.init({ port: 1, qpAccessFlags: 0 });
+  receiver.init({ portNum: 1, qpAccessFlags: 0 });
   assertEquals(receiver.state, QpState.INIT);
   xrcd.close();
   assertEquals([receiver.disposed, sender.disposed], [true, false]);

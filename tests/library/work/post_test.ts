@@ -347,7 +347,7 @@ onUd.test("A list that was posted is checked again by the rules of another queue
   qp.postSend(list);
   const cap = { maxSendWr: 4, maxRecvWr: 0, maxInlineData: 4 };
   using second = new QueuePair(other, { type: UD, sendCq: cq, recvCq: cq, cap });
-  second.activateUd({ port: 1, qkey: 1 });
+  second.activateUd({ portNum: 1, qkey: 1 });
   assertThrows(() => second.postSend(list), TypeError, "belongs to another protection domain");
   list.setAh(0, foreign);
   assertThrows(() => qp.postSend(list), TypeError, "belongs to another protection domain");
