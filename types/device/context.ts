@@ -453,14 +453,14 @@ function readGidEntry(view: DataView<ArrayBuffer>, base: number): GidEntry {
  * @throws {TypeError} If it is not a number.
  * @throws {RangeError} If the device has no such port.
  */
-export function checkPort(context: Context, port: number): number {
+export function checkPort(context: Context, port: number, name = "portNum"): number {
   if (typeof port !== "number") {
-    throw new TypeError(`Cannot use portNum ${show(port)}: it is not an integer`);
+    throw new TypeError(`Cannot use ${name} ${show(port)}: it is not an integer`);
   }
   const last = context.physPortCnt;
   if (Number.isInteger(port) && port >= 1 && port <= last) return port;
   const known = last === 1 ? "port 1 only" : `ports 1 to ${last}`;
-  throw new RangeError(`Cannot use portNum ${port}: device "${context.device.name}" has ${known}`);
+  throw new RangeError(`Cannot use ${name} ${port}: device "${context.device.name}" has ${known}`);
 }
 
 function notFound(reason: string, devices: readonly string[], cause?: Error): Error {

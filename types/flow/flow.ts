@@ -122,7 +122,7 @@ export class Flow extends NativeResource<IbvFlow> {
     const specs = writeSpecs(given.specs ?? []);
     const view = join(given, specs);
     const context = rootOf(qp) as Context;
-    checkPort(context, given.port);
+    checkPort(context, given.port, "port");
     const parts = specs.flatMap(({ given: { action, counters } }) => action ?? counters ?? []);
     // The kernel identifies objects by numbers that mean other objects in another context.
     if (parts.some((part) => rootOf(part) !== context)) {
