@@ -7,7 +7,7 @@ import { ByteSource } from "./explain/byte_source.ts";
 import { explainCapture } from "./explain/capture_lines.ts";
 import { grhSection } from "./explain/grh_section.ts";
 import { readHex, readInput } from "./explain/hex_input.ts";
-import { type Packet, readPacket } from "./explain/packet.ts";
+import { readPacket, type RocePacket } from "./explain/packet.ts";
 import {
   faultOf,
   noReply,
@@ -18,7 +18,7 @@ import {
 import { type Section, sectionLines, sectionValues } from "./explain/section.ts";
 
 /** Names of captures: no hexadecimal number has a dot. */
-const CAPTURE = /\.(pcap|pcapng|cap)$/i;
+const CAPTURE = /\.(pcap|pcapng|cap)(\.gz)?$/i;
 /** What no hexadecimal number and no line of a dump has: the name of a file, or a slip of the keyboard. */
 const NAME = /^(?=.*[^0-9a-fx:,])\S+$/i;
 
@@ -35,9 +35,11 @@ A work completion and its GRH can be given together, each in quotes. Blanks, col
 may be between the digits. The lines of tcpdump -xx and of xxd are understood; without HEX they are
 read from standard input.
 
-FILE.pcap or FILE.pcapng is a capture, of tcpdump or Wireshark; it needs --allow-read. A capture of
-another name, or on standard input, is known by its first bytes. Each packet is shown as it comes
-("tcpdump -U -w - | ... explain -"); --json and --brief print a line for each.
+FILE.pcap or FILE.pcapng is a capture, of tcpdump or Wireshark; it needs --allow-read. It can be
+compressed (FILE.pcap.gz). A capture of another name, or on standard input, is known by its first
+bytes. Each packet is shown as it comes ("tcpdump -U -w - | ... explain -"); --json and --brief print
+a line for each. Packets are also found in tunnels: GRE, ERSPAN, VXLAN, Geneve, MPLS, IP in IP. The
+status is 1 if there is no RoCE packet.
 
 With --ib-dev the reply path is what ibv_init_ah_from_wc gives on that device. It is the address to
 make an address handle from.`,
@@ -55,13 +57,11 @@ make an address handle from.`,
   ): Promise<number> {
     if (operands.length === 1 && isFile(operands[0]!)) {
       using file = Deno.openSync(operands[0]!);
-      await explainCapture(new ByteSource(file.readable), { json, brief, roce }, terminal);
-      return 0;
+      return await explainCapture(new ByteSource(file.readable), { json, brief, roce }, terminal);
     }
     const given = await inputOf(operands);
     if (given instanceof ByteSource) {
-      await explainCapture(given, { json, brief, roce }, terminal);
-      return 0;
+      return await explainCapture(given, { json, brief, roce }, terminal);
     }
     const parts = given.map((text) => readPart(readHex(text), as));
     const explained = explainParts(parts);
@@ -114,7 +114,7 @@ async function inputOf(operands: readonly string[]): Promise<readonly string[] |
 export interface Parts {
   readonly grh?: Grh;
   readonly completion?: WorkCompletion;
-  readonly packet?: Packet;
+  readonly packet?: RocePacket;
 }
 
 export type Kind = keyof Parts;
@@ -162,7 +162,7 @@ export function explainParts(parts: readonly Parts[]): Explained {
   return explainReceive(all.completion, all.grh);
 }
 
-function explainPacket({ sections, grh, sl, srcQp, qkey, opcode }: Packet): Explained {
+function explainPacket({ sections, grh, sl, srcQp, qkey, opcode }: RocePacket): Explained {
   const wc = { wcFlags: WcFlags.GRH, slid: 0, sl, dlidPathBits: 0 };
   const received = srcQp === undefined
     ? `${opcode} is a packet of a connection: the receiver's queue pair knows its peer`

@@ -6,7 +6,7 @@ import { ensureGuest } from "../rxe/guest/parts.ts";
 import { runOnTwoHosts } from "../rxe/guest/run.ts";
 import { positive, text } from "./host/options.ts";
 import { capture, ensurePackages, exists, say, SetupError } from "./host/setup.ts";
-import { FRAMES, pcap } from "../cli/tests/pure/captures.ts";
+import { FRAMES, pcap, TUNNELS, UNJUDGED } from "../cli/tests/pure/captures.ts";
 import type { Outcome } from "../tests/hosts/expected.ts";
 import { inProjectOptions } from "./guest/run.ts";
 import { stdArguments } from "./host/jsr.ts";
@@ -71,7 +71,8 @@ await tool(HELP, { filter: text, messages: positive }, async (options) => {
 
 /** How `cli explain` differs from tshark: in the packets of the hosts, and in frames of rarer headers. */
 async function judgeExplain(): Promise<string[]> {
-  await Deno.writeFile(rareFile, pcap(FRAMES));
+  const tunnels = Object.entries(TUNNELS).filter(([name]) => !UNJUDGED.includes(name));
+  await Deno.writeFile(rareFile, pcap([...FRAMES, ...tunnels.map(([, frame]) => frame)]));
   const problems: string[] = [];
   for (const file of [captureFile, rareFile].filter(exists)) {
     const { frames, differences } = await compareExplained(file);

@@ -4,8 +4,8 @@ export class ByteSource {
   #rest: Uint8Array<ArrayBuffer> = new Uint8Array(0);
   #position = 0;
 
-  constructor(stream: ReadableStream<Uint8Array<ArrayBuffer>>) {
-    this.#pieces = stream[Symbol.asyncIterator]();
+  constructor(pieces: AsyncIterable<Uint8Array<ArrayBuffer>>) {
+    this.#pieces = pieces[Symbol.asyncIterator]();
   }
 
   /** How many bytes were taken. */
@@ -25,6 +25,14 @@ export class ByteSource {
     this.#rest = this.#rest.subarray(taken.length);
     this.#position += taken.length;
     return taken;
+  }
+
+  /** Whatever is left, piece by piece. */
+  async *rest(): AsyncGenerator<Uint8Array<ArrayBuffer>, void> {
+    yield this.#rest;
+    for (let next = await this.#pieces.next(); !next.done; next = await this.#pieces.next()) {
+      yield next.value;
+    }
   }
 
   async #fill(count: number): Promise<void> {

@@ -1,7 +1,7 @@
 /** Captures: the files of tcpdump, Wireshark and the guest, in the formats pcap and pcapng. */
 
-import { CommandError } from "../shell/command.ts";
-import type { ByteSource } from "./byte_source.ts";
+import { CommandError, messageOf } from "../shell/command.ts";
+import { ByteSource } from "./byte_source.ts";
 
 /** A frame of a capture. */
 export interface Frame {
@@ -11,7 +11,10 @@ export interface Frame {
   readonly time: number;
   /** What the first header is: the number of a link type, such as 1 for Ethernet. */
   readonly linkType: number;
+  /** What was kept of it. */
   readonly bytes: Uint8Array<ArrayBuffer>;
+  /** How many bytes it had on the wire. */
+  readonly length: number;
 }
 
 type Frames = AsyncGenerator<Omit<Frame, "number">, void>;
@@ -22,10 +25,12 @@ const PCAP_HEADER = 24;
 const RECORD_HEADER = 16;
 
 /** Blocks of pcapng. */
-const BLOCK = { section: 0x0a0d0d0a, interface: 1, simple: 3, packet: 6 } as const;
+const BLOCK = { section: 0x0a0d0d0a, interface: 1, oldPacket: 2, simple: 3, packet: 6 } as const;
 const BYTE_ORDER = 0x1a2b3c4d;
 /** Type, length, and length again at the end. */
 const BLOCK_FRAME = 12;
+/** What a compressed file begins with. */
+const GZIP = [0x1f, 0x8b] as const;
 /** The option of an interface that tells its unit of time. */
 const TSRESOL = 9;
 /** The most bytes of a frame or a block: a damaged length must not fill the memory. */
@@ -38,11 +43,32 @@ const MOST = 2 ** 24;
  */
 export async function* readCapture(source: ByteSource): AsyncGenerator<Frame, void> {
   let number = 0;
-  for await (const frame of await framesOf(source)) yield { number: ++number, ...frame };
+  for await (const frame of await framesOf(await unpacked(source))) {
+    yield { number: ++number, ...frame };
+  }
+}
+
+/** What a compressed capture has in it, or the capture itself. */
+async function unpacked(source: ByteSource): Promise<ByteSource> {
+  if (!isGzip(await source.peek(GZIP.length))) return source;
+  return new ByteSource(gunzip(source));
+}
+
+async function* gunzip(source: ByteSource): AsyncGenerator<Uint8Array<ArrayBuffer>, void> {
+  try {
+    yield* ReadableStream.from(source.rest()).pipeThrough(new DecompressionStream("gzip"));
+  } catch (error) {
+    throw new CommandError(`the capture cannot be decompressed: ${messageOf(error)}`);
+  }
+}
+
+function isGzip(bytes: Uint8Array): boolean {
+  return bytes.length >= GZIP.length && GZIP.every((value, i) => bytes[i] === value);
 }
 
 /** Whether bytes begin as a capture does. */
 export function isCapture(bytes: Uint8Array<ArrayBuffer>): boolean {
+  if (isGzip(bytes)) return true;
   if (bytes.length < 4) return false;
   const view = viewOf(bytes);
   const [little, big] = [view.getUint32(0, true), view.getUint32(0)];
@@ -69,9 +95,9 @@ async function* readPcap(source: ByteSource, little: boolean, units: number): Fr
   const linkType = viewOf(await source.take(PCAP_HEADER)).getUint32(20, little) & 0xffff;
   while (!await isAtEnd(source)) {
     const header = viewOf(await take(source, RECORD_HEADER));
-    const [seconds, fraction, length] = [0, 4, 8].map((i) => header.getUint32(i, little));
-    const bytes = await take(source, length!);
-    yield { time: seconds! + fraction! / units, linkType, bytes };
+    const [seconds, fraction, kept, length] = [0, 4, 8, 12].map((i) => header.getUint32(i, little));
+    const bytes = await take(source, kept!);
+    yield { time: seconds! + fraction! / units, linkType, bytes, length: length! };
   }
 }
 
@@ -99,7 +125,9 @@ async function* readPcapng(source: ByteSource): Frames {
     const body = { view: viewOf(block.subarray(8, size - 4)), start: start + 8 };
     const type = header.getUint32(0, little);
     if (type === BLOCK.interface) interfaces.push(readInterface(body, little));
-    if (type === BLOCK.packet) yield readPacketBlock(body, little, interfaces);
+    if (type === BLOCK.packet) yield readPacketBlock(body, little, interfaces, 4);
+    // A count of lost frames follows the interface.
+    if (type === BLOCK.oldPacket) yield readPacketBlock(body, little, interfaces, 2);
     if (type === BLOCK.simple) yield readSimpleBlock(body, little, interfaces);
   }
 }
@@ -135,12 +163,14 @@ function readPacketBlock(
   { view: body, start }: Body,
   little: boolean,
   interfaces: readonly Interface[],
+  indexSize: 2 | 4,
 ): Omit<Frame, "number"> {
   need(body, start, 0, 20);
-  const [index, high, low, length] = [0, 4, 8, 12].map((i) => body.getUint32(i, little));
-  const { linkType, units } = interfaceOf(interfaces, index!);
-  const bytes = slice(body, start, 20, length!);
-  return { time: (high! * 2 ** 32 + low!) / units, linkType, bytes };
+  const index = indexSize === 2 ? body.getUint16(0, little) : body.getUint32(0, little);
+  const [high, low, kept, length] = [4, 8, 12, 16].map((i) => body.getUint32(i, little));
+  const { linkType, units } = interfaceOf(interfaces, index);
+  const bytes = slice(body, start, 20, kept!);
+  return { time: (high! * 2 ** 32 + low!) / units, linkType, bytes, length: length! };
 }
 
 function readSimpleBlock(
@@ -150,8 +180,9 @@ function readSimpleBlock(
 ): Omit<Frame, "number"> {
   need(body, start, 0, 4);
   const { linkType, snapLength } = interfaceOf(interfaces, 0);
-  const length = Math.min(body.getUint32(0, little), snapLength || Infinity);
-  return { time: 0, linkType, bytes: slice(body, start, 4, length) };
+  const length = body.getUint32(0, little);
+  const kept = Math.min(length, snapLength || Infinity);
+  return { time: 0, linkType, bytes: slice(body, start, 4, kept), length };
 }
 
 function interfaceOf(interfaces: readonly Interface[], index: number): Interface {

@@ -151,6 +151,17 @@ export function cmSection(attribute: number, whole: DataView, at: number): Secti
   };
 }
 
+/** What a line says of a message: who wants to connect to what, and why not. */
+export function cmSummary({ title, rows }: Section): string {
+  const texts = rows.filter(({ name }) => BRIEF.includes(name));
+  return [title, ...texts.map(({ name, text }) => `${name} ${text}`)].join(", ");
+}
+
+const BRIEF: readonly string[] = [
+  ...["localCommId", "remoteCommId", "requestId", "localQpn", "remoteQpn", "qpn", "port"],
+  ...["message", "reason", "status"],
+];
+
 /** Bytes that stand before the private data of programs that use IP addresses. */
 const ADDRESSES = 36;
 

@@ -1,19 +1,25 @@
 /** The transport headers of a packet: the base transport header (BTH) and those that its opcode has after it. */
 
-import { CommandError } from "../shell/command.ts";
 import { hex } from "../shell/text.ts";
-import { isMad, madSections } from "./mad.ts";
+import { cut } from "./layers.ts";
+import { isMad, MAD_SIZE, madSections, madSummary } from "./mad.ts";
 import { hexRow, type Row, row, type Section } from "./section.ts";
 import { syndromeText } from "./syndrome.ts";
 
 /** A field: its name, the byte it starts at, and its bytes. Numbers are hexadecimal unless they count something. */
-type Field = readonly [name: string, at: number, size: number, form?: "count" | "syndrome"];
+type Field = readonly [
+  name: string,
+  at: number,
+  size: number,
+  form?: "count" | "syndrome" | "flush",
+];
 
 /** A header: its name in JSON, what it is for, and its bytes. */
 type Extended = readonly [key: string, title: string, size: number, fields: readonly Field[]];
 
 /** The extended transport headers. */
 const EXTENDED = {
+  RDETH: ["rdeth", "reliable datagram", 4, [["eeContext", 1, 3]]],
   DETH: ["deth", "datagram", 8, [["qkey", 0, 4], ["srcQp", 5, 3]]],
   XRCETH: ["xrceth", "extended reliable connection", 4, [["srqNum", 1, 3]]],
   RETH: ["reth", "RDMA", 16, [["remoteAddr", 0, 8], ["rkey", 8, 4], ["length", 12, 4, "count"]]],
@@ -23,13 +29,32 @@ const EXTENDED = {
   AETH: ["aeth", "acknowledge", 4, [["syndrome", 0, 1, "syndrome"], ["msn", 1, 3, "count"]]],
   AtomicAckETH: ["atomicAckEth", "atomic acknowledge", 8, [["original", 0, 8]]],
   ImmDt: ["immDt", "immediate data", 4, [["immData", 0, 4]]],
+  FETH: ["feth", "flush", 4, [["type", 0, 4, "flush"]]],
   IETH: ["ieth", "invalidate", 4, [["rkey", 0, 4]]],
 } as const satisfies Readonly<Record<string, Extended>>;
 
 type Name = keyof typeof EXTENDED;
 
-/** The upper 3 bits of an opcode. */
-const TRANSPORTS: readonly (string | undefined)[] = ["RC", "UC", "RD", "UD", undefined, "XRC"];
+/** What the upper 3 bits of an opcode say: its transport, the operations that it has, and their first headers. */
+interface Service {
+  readonly name: string;
+  readonly has: (operation: number) => boolean;
+  readonly requests: readonly Name[];
+  readonly responses: readonly Name[];
+}
+
+const SERVICES: Readonly<Record<number, Service>> = {
+  0: { name: "RC", has: (code) => code !== RESYNC, requests: [], responses: [] },
+  1: { name: "UC", has: (code) => code < RESPONSES.first - 1, requests: [], responses: [] },
+  2: {
+    name: "RD",
+    has: (code) => code <= RESYNC || code >= FLUSH,
+    requests: ["RDETH", "DETH"],
+    responses: ["RDETH"],
+  },
+  3: { name: "UD", has: (code) => code === 4 || code === 5, requests: ["DETH"], responses: [] },
+  5: { name: "XRC", has: (code) => code !== RESYNC, requests: ["XRCETH"], responses: [] },
+};
 
 /** The lower 5 bits of an opcode, and the headers that follow. */
 const OPERATIONS: Readonly<Record<number, readonly [name: string, ...headers: Name[]]>> = {
@@ -54,12 +79,18 @@ const OPERATIONS: Readonly<Record<number, readonly [name: string, ...headers: Na
   18: ["ATOMIC Acknowledge", "AETH", "AtomicAckETH"],
   19: ["CmpSwap", "AtomicETH"],
   20: ["FetchAdd", "AtomicETH"],
+  21: ["RESYNC"],
   22: ["SEND Last with Invalidate", "IETH"],
   23: ["SEND Only with Invalidate", "IETH"],
+  28: ["FLUSH", "FETH", "RETH"],
+  29: ["ATOMIC WRITE", "RETH"],
 };
-/** Responses have no XRCETH. */
+const RESYNC = 21;
+const FLUSH = 28;
 const RESPONSES = { first: 13, last: 18 } as const;
 const CONGESTION = 0x81;
+/** What the network has marked: forward and backward explicit congestion notification. */
+const MARKS = { FECN: 0x80, BECN: 0x40 } as const;
 
 const BTH_SIZE = 12;
 const ICRC_SIZE = 4;
@@ -69,61 +100,88 @@ export interface Transport {
   readonly sections: readonly Section[];
   /** The opcode's name, such as `UD SEND Only`. */
   readonly opcode: string;
-  /** The opcode, the queue pairs, and how a request ended: what a line has room for. */
+  /** The opcode, the queue pairs, and how a request ended, or a message: what a line has room for. */
   readonly summary: string;
   /** The sender's queue pair, which only datagrams name. */
   readonly srcQp: number | undefined;
   readonly qkey: number | undefined;
+  /** Why some of the headers are missing. */
+  readonly cut?: string | undefined;
 }
 
-/**
- * Reads the transport headers. `length` is the number of bytes that the packet has from here on; fewer may be there.
- *
- * @throws {CommandError} If the packet ends within a header.
- */
+/** Reads the transport headers. `length` is the number of bytes that the packet has from here on; fewer may be there. */
 export function readTransport(bytes: Uint8Array<ArrayBuffer>, length: number): Transport {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  needBytes(view, BTH_SIZE, "BTH");
-  const code = view.getUint8(0);
-  const [opcode, ...names] = operationOf(code);
+  const [opcode, ...names] = operationOf(view.getUint8(0));
   const sections = [bthSection(view, opcode)];
+  const starts = new Map<Name, number>();
   let at = BTH_SIZE;
   for (const name of names) {
     const size = EXTENDED[name][2];
-    needBytes(view, at + size, name);
+    if (view.byteLength < at + size) {
+      const summary = summaryOf(view, opcode, starts);
+      return {
+        sections,
+        opcode,
+        summary,
+        ...senderOf(view, starts),
+        cut: cut(name, view, at + size),
+      };
+    }
     sections.push(extendedSection(name, view, at));
+    starts.set(name, at);
     at += size;
   }
-  const isDatagram = names[0] === "DETH";
-  if (isDatagram && isMad(view, at)) sections.push(...madSections(view, at));
-  sections.push(payloadSection(view, at, length));
+  const isManagement = starts.has("DETH") && isMad(view, at, length);
+  const mad = isManagement && view.byteLength >= at + MAD_SIZE ? madSections(view, at) : [];
+  const hasAll = !isManagement || mad.length > 0;
   return {
-    sections,
+    sections: [...sections, ...mad, payloadSection(view, at, length)],
     opcode,
-    summary: summaryOf(view, opcode, names[0]),
-    qkey: isDatagram ? view.getUint32(BTH_SIZE) : undefined,
-    srcQp: isDatagram ? uint24(view, BTH_SIZE + 5) : undefined,
+    summary: summaryOf(view, opcode, starts) + madSummary(mad),
+    ...senderOf(view, starts),
+    cut: hasAll ? undefined : cut("management datagram", view, at + MAD_SIZE),
   };
 }
 
-function summaryOf(view: DataView, opcode: string, header: Name | undefined): string {
-  const to = `to ${hex(uint24(view, 5), 6)}, PSN ${uint24(view, 9)}`;
-  if (header === "AETH") return `${opcode} ${to}: ${syndromeText(view.getUint8(BTH_SIZE))}`;
-  if (header !== "DETH") return `${opcode} ${to}`;
-  const from = hex(uint24(view, BTH_SIZE + 5), 6);
-  return `${opcode} from ${from} ${to}, qkey ${hex(view.getUint32(BTH_SIZE), 8)}`;
+/** Where the extended headers of a packet start. */
+type Starts = ReadonlyMap<Name, number>;
+
+function senderOf(view: DataView, starts: Starts): Pick<Transport, "srcQp" | "qkey"> {
+  const at = starts.get("DETH");
+  if (at === undefined) return { srcQp: undefined, qkey: undefined };
+  return { srcQp: uint24(view, at + 5), qkey: view.getUint32(at) };
+}
+
+function summaryOf(view: DataView, opcode: string, starts: Starts): string {
+  const { srcQp, qkey } = senderOf(view, starts);
+  const from = srcQp === undefined ? "" : `from ${hex(srcQp, 6)} `;
+  const parts = [`${opcode} ${from}to ${hex(uint24(view, 5), 6)}, PSN ${uint24(view, 9)}`];
+  if (qkey !== undefined) parts.push(`qkey ${hex(qkey, 8)}`);
+  parts.push(...marksOf(view));
+  const aeth = starts.get("AETH");
+  return parts.join(", ") + (aeth === undefined ? "" : `: ${syndromeText(view.getUint8(aeth))}`);
+}
+
+/** The marks that are set; a notification of congestion names both. */
+function marksOf(view: DataView): string[] {
+  const isNotification = view.getUint8(0) === CONGESTION;
+  return Object.entries(MARKS).flatMap(([name, bit]) => {
+    const isSet = (view.getUint8(4) & bit) !== 0;
+    if (isNotification) return [`${name} ${Number(isSet)}`];
+    return isSet ? [name] : [];
+  });
 }
 
 function operationOf(code: number): readonly [name: string, ...headers: Name[]] {
   if (code === CONGESTION) return ["CNP (congestion notification)"];
-  const [transport, operation] = [TRANSPORTS[code >> 5], code & 0x1f];
+  const [service, operation] = [SERVICES[code >> 5], code & 0x1f];
   const known = OPERATIONS[operation];
-  if (known === undefined || transport === undefined) return [`unknown (${hex(code)})`];
+  if (known === undefined || !service?.has(operation)) return [`unknown (${hex(code, 2)})`];
   const [name, ...headers] = known;
   const isResponse = operation >= RESPONSES.first && operation <= RESPONSES.last;
-  if (transport === "UD") headers.unshift("DETH");
-  if (transport === "XRC" && !isResponse) headers.unshift("XRCETH");
-  return [`${transport} ${name}`, ...headers];
+  const first = isResponse ? service.responses : service.requests;
+  return [`${service.name} ${name}`, ...first, ...headers];
 }
 
 function bthSection(view: DataView, opcode: string): Section {
@@ -137,6 +195,8 @@ function bthSection(view: DataView, opcode: string): Section {
       row("padCount", flags >> 4 & 3),
       hexRow("pkey", view.getUint16(2), 4),
       hexRow("destQp", uint24(view, 5), 6),
+      row("fecn", (view.getUint8(4) & MARKS.FECN) !== 0),
+      row("becn", (view.getUint8(4) & MARKS.BECN) !== 0),
       row("ackRequested", view.getUint8(8) >> 7 === 1),
       row("psn", uint24(view, 9)),
     ],
@@ -151,6 +211,7 @@ function extendedSection(name: Name, view: DataView, start: number): Section {
     rows: fields.flatMap(([field, at, size, form]) => {
       const value = bigUint(view, start + at, size);
       if (form === "syndrome") return syndromeRows(field, Number(value));
+      if (form === "flush") return flushRows(Number(value));
       const text = form === "count" ? String(value) : hex(value, 2 * size);
       return row(field, size > 4 ? text : Number(value), text);
     }),
@@ -165,24 +226,23 @@ function syndromeRows(field: string, syndrome: number): Row[] {
   ];
 }
 
+/** What a flush is for, and of what. */
+function flushRows(value: number): Row[] {
+  const [placement, selectivity] = [value & 0xf, value >> 4 & 3];
+  const level = selectivity === 0 ? "a range" : selectivity === 1 ? "a memory region" : "reserved";
+  const targets = ["global visibility", "persistence"].filter((_, bit) => placement >> bit & 1);
+  return [
+    row("placementType", placement, `${placement} (${targets.join(", ") || "none"})`),
+    row("selectivityLevel", selectivity, `${selectivity} (${level})`),
+  ];
+}
+
 function payloadSection(view: DataView, at: number, length: number): Section {
   const padding = view.getUint8(1) >> 4 & 3;
   const size = Math.max(0, length - at - padding - ICRC_SIZE);
   const there = Math.min(size, view.byteLength - at);
   const text = there === size ? `${size} bytes` : `${size} bytes, of which ${there} are here`;
   return { key: "payload", title: "Payload", rows: [row("length", size, text)] };
-}
-
-/** Checks that a header is there. */
-export function needBytes(
-  view: { readonly byteLength: number },
-  size: number,
-  header: string,
-): void {
-  if (view.byteLength >= size) return;
-  throw new CommandError(
-    `the packet ends within its ${header}: there are ${view.byteLength} of ${size} bytes`,
-  );
 }
 
 function bigUint(view: DataView, at: number, size: number): bigint {

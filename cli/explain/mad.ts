@@ -1,25 +1,42 @@
 /** Management datagrams (MAD), which queue pair 1 sends: connection managers talk by them. */
 
 import { hex } from "../shell/text.ts";
-import { cmSection } from "./cm_message.ts";
+import { cmSection, cmSummary } from "./cm_message.ts";
 import { hexRow, row, type Section } from "./section.ts";
 
-const MAD_SIZE = 256;
+export const MAD_SIZE = 256;
 const HEADER_SIZE = 24;
-const GSI_QP = 1;
+/** Subnet managers use queue pair 0, all others 1. */
+const LAST_QP = 1;
 const CM_CLASS = 7;
 
 const CLASSES: Readonly<Record<number, string>> = {
+  0x01: "subnet management",
   0x03: "subnet administration",
   0x04: "performance management",
+  0x05: "baseboard management",
+  0x06: "device management",
   [CM_CLASS]: "communication management",
+  0x08: "SNMP",
+  0x81: "subnet management by a directed route",
 };
 
-/** Whether a datagram to queue pair 1 has a MAD at that place. */
-export function isMad(view: DataView, at: number): boolean {
+/** Whether a datagram of that length has a MAD at that place; not all of it may be there. */
+export function isMad(view: DataView, at: number, length: number): boolean {
   const destQp = view.getUint32(4) & 0xff_ffff;
-  return destQp === GSI_QP && view.byteLength >= at + MAD_SIZE && view.getUint8(at) === 1;
+  if (destQp > LAST_QP || length < at + MAD_SIZE) return false;
+  return view.byteLength === at || view.getUint8(at) === 1;
 }
+
+/** What a line says of a MAD; nothing if there is none. */
+export function madSummary([header, message]: readonly Section[]): string {
+  if (header === undefined) return "";
+  if (message !== undefined) return `: ${cmSummary(message)}`;
+  const texts = header.rows.filter(({ name }) => BRIEF.includes(name));
+  return `: MAD, ${texts.map(({ name, text }) => `${name} ${text}`).join(", ")}`;
+}
+
+const BRIEF: readonly string[] = ["mgmtClass", "method", "status", "attributeId"];
 
 /** The header of a MAD, and the message of a connection manager that is in it. */
 export function madSections(view: DataView, at: number): Section[] {

@@ -1,63 +1,36 @@
-/** RoCE packets: from the Ethernet frame, or from the IP header, to the transport headers. */
+/** RoCE and InfiniBand packets: from the link header, or from the IP header, to the transport headers. */
 
-import { Grh } from "@rdma/ibverbs";
+import type { Grh } from "@rdma/ibverbs";
 import { CommandError } from "../shell/command.ts";
-import { needBytes, readTransport, type Transport } from "./headers.ts";
-import { grhSection } from "./grh_section.ts";
-import { hexRow, row, type Section } from "./section.ts";
-
-const ETHERTYPE = {
-  ipv4: 0x0800,
-  vlan: 0x8100,
-  ipv6: 0x86dd,
-  qinq: 0x88a8,
-  roceV1: 0x8915,
-} as const;
-const ETHERNET_SIZE = 14;
-const VLAN_SIZE = 4;
-const IPV4_SIZE = 20;
-const IPV6_SIZE = 40;
-const ICMP_SIZE = 8;
-const UDP_SIZE = 8;
-const UDP = 17;
-const ICMP = 1;
-const ICMPV6 = 58;
-const HOP_BY_HOP = 0;
-/** What a network says to a sender whose packets it does not deliver, and how neighbours are looked for. */
-const ICMP_TYPES: Readonly<Record<number, string>> = {
-  0: "echo reply",
-  3: "destination unreachable",
-  5: "redirect",
-  8: "echo request",
-  11: "time exceeded",
-};
-const ICMPV6_TYPES: Readonly<Record<number, string>> = {
-  1: "destination unreachable",
-  2: "packet too big",
-  3: "time exceeded",
-  128: "echo request",
-  129: "echo reply",
-  135: "neighbour solicitation",
-  136: "neighbour advertisement",
-  143: "multicast listener report",
-};
-/** The UDP port of RoCE v2. */
-const ROCE_PORT = 4791;
+import { readTransport, type Transport } from "./headers.ts";
+import { type Below, cut, firstLayer, isLayer, type Layer, LAYERS } from "./layers.ts";
+import type { Section } from "./section.ts";
 
 /** A packet, from which a reply path is made. */
 export interface Packet extends Transport {
-  /** The header that names the sender and the receiver. */
-  readonly grh: Grh;
+  /** The header that names the sender and the receiver; local packets of InfiniBand have none. */
+  readonly grh: Grh | undefined;
   /** The priority in the VLAN tag, which becomes the service level; 0 without a tag. */
   readonly sl: number;
 }
 
-/** Where the network header is. */
-interface Start {
+/** A packet of RoCE: it has a header that names both. */
+export interface RocePacket extends Packet {
+  readonly grh: Grh;
+}
+
+/** What a captured frame is. */
+export interface Decoded {
   readonly sections: readonly Section[];
-  readonly ethertype: number;
-  readonly at: number;
-  readonly sl: number;
+  /** Who sends to whom, as far as a header says it. */
+  readonly addresses: readonly [from: string, to: string] | undefined;
+  readonly packet?: Packet;
+  /** Why there is no packet, or not all of it. */
+  readonly reason?: string | undefined;
+  /** How many of the captured bytes tell of the frame, and were not on the wire. */
+  readonly notOnWire: number;
+  /** Whether the transport headers were reached, however few of their bytes are there. */
+  readonly isRoce: boolean;
 }
 
 /**
@@ -65,190 +38,68 @@ interface Start {
  *
  * @throws {CommandError} If the packet ends within a header.
  */
-export function readPacket(bytes: Uint8Array<ArrayBuffer>): Packet | undefined {
-  for (const start of [startOfFrame(bytes), startOfIp(bytes)]) {
-    const packet = start && readNetwork(bytes, start);
-    if (packet !== undefined) return packet;
+export function readPacket(bytes: Uint8Array<ArrayBuffer>): RocePacket | undefined {
+  for (const first of ["ethernet", "rawIp"] as const) {
+    const { packet, reason, isRoce } = readLayers(bytes, first);
+    if (isRoce && reason !== undefined) throw new CommandError(reason);
+    if (packet?.grh !== undefined) return { ...packet, grh: packet.grh };
   }
 }
 
-/** What a captured frame is: a packet, or the headers of something else. */
-export interface Frame {
-  readonly sections: readonly Section[];
-  /** It is undefined if the frame is no RoCE packet. */
-  readonly packet: Packet | undefined;
+/** Reads a captured frame: a packet, or the headers of something else. */
+export function readFrame(bytes: Uint8Array<ArrayBuffer>, linkType: number): Decoded {
+  const first = firstLayer(linkType);
+  if (isLayer(first)) return readLayers(bytes, first);
+  return { sections: [], addresses: undefined, notOnWire: 0, reason: first, isRoce: false };
 }
 
-/**
- * Reads a frame of a capture.
- *
- * @throws {CommandError} If a packet ends within a header, or the link type is unknown.
- */
-export function readFrame(bytes: Uint8Array<ArrayBuffer>, linkType: number): Frame {
-  const start = startOfLink(bytes, linkType);
-  if (start === undefined) return { sections: [], packet: undefined };
-  const packet = readNetwork(bytes, start);
-  return { sections: packet?.sections ?? otherSections(bytes.subarray(start.at), start), packet };
-}
-
-/** Link types: www.tcpdump.org/linktypes.html. */
-const LINK_TYPE = { ethernet: 1, cooked: 113, cooked2: 276 } as const;
-const RAW_IP: readonly number[] = [12, 14, 101, 228, 229];
-/** Bytes of a header of Linux instead of that of the link, and where it names what follows. */
-const COOKED: Readonly<Record<number, readonly [size: number, protocol: number]>> = {
-  [LINK_TYPE.cooked]: [16, 14],
-  [LINK_TYPE.cooked2]: [20, 0],
-};
-
-function startOfLink(bytes: Uint8Array<ArrayBuffer>, linkType: number): Start | undefined {
-  if (linkType === LINK_TYPE.ethernet) return startOfFrame(bytes);
-  if (RAW_IP.includes(linkType)) return startOfIp(bytes);
-  const cooked = COOKED[linkType];
-  if (cooked === undefined) throw new CommandError(`frames of link type ${linkType} are unknown`);
-  const [at, protocol] = cooked;
-  if (bytes.length < at) return undefined;
-  return { sections: [], ethertype: viewOf(bytes).getUint16(protocol), at, sl: 0 };
-}
-
-/** The headers of a frame that is no RoCE packet, as far as they are known. */
-function otherSections(bytes: Uint8Array<ArrayBuffer>, { sections, ethertype }: Start): Section[] {
-  const isIpv4 = ethertype === ETHERTYPE.ipv4 && bytes.length >= IPV4_SIZE;
-  const isIpv6 = ethertype === ETHERTYPE.ipv6 && bytes.length >= IPV6_SIZE;
-  if (!isIpv4 && !isIpv6) return [...sections];
-  const grh = isIpv4 ? grhOfIpv4(bytes) : bytes;
-  const [protocol, at] = isIpv4 ? [bytes[9], ipv4Size(bytes)] : behindIpv6(bytes);
-  const icmp = bytes.subarray(at);
-  const isIcmp = protocol === (isIpv4 ? ICMP : ICMPV6) && icmp.length >= ICMP_SIZE;
-  return [...sections, grhSection(new Grh(grh)), ...isIcmp ? [icmpSection(icmp, isIpv4)] : []];
-}
-
-/** What follows an IPv6 header, and where: multicast reports have options for each router in between. */
-function behindIpv6(bytes: Uint8Array): [protocol: number | undefined, at: number] {
-  const [next, following, words = 0] = [bytes[6]!, bytes[IPV6_SIZE], bytes[IPV6_SIZE + 1]];
-  return next === HOP_BY_HOP ? [following, IPV6_SIZE + 8 * (words + 1)] : [next, IPV6_SIZE];
-}
-
-function icmpSection(bytes: Uint8Array<ArrayBuffer>, isIpv4: boolean): Section {
-  const [type, code] = [bytes[0]!, bytes[1]!];
-  const name = (isIpv4 ? ICMP_TYPES : ICMPV6_TYPES)[type];
-  return {
-    key: "icmp",
-    title: isIpv4 ? "ICMP header" : "ICMPv6 header",
-    rows: [
-      row("type", type, name === undefined ? `${type}` : `${type} (${name})`),
-      row("code", code),
-      hexRow("checksum", viewOf(bytes).getUint16(2), 4),
-    ],
-  };
-}
-
-/** An Ethernet frame with up to two VLAN tags. */
-function startOfFrame(bytes: Uint8Array<ArrayBuffer>): Start | undefined {
-  if (bytes.length < ETHERNET_SIZE) return undefined;
-  const view = viewOf(bytes);
-  const tags: number[] = [];
-  let at = ETHERNET_SIZE;
-  let ethertype = view.getUint16(at - 2);
-  while (ethertype === ETHERTYPE.vlan || ethertype === ETHERTYPE.qinq) {
-    if (bytes.length < at + VLAN_SIZE || tags.length === 2) return undefined;
-    tags.push(view.getUint16(at));
-    at += VLAN_SIZE;
-    ethertype = view.getUint16(at - 2);
+function readLayers(bytes: Uint8Array<ArrayBuffer>, first: Layer): Decoded {
+  const below: Below = { sections: [], sl: 0, length: 0, notOnWire: 0 };
+  let [layer, rest] = [first, bytes];
+  while (layer !== "bth") {
+    if (layer === "ethernet" || layer.startsWith("ipv")) markOuter(below, layer);
+    const step = readLayer(layer, rest, below);
+    if (typeof step === "string") return { ...resultOf(below), reason: step, isRoce: false };
+    [layer, rest] = [step[0], rest.subarray(step[1])];
   }
-  const section = {
-    key: "ethernet",
-    title: "Ethernet header",
-    rows: [
-      row("destination", macText(bytes.subarray(0, 6))),
-      row("source", macText(bytes.subarray(6, 12))),
-      ...tags.map((tag) => row("vlan", tag & 0xfff, `${tag & 0xfff} (priority ${tag >> 13})`)),
-      hexRow("ethertype", ethertype, 4),
-    ],
-  };
-  return { sections: [section], ethertype, at, sl: tags.length === 0 ? 0 : tags.at(-1)! >> 13 };
+  return readBth(rest.subarray(0, below.length), below);
 }
 
-function startOfIp(bytes: Uint8Array<ArrayBuffer>): Start | undefined {
-  const version = bytes.length === 0 ? 0 : bytes[0]! >> 4;
-  if (version !== 4 && version !== 6) return undefined;
-  return { sections: [], ethertype: version === 4 ? ETHERTYPE.ipv4 : ETHERTYPE.ipv6, at: 0, sl: 0 };
-}
-
-function readNetwork(bytes: Uint8Array<ArrayBuffer>, start: Start): Packet | undefined {
-  const rest = bytes.subarray(start.at);
-  if (start.ethertype === ETHERTYPE.ipv4) return readIpv4(rest, start);
-  if (start.ethertype === ETHERTYPE.ipv6) return readIpv6(rest, start);
-  return start.ethertype === ETHERTYPE.roceV1 ? readRoceV1(rest, start) : undefined;
-}
-
-function readIpv4(bytes: Uint8Array<ArrayBuffer>, start: Start): Packet | undefined {
-  if (bytes.length < IPV4_SIZE || bytes[0]! >> 4 !== 4 || bytes[9] !== UDP) return undefined;
-  // Only the first fragment has the headers that follow.
-  if ((viewOf(bytes).getUint16(6) & 0x1fff) !== 0) return undefined;
-  return readUdp(bytes.subarray(ipv4Size(bytes)), grhOfIpv4(bytes), start);
-}
-
-function ipv4Size(bytes: Uint8Array): number {
-  return 4 * (bytes[0]! & 0xf);
-}
-
-/** A device writes the IPv4 header to the second half of the GRH. */
-function grhOfIpv4(bytes: Uint8Array): Uint8Array {
-  const grh = new Uint8Array(Grh.SIZE);
-  grh.set(bytes.subarray(0, IPV4_SIZE), 20);
-  return grh;
-}
-
-function readIpv6(bytes: Uint8Array<ArrayBuffer>, start: Start): Packet | undefined {
-  if (bytes.length < IPV6_SIZE || bytes[0]! >> 4 !== 6 || bytes[6] !== UDP) return undefined;
-  return readUdp(bytes.subarray(IPV6_SIZE), bytes, start);
-}
-
-function readUdp(
+function readLayer(
+  layer: Layer,
   bytes: Uint8Array<ArrayBuffer>,
-  header: Uint8Array,
-  start: Start,
-): Packet | undefined {
-  if (bytes.length < UDP_SIZE) return undefined;
-  const view = viewOf(bytes);
-  if (view.getUint16(2) !== ROCE_PORT) return undefined;
-  const length = view.getUint16(4);
-  const section = {
-    key: "udp",
-    title: "UDP header",
-    rows: [
-      row("sourcePort", view.getUint16(0)),
-      row("destinationPort", ROCE_PORT, `${ROCE_PORT} (RoCE v2)`),
-      row("length", length, `${length} bytes`),
-    ],
-  };
-  const rest = bytes.subarray(UDP_SIZE);
-  return assemble(start, new Grh(header), [section], rest, Math.max(length - UDP_SIZE, 0));
+  below: Below,
+): readonly [Layer, number] | string {
+  const [title, size, read] = LAYERS[layer];
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  return bytes.length < size ? cut(title, bytes, size) : read(view, below);
 }
 
-function readRoceV1(bytes: Uint8Array<ArrayBuffer>, start: Start): Packet {
-  needBytes(bytes, Grh.SIZE, "GRH");
-  const grh = new Grh(bytes);
-  return assemble(start, grh, [], bytes.subarray(Grh.SIZE), grh.paylen);
+/** A frame may be padded: the packet ends where its header says. */
+function readBth(bytes: Uint8Array<ArrayBuffer>, below: Below): Decoded {
+  const result = resultOf(below);
+  const [title, size] = LAYERS.bth;
+  if (bytes.length < size) {
+    return { ...result, reason: cut(title, bytes, size), isRoce: true };
+  }
+  const transport = readTransport(bytes, below.length);
+  const sections = [...below.sections, ...transport.sections];
+  const packet = { ...transport, sections, grh: below.grh, sl: below.sl };
+  return { ...result, sections, packet, reason: transport.cut, isRoce: true };
 }
 
-function assemble(
-  { sections, sl }: Start,
-  grh: Grh,
-  below: readonly Section[],
-  bytes: Uint8Array<ArrayBuffer>,
-  length: number,
-): Packet {
-  // A frame may be padded: the packet ends where its header says.
-  const transport = readTransport(bytes.subarray(0, length), length);
-  const all = [...sections, grhSection(grh), ...below, ...transport.sections];
-  return { ...transport, sections: all, grh, sl };
+function resultOf(
+  { sections, addresses, notOnWire }: Below,
+): Pick<Decoded, "sections" | "addresses" | "notOnWire"> {
+  return { sections, addresses, notOnWire };
 }
 
-function viewOf(bytes: Uint8Array<ArrayBuffer>): DataView<ArrayBuffer> {
-  return new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-}
-
-function macText(bytes: Uint8Array): string {
-  return bytes.toHex().match(/../g)!.join(":");
+/** What stands before a second header of the same kind is that of a tunnel. */
+function markOuter({ sections }: Below, layer: Layer): void {
+  const key = layer === "ethernet" ? layer : "grh";
+  if (!sections.some((section) => section.key === key || section.key === "grh")) return;
+  for (const [i, { key, title, rows }] of sections.entries()) {
+    const name = `outer${key[0]!.toUpperCase()}${key.slice(1)}`;
+    sections[i] = { key: name, title: `Outer ${title}`, rows };
+  }
 }

@@ -14,6 +14,15 @@ const FIELDS: readonly (readonly [theirs: string, header: string, ours: string])
     ...{ tclass: "trafficClass", flow: "flowLabel", plen: "paylen", nxt: "nextHdr" },
     ...{ hlim: "hopLimit", src: "sgid", dst: "dgid" },
   }),
+  ...fields("vlan.", "ethernet", { id: "vlan" }),
+  ...fields("infiniband.lrh.", "lrh", {
+    ...{ vl: "vl", sl: "sl", lnh: "lnh", dlid: "dlid", slid: "slid" },
+  }),
+  ...fields("infiniband.grh.", "grh", {
+    ...{ tclass: "trafficClass", flowlabel: "flowLabel", paylen: "paylen", nxthdr: "nextHdr" },
+    ...{ hoplmt: "hopLimit", sgid: "sgid", dgid: "dgid" },
+  }),
+  ...fields("infiniband.rdeth.", "rdeth", { eecnxt: "eeContext" }),
   ...fields("udp.", "udp", { srcport: "sourcePort", length: "length" }),
   ...fields("infiniband.bth.", "bth", {
     ...{ se: "solicitedEvent", padcnt: "padCount", p_key: "pkey", destqp: "destQp" },
@@ -94,6 +103,7 @@ function plain(value: unknown): string {
 type Frame = Readonly<Record<string, Readonly<Record<string, unknown>> | undefined>>;
 
 const NAMES = [
+  "frame.len",
   ...FIELDS.map(([name]) => name),
   ...OF_TWO.map(([name]) => `infiniband.reth.${name}`),
 ];
@@ -102,6 +112,8 @@ const NAMES = [
 function shown(frame: Frame): string[] {
   // What explain has one name for, and tshark two, by what the frame is.
   const others = [
+    // Between subnets of InfiniBand, and over Ethernet without UDP, the header is no IPv6 header.
+    frame.bth !== undefined && frame.udp === undefined ? "ipv6." : "infiniband.grh.",
     frame.grh?.version === 4 ? "icmpv6." : "icmp.",
     `infiniband.cm.req.${frame.req?.port === undefined ? "ip_cm." : ""}private`,
   ];
@@ -109,12 +121,13 @@ function shown(frame: Frame): string[] {
     others.some((other) => theirs.startsWith(other)) ? "" : plain(frame[header]?.[name])
   );
   return [
+    String(frame.length),
     ...fields,
     ...OF_TWO.map(([, name]) => plain((frame.reth ?? frame.atomicEth)?.[name])),
   ];
 }
 
-/** How explain differs from tshark in the frames of a file, and how many there are. */
+/** How explain differs from tshark in the innermost headers of the frames of a file, and how many there are. */
 export async function compareExplained(
   file: string,
 ): Promise<{ frames: number; differences: string[] }> {
@@ -122,7 +135,7 @@ export async function compareExplained(
   const status = await run(["explain", file, "--json"], kept.terminal);
   if (status !== 0) return { frames: 0, differences: [`explain ends with status ${status}`] };
   const ours = kept.out.trim().split("\n").map((line) => shown(JSON.parse(line)));
-  const theirs = (await rowsOf(file, NAMES)).map((row) => row.map(plain));
+  const theirs = (await rowsOf(file, NAMES, [], "last")).map((row) => row.map(plain));
   const differences = ours.length === theirs.length
     ? []
     : [`explain shows ${ours.length} frames, tshark ${theirs.length}`];

@@ -63,15 +63,19 @@ export async function decode(file: string): Promise<Packet[]> {
   return rows.map((row) => packetOf(row));
 }
 
-/** What tshark shows of each frame: a text for each field, which is empty if the frame has none. */
+/**
+ * What tshark shows of each frame: a text for each field, which is empty if the frame has none. Of a field that a frame
+ * has twice it is the first one, or the last one.
+ */
 export async function rowsOf(
   file: string,
   fields: readonly string[],
   options: readonly string[] = [],
+  occurrence: "first" | "last" = "first",
 ): Promise<string[][]> {
   const named = fields.flatMap((field) => ["-e", field]);
   const child = new Deno.Command(TSHARK.file, {
-    args: ["-r", file, ...options, "-T", "fields", "-E", "occurrence=f", ...named],
+    args: ["-r", file, ...options, "-T", "fields", "-E", `occurrence=${occurrence[0]}`, ...named],
     stdin: "null",
     stdout: "piped",
     stderr: "piped",

@@ -4,7 +4,7 @@ import {
   assertInstanceOf,
   assertMatch,
   assertRejects,
-  assertThrows,
+  assertStringIncludes,
 } from "@std/assert";
 import { stub } from "@std/testing/mock";
 import { ByteSource } from "../../explain/byte_source.ts";
@@ -15,7 +15,18 @@ import { syndromeText } from "../../explain/syndrome.ts";
 import { run } from "../../run.ts";
 import { CommandError, UsageError } from "../../shell/command.ts";
 import { REJECT_REASONS, SIDR_STATUSES } from "@rdma/ibverbs/cm";
-import { cmFrame, FRAMES, pcap, pcapng, SYNDROMES } from "./captures.ts";
+import {
+  cmFrame,
+  FRAMES,
+  INFINIBAND,
+  LINKS,
+  NEW_OPERATIONS,
+  NOTIFICATIONS,
+  pcap,
+  pcapng,
+  SYNDROMES,
+  TUNNELS,
+} from "./captures.ts";
 import { runDeno, stdOptions } from "../../../tests/subprocess.ts";
 import { recorder } from "./terminal.ts";
 
@@ -88,25 +99,110 @@ Deno.test("a capture with any byte changed gives frames or an error", async () =
   }
 });
 
-Deno.test("readFrame() reads each link type, and refuses others", () => {
-  const ip = FRAMES[0]!.slice(28);
-  const [cooked, cooked2] = ["00".repeat(14) + "0800", "0800" + "00".repeat(18)];
-  for (
-    const [linkType, text] of [
-      ...[[1, FRAMES[0]!], [101, ip], [228, ip]] as const,
-      ...[[113, cooked + ip], [276, cooked2 + ip]] as const,
-    ]
-  ) {
-    assertEquals(readFrame(Uint8Array.fromHex(text), linkType).packet?.opcode, "UD SEND Only");
-  }
-  assertThrows(() => readFrame(new Uint8Array(99), 147), CommandError, "link type 147");
+Deno.test("readCapture() reads the packets of old pcapng files", async () => {
+  const frames = FRAMES.slice(0, 3);
+  const text = pcapng(frames).toHex().replaceAll(/06000000(?=\w{8}00000000)/g, "02000000");
+  const read = await framesOf(Uint8Array.fromHex(text));
+  assertEquals(read.map(({ bytes }) => bytes.toHex()), frames);
 });
 
-Deno.test("readFrame() takes no fragment and no short length for a packet", () => {
-  const withBytes = (at: number, digits: string): Uint8Array<ArrayBuffer> =>
-    Uint8Array.fromHex(FRAMES[0]!.slice(0, 2 * at) + digits + FRAMES[0]!.slice(2 * at + 4));
-  assertEquals(readFrame(withBytes(20, "0001"), 1).packet, undefined);
-  assertThrows(() => readFrame(withBytes(38, "0003"), 1), CommandError, "ends within its BTH");
+const gzip = async (bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> =>
+  await new Response(
+    ReadableStream.from([bytes]).pipeThrough(new CompressionStream("gzip")),
+  ).bytes();
+
+Deno.test("readCapture() reads compressed captures, and says so if one is damaged", async () => {
+  for (const whole of [pcap(FRAMES), pcapng(FRAMES)]) {
+    const compressed = await gzip(whole);
+    const frames = await framesOf(compressed);
+    assertEquals(frames.map(({ bytes }) => bytes.toHex()), FRAMES);
+    for (const damaged of [compressed.slice(0, -9), compressed.fill(0xff, 10, 20)]) {
+      await assertRejects(() => framesOf(damaged), CommandError, "cannot be decompressed");
+    }
+  }
+});
+
+/** Who sends to whom, the operation, and the queue pairs: what the frames of tunnels have in them. */
+function innermost(text: string, linkType = 1): unknown[] {
+  const { addresses, packet, reason } = readFrame(Uint8Array.fromHex(text), linkType);
+  return [addresses, packet?.opcode, packet?.srcQp, reason];
+}
+
+Deno.test("readFrame() finds packets in tunnels", () => {
+  for (const [name, frame] of Object.entries(TUNNELS)) {
+    const isIpv6 = name.includes("options") || name.includes("fragment");
+    const addresses = isIpv6 ? ["fe80::1", "fe80::2"] : ["10.0.0.1", "10.0.0.2"];
+    assertEquals(innermost(frame), [addresses, "UD SEND Only", 0x22, undefined], name);
+  }
+});
+
+Deno.test("readFrame() keeps the headers of a tunnel apart from those of the packet", () => {
+  const { sections } = readFrame(Uint8Array.fromHex(TUNNELS["VXLAN of Linux"]!), 1);
+  assertEquals(sections.map(({ key }) => key), [
+    ...["outerEthernet", "outerGrh", "outerUdp", "outerVxlan"],
+    ...["ethernet", "grh", "udp", "bth", "deth", "payload"],
+  ]);
+  assertEquals(sections[1]!.title, "Outer GRH or IPv6 header");
+});
+
+Deno.test("readFrame() reads packets of InfiniBand", () => {
+  const [local, global] = INFINIBAND.map((frame) => innermost(frame, 247));
+  assertEquals(local, [["LID 1", "LID 2"], "UD SEND Only", 0x22, undefined]);
+  assertEquals(global, [["fe80::1", "fe80::2"], "UD SEND Only", 0x22, undefined]);
+});
+
+Deno.test("readFrame() says why a frame is no packet", () => {
+  const withBytes = (at: number, digits: string, frame = FRAMES[0]!): string =>
+    frame.slice(0, 2 * at) + digits + frame.slice(2 * at + digits.length);
+  const gre = TUNNELS["GRE"]!;
+  const rows: readonly (readonly [frame: string, reason: string, linkType?: number])[] = [
+    ["00", "the packet ends within its Ethernet header: there are 1 of 14 bytes"],
+    [withBytes(12, "0806"), "ethertype 0x0806 (ARP)"],
+    [withBytes(12, "8808"), "ethertype 0x8808 (flow control: pause or PFC)"],
+    [withBytes(12, "1234"), "ethertype 0x1234"],
+    [withBytes(12, "0026"), "IEEE 802.3 frame, which has no ethertype"],
+    [withBytes(12, "86dd"), "the header of IPv6 says version 4"],
+    [withBytes(12, "8915"), "GRH with next header 64, which is no BTH"],
+    [withBytes(20, "0001"), "a later IP fragment: only the first one has the headers"],
+    [withBytes(23, "06"), "IP protocol 6 (TCP)"],
+    [withBytes(23, "63"), "IP protocol 99"],
+    [withBytes(36, "0035"), "UDP port 53 (DNS)"],
+    [withBytes(36, "d431"), "UDP port 54321"],
+    [withBytes(38, "0003"), "the packet ends within its BTH: there are 0 of 12 bytes"],
+    [withBytes(34, "0001", gre), "GRE version 1, which is not known"],
+    [withBytes(36, "880b", gre), "ethertype 0x880b"],
+    [withBytes(42, "5", TUNNELS["ERSPAN II"]!), "ERSPAN version 5, which is not known"],
+    [`${FRAMES[0]!.slice(0, 24)}884700010140ff${"00".repeat(30)}`, "MPLS labels before something"],
+    ["00000063", "address family 99", 0],
+    [INFINIBAND[0]!.replace("0002", "0001"), "raw IPv6", 247],
+    ["00".repeat(99), "unknown link type 147 (private)", 147],
+    [`${"00".repeat(8)}19${"00".repeat(30)}`, "link packets of InfiniBand", 197],
+  ];
+  for (const [frame, reason, linkType = 1] of rows) {
+    const decoded = readFrame(Uint8Array.fromHex(frame), linkType);
+    assertEquals(decoded.packet, undefined);
+    assertStringIncludes(decoded.reason!, reason);
+  }
+});
+
+Deno.test("readFrame() shows as much as there is of a frame that is cut", () => {
+  for (const frame of [...FRAMES, ...Object.values(TUNNELS)]) {
+    for (let length = 0; length < frame.length; length += 2) {
+      const { packet, reason } = readFrame(Uint8Array.fromHex(frame.slice(0, length)), 1);
+      if (packet === undefined) assert(reason !== undefined, frame.slice(0, length));
+    }
+  }
+  const write = FRAMES.find((frame) => frame.slice(84, 86) === "0a")!;
+  const { packet, reason } = readFrame(Uint8Array.fromHex(write.slice(0, 128)), 1);
+  assertEquals([packet?.opcode, packet?.sections.at(-1)?.key], ["RC RDMA WRITE Only", "bth"]);
+  assertEquals(reason, "the packet ends within its RETH: there are 22 of 28 bytes");
+});
+
+Deno.test("readFrame() reads each link type", () => {
+  for (const [linkType, frame] of LINKS) {
+    const packet = [["10.0.0.1", "10.0.0.2"], "UD SEND Only", 0x22, undefined];
+    assertEquals(innermost(frame, linkType), packet, `link type ${linkType}`);
+  }
 });
 
 Deno.test("syndromeText() names each kind of syndrome", () => {
@@ -138,8 +234,8 @@ Deno.test("explain shows each frame of a capture", async () => {
       "Frame 1, 1970-01-01T00:16:40.000Z, 62 bytes: RC Acknowledge\nEthernet header\n",
       "  syndrome  0x2c (RNR NAK: no receive is posted, again after 0.64 ms)\n",
       "  attributeId        0x0010 (ConnectRequest (REQ))\n",
-      "Frame 3, 1970-01-01T00:16:42.000Z, 42 bytes: no RoCE packet\nEthernet header\n",
-      "Frame 4, 1970-01-01T00:16:43.000Z, 1 bytes: no RoCE packet\n",
+      "Frame 3, 1970-01-01T00:16:42.000Z, 42 bytes: no RoCE packet: ethertype 0x0806 (ARP)\nEthernet header\n",
+      "Frame 4, 1970-01-01T00:16:43.000Z, 1 bytes: no RoCE packet: the packet ends within its Ethernet header: ",
     ]
   ) assert(out.includes(text), `${text} is not in\n${out}`);
 });
@@ -327,9 +423,9 @@ Deno.test("explain --json prints a line for each frame, and goes on behind a dam
   const [status, out] = await explained(pcap([FRAMES[0]!.slice(0, 100), FRAMES[0]!]), "--json");
   assertEquals(status, 0);
   const [damaged, whole] = out.trim().split("\n").map((line) => JSON.parse(line));
-  assertEquals([damaged.frame, damaged.packet, Object.keys(damaged.damaged)], [1, null, [
-    "reason",
-  ]]);
+  const reason = "the packet ends within its BTH: there are 8 of 12 bytes";
+  assertEquals([damaged.frame, damaged.packet, damaged.reason], [1, null, reason]);
+  assertEquals([damaged.from, damaged.to, damaged.grh.saddr], ["10.0.0.1", "10.0.0.2", "10.0.0.1"]);
   assertEquals([whole.packet, whole.time, whole.deth.srcQp], ["UD SEND Only", 1001.0005, 0x22]);
 });
 
@@ -338,13 +434,98 @@ Deno.test("explain --brief prints a line for each frame, and --roce only those o
   const lines = async (...options: string[]): Promise<string[]> =>
     (await explained(frames, ...options))[1].trim().split("\n");
   const all = [
-    "Frame 1, 1970-01-01T00:16:40.000Z, 74 bytes: UD SEND Only from 0x000022 to 0x000011, PSN 291, qkey 0x11111111",
-    "Frame 2, 1970-01-01T00:16:41.000Z, 42 bytes: no RoCE packet",
-    "Frame 3, 1970-01-01T00:16:42.000Z, 98 bytes: UD SEND Only with Immediate from 0x000022 to 0x000011, PSN 291, qkey 0x11111111",
+    "Frame 1, 1970-01-01T00:16:40.000Z, 74 bytes: 10.0.0.1 to 10.0.0.2: UD SEND Only from 0x000022 to 0x000011, PSN 291, qkey 0x11111111",
+    "Frame 2, 1970-01-01T00:16:41.000Z, 42 bytes: 02:00:00:00:00:01 to 02:00:00:00:00:02: no RoCE packet: ethertype 0x0806 (ARP)",
+    "Frame 3, 1970-01-01T00:16:42.000Z, 98 bytes: fe80::1 to fe80::2: UD SEND Only with Immediate from 0x000022 to 0x000011, PSN 291, qkey 0x11111111",
   ];
   assertEquals(await lines("--brief"), all);
   assertEquals(await lines("--brief", "--roce"), [all[0]!, all[2]!]);
   assertEquals((await lines("--json", "--roce")).map((line) => JSON.parse(line).frame), [1, 3]);
+});
+
+/** A file of frames that were cut, each to its first bytes. */
+function snapped(frames: readonly string[], most: number): Uint8Array<ArrayBuffer> {
+  const bytes = pcap(frames.map((frame) => frame.slice(0, 2 * most)));
+  const view = new DataView(bytes.buffer);
+  let at = 24;
+  for (const frame of frames) {
+    view.setUint32(at + 12, frame.length / 2, true);
+    at += 16 + view.getUint32(at + 8, true);
+  }
+  return bytes;
+}
+
+Deno.test("explain tells how long frames were on the wire", async () => {
+  const frames = snapped([FRAMES[0]!, FRAMES.find((frame) => frame.slice(84, 86) === "0a")!], 60);
+  const [, text] = await explained(frames, "--brief");
+  assertMatch(text, /^Frame 1, \S+ 60 of 74 bytes: /);
+  assertMatch(
+    text,
+    / 60 of 82 bytes: .* RDMA WRITE Only to 0x000011, PSN 291: the packet ends within/,
+  );
+  const [, json] = await explained(frames, "--json");
+  const { length, captured, payload } = JSON.parse(json.split("\n")[0]!);
+  assertEquals([length, captured, payload], [74, 60, undefined]);
+  const [, whole] = await explained(snapped([FRAMES[0]!], 64), "--json");
+  assertEquals(JSON.parse(whole).payload, { length: 8 });
+});
+
+Deno.test("explain says in each form that there are no packets, and what there is", async () => {
+  const [arp, tcp] = [FRAMES.at(-1)!, FRAMES.at(-2)!];
+  const forms = [["--brief"], ["--roce"], [], ["--json"], ["--brief", "--roce"]];
+  for (const options of forms) {
+    const [status, out, err] = await explained(pcap([arp, tcp, tcp]), ...options);
+    const summary = "of 3 frames: 2 of IP protocol 6 (TCP); 1 of ethertype 0x0806 (ARP)\n";
+    assertEquals([status, err], [1, `explain: no RoCE packet ${summary}`], options.join());
+    assertEquals(out.includes("TCP"), !options.includes("--roce"), out);
+    const none = await explained(pcap([]), ...options);
+    assertEquals(none, [1, "", "explain: no RoCE packet is in the capture: it has no frames\n"]);
+    const unknown = await explained(pcap([tcp], { linkType: 147 }), ...options);
+    assertStringIncludes(unknown[2], "of unknown link type 147 (private)");
+  }
+});
+
+Deno.test("explain --roce says what it leaves out, and leaves out no damaged packet", async () => {
+  const [whole, cut, arp] = [FRAMES[0]!, FRAMES[0]!.slice(0, 100), FRAMES.at(-1)!];
+  const [status, out, err] = await explained(pcap([whole, cut, arp]), "--roce", "--brief");
+  assertEquals([status, out.trim().split("\n").length], [0, 2]);
+  assertMatch(out, /no RoCE packet: the packet ends within its BTH: there are 8 of 12 bytes\n$/);
+  assertMatch(err, /^explain: left out of 3 frames: .*1 of ethertype 0x0806 \(ARP\)/);
+});
+
+Deno.test("explain --brief names messages, and what the network tells of congestion", async () => {
+  const message = (attribute: number): string =>
+    cmFrame(attribute, MESSAGES.find(([code]) => code === attribute)![1]);
+  const other = cmFrame(0x10, {}).replace("01070203", "01040103");
+  const frames = [...[0x10, 0x12, 0x15, 0x18].map(message), ...NOTIFICATIONS, other];
+  const [, out] = await explained(pcap(frames), "--brief");
+  const texts = out.trim().split("\n").map((line) => line.split(/PSN \d+(?:, |: )/)[1]!);
+  const of = "localCommId 0x00000011, remoteCommId 0x00000022";
+  assertEquals(texts, [
+    "qkey 0x11111111: ConnectRequest (REQ), localCommId 0x00000011, port 48610, localQpn 0x00002b",
+    `qkey 0x11111111: ConnectReject (REJ), ${of}, message 1 (REP), reason 28 (the peer's program does not want it)`,
+    `qkey 0x11111111: DisconnectRequest (DREQ), ${of}, remoteQpn 0x00002b`,
+    "qkey 0x11111111: ServiceIDResReqResp (SIDR_REP), requestId 0x00000033, status 1 (nobody listens on this port of the peer), qpn 0x00002b",
+    "FECN 0, BECN 1",
+    "FECN 1, BECN 0",
+    "qkey 0x11111111: MAD, mgmtClass 0x04 (performance management), method 0x03, status 0x0000, attributeId 0x0010 (unknown)",
+  ]);
+});
+
+Deno.test("explain shows what a flush is for, and what an atomic write writes", async () => {
+  const [flush, write] = NEW_OPERATIONS;
+  const [, other] = await explained(pcap([write!]), "--json");
+  const { packet: name, reth: where, payload } = JSON.parse(other);
+  assertEquals([name, where.length, payload], ["RC ATOMIC WRITE", 64, { length: 8 }]);
+  const [, json] = await explained(pcap([flush!]), "--json");
+  const { packet, feth, reth } = JSON.parse(json);
+  assertEquals([packet, feth, reth.length], [
+    "RC FLUSH",
+    { placementType: 2, selectivityLevel: 1 },
+    64,
+  ]);
+  const [, text] = await explained(pcap([flush!]));
+  assertStringIncludes(text, "  placementType     2 (persistence)\n");
 });
 
 Deno.test("explain tells in words how a request ended, also in lines and in JSON", async () => {
@@ -353,7 +534,10 @@ Deno.test("explain tells in words how a request ended, also in lines and in JSON
   )!;
   const words = "NAK, remote access error: wrong rkey, address or rights";
   const [, line] = await explained(pcap([refused]), "--brief");
-  assertMatch(line, / bytes: RC Acknowledge to 0x000011, PSN 291: NAK, remote access error: wr/);
+  assertMatch(
+    line,
+    / bytes: 10.0.0.1 to 10.0.0.2: RC Acknowledge to 0x000011, PSN 291: NAK, remote access error: wr/,
+  );
   const [, json] = await explained(pcap([refused]), "--json");
   assertEquals(JSON.parse(json).aeth, { syndrome: 0x62, meaning: words, msn: 9 });
 });

@@ -22,8 +22,8 @@ function overIpv6(next: number, payload: string): string {
   return `${ETHERNET}86dd${header}fe80${"0".repeat(27)}1fe80${"0".repeat(27)}2${payload}`;
 }
 
-function udp(transport: string): string {
-  return hex([0xc000, 2], [4791, 2], [8 + transport.length / 2, 2], [0, 2]) + transport;
+function udp(payload: string, port = 4791): string {
+  return hex([0xc000, 2], [port, 2], [8 + payload.length / 2, 2], [0, 2]) + payload;
 }
 
 const DETH = hex([0x1111_1111, 4], [0, 1], [0x22, 3]);
@@ -85,6 +85,85 @@ export const FRAMES: readonly string[] = [
   overIpv4(6, "00".repeat(20)),
   `${ETHERNET}0806${"00".repeat(28)}`,
 ];
+
+/** Operations that tshark 4.0 does not know: FLUSH, and ATOMIC WRITE. */
+export const NEW_OPERATIONS: readonly string[] = [
+  overIpv4(17, udp(bth(28) + hex([0x12, 4]) + RETH + ICRC)),
+  overIpv4(17, udp(bth(29) + RETH + DATA + ICRC)),
+];
+
+const DATAGRAM = FRAMES[0]!;
+/** What the datagram has behind its Ethernet header, and behind its IPv4 header. */
+const [IP, UDP] = [DATAGRAM.slice(28), DATAGRAM.slice(68)];
+const RELIABLE = bth(0x64) + DETH + DATA + ICRC;
+
+function ethernet(...tags: readonly string[]): string {
+  return ETHERNET + tags.join("");
+}
+
+/** The same datagram inside of other headers, by their names. */
+export const TUNNELS: Readonly<Record<string, string>> = {
+  "GRE": overIpv4(47, `00000800${IP}`),
+  "GRE with a checksum, a key and a number": overIpv4(47, `b0006558${"0".repeat(24)}${DATAGRAM}`),
+  "ERSPAN I": overIpv4(47, `000088be${DATAGRAM}`),
+  "ERSPAN II": overIpv4(47, `100088be000000011064000500000000${DATAGRAM}`),
+  "ERSPAN III": overIpv4(47, `100022eb00000001206400050000000000000000${DATAGRAM}`),
+  "ERSPAN III with a platform": overIpv4(
+    47,
+    `100022eb0000000120640005000000000000000130${"0".repeat(14)}${DATAGRAM}`,
+  ),
+  "VXLAN": overIpv4(17, udp(`0800000000007b00${DATAGRAM}`, 4789)),
+  "VXLAN of Linux": overIpv6(17, udp(`0800000000007b00${DATAGRAM}`, 8472)),
+  "Geneve": overIpv4(17, udp(`0100655800007b00${"0".repeat(8)}${DATAGRAM}`, 6081)),
+  "two MPLS labels": `${ethernet()}88470001004000020140${IP}`,
+  "MPLS of Ethernet": `${ethernet()}884700010140${DATAGRAM}`,
+  "MPLS of Ethernet with a control word": `${ethernet()}88470001014000000000${DATAGRAM}`,
+  "two VLAN tags": `${ethernet("88a82007", "8100a064")}0800${IP}`,
+  "three VLAN tags": `${ethernet("91000001", "88a82007", "8100a064")}0800${IP}`,
+  "IPv6 options": overIpv6(0, `2b00050200000000${`1100${"0".repeat(12)}`}${UDP}`),
+  "a first IPv6 fragment": overIpv6(44, `1100000100000001${UDP}`),
+  "an authentication header": overIpv4(51, `1104000000000001${"0".repeat(32)}${UDP}`),
+  "IPv4 in IPv4": overIpv4(4, IP),
+  "IPv4 in IPv6": overIpv6(4, IP),
+};
+
+/**
+ * Those that tshark 4.0 does not see through, or whose outer header it shows beside the inner one, because one is of IPv4
+ * and the other one of IPv6.
+ */
+export const UNJUDGED: readonly string[] = [
+  ...["VXLAN of Linux", "IPv4 in IPv6", "a first IPv6 fragment"],
+  ...["MPLS of Ethernet", "MPLS of Ethernet with a control word"],
+];
+
+/** The same datagram as other links have it, by the number of the link type. */
+export const LINKS: readonly (readonly [linkType: number, frame: string])[] = [
+  ...[[0, `02000000${IP}`], [0, `00000002${IP}`], [108, `00000002${IP}`]] as const,
+  ...[[12, IP], [101, IP], [228, IP], [1, DATAGRAM]] as const,
+  [113, `${"00".repeat(14)}0800${IP}`],
+  [113, `${"00".repeat(14)}810000640800${IP}`],
+  [276, `0800${"00".repeat(18)}${IP}`],
+  [192, `0000080001000000${DATAGRAM}`],
+  [
+    197,
+    `${"00".repeat(8)}0204${
+      hex([18 + DATAGRAM.length / 2, 2], [0, 2], [DATAGRAM.length / 2, 2])
+    }0000${DATAGRAM}`,
+  ],
+];
+
+/** The same datagram on InfiniBand: in a subnet, and between subnets. */
+export const INFINIBAND: readonly string[] = [
+  `00020002000a0001${RELIABLE}0000`,
+  `0003000200140001${hex([0x6000_0000, 4], [RELIABLE.length / 2, 2], [27, 1], [64, 1])}fe80${
+    "0".repeat(27)
+  }1fe80${"0".repeat(27)}2${RELIABLE}0000`,
+];
+
+/** Notifications of congestion: the mark of either direction. */
+export const NOTIFICATIONS: readonly string[] = ["40", "80"].map((marks) =>
+  overIpv4(17, udp(`8100ffff${marks}0000110000000${"0".repeat(33)}${ICRC}`))
+);
 
 /** A file of the format pcap. */
 export function pcap(

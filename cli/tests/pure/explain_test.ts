@@ -101,23 +101,33 @@ const OPERATIONS = [
   ...["RDMA READ Response First aeth", "RDMA READ Response Middle"],
   ...["RDMA READ Response Last aeth", "RDMA READ Response Only aeth", "Acknowledge aeth"],
   ...["ATOMIC Acknowledge aeth atomicAckEth", "CmpSwap atomicEth", "FetchAdd atomicEth"],
-  ...["", "SEND Last with Invalidate ieth", "SEND Only with Invalidate ieth"],
+  ...["RESYNC", "SEND Last with Invalidate ieth", "SEND Only with Invalidate ieth", "", "", "", ""],
+  ...["FLUSH feth reth", "ATOMIC WRITE reth", "", ""],
 ];
 
 Deno.test("readTransport() names each operation of each transport, and its headers", () => {
-  const transports = { RC: [0], UC: [1], RD: [2], UD: [3, "deth"], XRC: [5, "xrceth"] };
-  for (const [transport, [bits, ...own]] of Object.entries(transports)) {
+  const transports = {
+    RC: [0, (i: number) => i !== 21],
+    UC: [1, (i: number) => i < 12],
+    RD: [2, (i: number) => i !== 22 && i !== 23, "rdeth", "deth"],
+    UD: [3, (i: number) => i === 4 || i === 5, "deth"],
+    XRC: [5, (i: number) => i !== 21, "xrceth"],
+  } as const;
+  for (const [transport, [bits, has, ...own]] of Object.entries(transports)) {
     for (const [i, expected] of OPERATIONS.entries()) {
-      const code = Number(bits) << 5 | i;
+      const code = bits << 5 | i;
+      const isKnown = expected !== "" && has(i);
       const { opcode, sections } = readTransport(Uint8Array.of(code, ...new Uint8Array(99)), 100);
       const keys = sections.slice(1, -1).map(({ key }) => key);
       const [, name, ...others] = /^(.*?)((?: [a-z]\w+)*)$/.exec(expected)!;
-      const isResponse = transport === "XRC" && /Response|cknowledge/.test(expected);
-      assertEquals([opcode, ...keys], [
-        name === "" ? `unknown (0x${code.toString(16)})` : `${transport} ${name}`,
-        ...name === "" || isResponse ? [] : own,
-        ...others[0]!.split(" ").filter(Boolean),
-      ]);
+      const isResponse = /Response|cknowledge/.test(expected);
+      const first = isResponse ? own.filter((key) => key === "rdeth") : own;
+      const unknown = [`unknown (0x${code.toString(16).padStart(2, "0")})`];
+      const headers = others[0]!.split(" ").filter(Boolean);
+      assertEquals(
+        [opcode, ...keys],
+        isKnown ? [`${transport} ${name}`, ...first, ...headers] : unknown,
+      );
     }
   }
 });
@@ -138,7 +148,7 @@ Deno.test("readTransport() shows the fields of headers", () => {
       "Base transport header (BTH)",
       "opcode: RC RDMA WRITE Only with Immediate (0x0b)",
       ...["solicitedEvent: true", "padCount: 3", "pkey: 0xf5f4", "destQp: 0xf2f1f0"],
-      ...["ackRequested: true", "psn: 15658476"],
+      ...["fecn: true", "becn: true", "ackRequested: true", "psn: 15658476"],
     ],
     [
       "RDMA header (RETH)",
@@ -160,13 +170,13 @@ Deno.test("readPacket() shows the frame of a packet, and takes nothing else", ()
     sl: 5,
     rows: [
       ...["destination 02:00:00:00:00:01", "source 02:00:00:00:00:02"],
-      ...["vlan 7 (priority 1)", "vlan 100 (priority 5)", "ethertype 0x0800"],
+      ...["outerVlan 7 (priority 1)", "vlan 100 (priority 5)", "ethertype 0x0800"],
     ],
   });
   assertEquals(sections.map(({ title }) => title).includes("UDP header"), true);
   for (
     const other of [
-      ...[macs + "08", macs + "0800", macs + "8100a0", `${macs}${tag.repeat(3)}0800${ip}${rest}`],
+      ...[macs + "08", macs + "0800", macs + "8100a0", `${macs}${tag.repeat(3)}0806${ip}${rest}`],
       ...[ip.slice(0, 18) + "06" + ip.slice(20) + rest, ipv6(6) + rest, ip + UDP.slice(0, 14)],
       ...[`${macs}86dd${ip}${rest}`, `${macs}0800${ipv6(17)}${rest}`, ip.slice(0, 38)],
     ]

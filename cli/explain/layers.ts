@@ -1,0 +1,490 @@
+/** The headers before the transport headers: each tells which one follows, so that tunnels need no code of their own. */
+
+import { Grh } from "@rdma/ibverbs";
+import { hex } from "../shell/text.ts";
+import { grhSection } from "./grh_section.ts";
+import { hexRow, type Row, row, type Section } from "./section.ts";
+
+/** A header that is known. */
+export type Layer =
+  | "null"
+  | "ppi"
+  | "erf"
+  | "cooked"
+  | "cooked2"
+  | "ethernet"
+  | "rawIp"
+  | "ipv4"
+  | "ipv6"
+  | "option"
+  | "fragment"
+  | "authentication"
+  | "icmp"
+  | "icmpv6"
+  | "udp"
+  | "gre"
+  | "erspan"
+  | "mpls"
+  | "vxlan"
+  | "geneve"
+  | "lrh"
+  | "grh"
+  | "bth";
+
+/** What the headers say that come before the transport headers. */
+export interface Below {
+  readonly sections: Section[];
+  /** The header that names the sender and the receiver; local packets of InfiniBand have none. */
+  grh?: Grh;
+  /** Who sends to whom, as text. */
+  addresses?: readonly [from: string, to: string];
+  /** The priority in the VLAN tag, or what the link header says; 0 without both. */
+  sl: number;
+  /** How many bytes follow, as the last header says. */
+  length: number;
+  /** How many of the captured bytes tell of the frame, and were not on the wire. */
+  notOnWire: number;
+}
+
+type Bytes = Uint8Array<ArrayBuffer>;
+type View = DataView<ArrayBuffer>;
+
+/** What follows a header and how large the header is, or why there is no RoCE packet. */
+type Step = readonly [next: Layer, size: number] | string;
+
+/** A header: its name, its bytes at least, and how it is read. */
+type Reader = readonly [title: string, size: number, read: (view: View, below: Below) => Step];
+
+/** What the numbers of one kind stand for: a layer, or the name of something else. */
+interface Numbers {
+  readonly kind: string;
+  readonly digits?: number;
+  readonly layers: Readonly<Record<number, Layer>>;
+  readonly others: Readonly<Record<number, string>>;
+}
+
+/** See www.tcpdump.org/linktypes.html. */
+const LINK_TYPES: Numbers = {
+  kind: "unknown link type",
+  layers: {
+    ...{ 0: "null", 1: "ethernet", 12: "rawIp", 14: "rawIp", 101: "rawIp", 108: "null" },
+    ...{ 113: "cooked", 192: "ppi", 197: "erf", 228: "ipv4", 229: "ipv6", 247: "lrh" },
+    ...{ 276: "cooked2" },
+  },
+  others: { 105: "wireless LAN", 127: "wireless LAN", 147: "private" },
+};
+
+const ETHERTYPES: Numbers = {
+  kind: "ethertype",
+  digits: 4,
+  layers: {
+    ...{ 0x0800: "ipv4", 0x86dd: "ipv6", 0x6558: "ethernet", 0x8847: "mpls", 0x8848: "mpls" },
+    ...{ 0x88be: "erspan", 0x22eb: "erspan", 0x8915: "grh" },
+  },
+  others: {
+    ...{ 0x0806: "ARP", 0x8035: "RARP", 0x8808: "flow control: pause or PFC", 0x8809: "LACP" },
+    ...{ 0x8864: "PPPoE", 0x888e: "802.1X", 0x88cc: "LLDP", 0x88e5: "MACsec: it is encrypted" },
+    ...{ 0x88f7: "PTP", 0x8906: "FCoE" },
+  },
+};
+const VLAN: readonly number[] = [0x8100, 0x88a8, 0x9100];
+/** A smaller number is a length: the frame is one of IEEE 802.3. */
+const LEAST_ETHERTYPE = 0x600;
+
+const PROTOCOLS: Numbers = {
+  kind: "IP protocol",
+  layers: {
+    ...{ 0: "option", 1: "icmp", 4: "ipv4", 17: "udp", 41: "ipv6", 43: "option", 44: "fragment" },
+    ...{ 47: "gre", 51: "authentication", 58: "icmpv6", 60: "option", 135: "option" },
+    ...{ 137: "mpls" },
+  },
+  others: {
+    ...{ 2: "IGMP", 6: "TCP", 50: "ESP: it is encrypted", 59: "nothing follows", 89: "OSPF" },
+    ...{ 103: "PIM", 112: "VRRP", 132: "SCTP" },
+  },
+};
+
+const PORTS: Numbers = {
+  kind: "UDP port",
+  layers: { 4789: "vxlan", 4791: "bth", 6081: "geneve", 6635: "mpls", 8472: "vxlan" },
+  others: {
+    ...{ 53: "DNS", 67: "DHCP", 68: "DHCP", 123: "NTP", 319: "PTP", 320: "PTP", 5353: "mDNS" },
+  },
+};
+const PORT_NAMES: Readonly<Record<number, string>> = {
+  ...{ 4789: "VXLAN", 4791: "RoCE v2", 6081: "Geneve", 6635: "MPLS", 8472: "VXLAN" },
+};
+
+/** The types of records of ERF, see www.endace.com/erf-extensible-record-format-types.pdf. */
+const RECORDS: Numbers = {
+  kind: "unknown ERF type",
+  layers: { 2: "ethernet", 11: "ethernet", 16: "ethernet", 21: "lrh" },
+  others: { 25: "link packets of InfiniBand" },
+};
+/** What ERF puts before an Ethernet header. */
+const ERF_PADDING = 2;
+const ERF_EXTENSION = 8;
+
+const FAMILIES: Numbers = {
+  kind: "address family",
+  layers: { 2: "ipv4", 10: "ipv6", 24: "ipv6", 28: "ipv6", 30: "ipv6" },
+  others: {},
+};
+
+/** What follows a local route header of InfiniBand. */
+const LINK_NEXT: Numbers = {
+  kind: "InfiniBand packet without a BTH, kind",
+  layers: { 2: "bth", 3: "grh" },
+  others: { 0: "raw", 1: "raw IPv6" },
+};
+
+/** What a network says to a sender whose packets it does not deliver, and how neighbours are looked for. */
+const ICMP_TYPES: Readonly<Record<number, string>> = {
+  0: "echo reply",
+  3: "destination unreachable",
+  5: "redirect",
+  8: "echo request",
+  11: "time exceeded",
+};
+const ICMPV6_TYPES: Readonly<Record<number, string>> = {
+  1: "destination unreachable",
+  2: "packet too big",
+  3: "time exceeded",
+  128: "echo request",
+  129: "echo reply",
+  135: "neighbour solicitation",
+  136: "neighbour advertisement",
+  143: "multicast listener report",
+};
+
+const ETHERNET_SIZE = 14;
+const COOKED_SIZE = 16;
+const TAG_SIZE = 4;
+const IPV4_SIZE = 20;
+const UDP_SIZE = 8;
+const LRH_SIZE = 8;
+const BTH_NEXT = 27;
+const LABEL_SIZE = 4;
+const GRE = { checksum: 0x8000, key: 0x2000, sequence: 0x1000, version: 7 } as const;
+const ERSPAN_I = 0x88be;
+
+/** The layer that a captured frame begins with. */
+export function firstLayer(linkType: number): Layer | string {
+  return nextOf(LINK_TYPES, linkType);
+}
+
+/** The headers. The last one is read by {@linkcode readTransport}. */
+export const LAYERS: Readonly<Record<Layer, Reader>> = {
+  null: ["address family", 4, (view) => {
+    // Its order is that of the host that captured it.
+    const little = view.getUint32(0, true);
+    return after(FAMILIES, little < 0x10000 ? little : view.getUint32(0), 4);
+  }],
+  ppi: [
+    "PPI header",
+    8,
+    (view) => after(LINK_TYPES, view.getUint32(4, true), view.getUint16(2, true)),
+  ],
+  erf: ["ERF header", 16, readErf],
+  cooked: ["Linux cooked header", COOKED_SIZE, (view, below) => {
+    const { tags, step } = readTags(view, COOKED_SIZE);
+    if (tags.length > 0) {
+      below.sections.push(section("cooked", "Linux cooked header", ...tagRows(tags)));
+    }
+    below.sl = priorityOf(tags);
+    return step;
+  }],
+  cooked2: ["Linux cooked header", 20, (view) => after(ETHERTYPES, view.getUint16(0), 20)],
+  ethernet: ["Ethernet header", ETHERNET_SIZE, readEthernet],
+  rawIp: ["IP header", 1, (view) => [view.getUint8(0) >> 4 === 6 ? "ipv6" : "ipv4", 0]],
+  ipv4: ["IPv4 header", IPV4_SIZE, readIpv4],
+  ipv6: ["IPv6 header", Grh.SIZE, (view, below) => {
+    if (view.getUint8(0) >> 4 !== 6) return notIp(view, 6);
+    addGrh(below, new Grh(bytesOf(view)));
+    return after(PROTOCOLS, view.getUint8(6), Grh.SIZE);
+  }],
+  option: [
+    "IPv6 extension header",
+    8,
+    (view) => after(PROTOCOLS, view.getUint8(0), 8 * (view.getUint8(1) + 1)),
+  ],
+  fragment: [
+    "IPv6 fragment header",
+    8,
+    (view) => view.getUint16(2) >> 3 === 0 ? after(PROTOCOLS, view.getUint8(0), 8) : LATER_FRAGMENT,
+  ],
+  authentication: [
+    "authentication header",
+    8,
+    (view) => after(PROTOCOLS, view.getUint8(0), 4 * (view.getUint8(1) + 2)),
+  ],
+  icmp: ["ICMP header", 8, (view, below) => readIcmp(view, below, "ICMP", ICMP_TYPES)],
+  icmpv6: ["ICMPv6 header", 8, (view, below) => readIcmp(view, below, "ICMPv6", ICMPV6_TYPES)],
+  udp: ["UDP header", UDP_SIZE, readUdp],
+  gre: ["GRE header", 4, readGre],
+  erspan: ["ERSPAN header", 8, readErspan],
+  mpls: ["MPLS label", LABEL_SIZE, readMpls],
+  vxlan: ["VXLAN header", 8, (view, below) => {
+    below.sections.push(section("vxlan", "VXLAN header", row("vni", view.getUint32(4) >>> 8)));
+    return ["ethernet", 8];
+  }],
+  geneve: ["Geneve header", 8, (view, below) => {
+    below.sections.push(section("geneve", "Geneve header", row("vni", view.getUint32(4) >>> 8)));
+    return after(ETHERTYPES, view.getUint16(2), 8 + 4 * (view.getUint8(0) & 0x3f));
+  }],
+  lrh: ["LRH", LRH_SIZE, readLrh],
+  grh: ["GRH", Grh.SIZE, (view, below) => {
+    const grh = new Grh(bytesOf(view));
+    addGrh(below, grh);
+    below.length = grh.paylen;
+    const isBth = grh.nextHdr === BTH_NEXT;
+    return isBth ? ["bth", Grh.SIZE] : `GRH with next header ${grh.nextHdr}, which is no BTH`;
+  }],
+  bth: ["BTH", 12, () => "the transport headers follow"],
+};
+
+const LATER_FRAGMENT = "a later IP fragment: only the first one has the headers";
+
+/** What a number of the header stands for. */
+function nextOf({ kind, digits, layers, others }: Numbers, value: number): Layer | string {
+  const known = layers[value];
+  if (known !== undefined) return known;
+  const number = `${kind} ${digits === undefined ? value : hex(value, digits)}`;
+  const name = others[value];
+  return name === undefined ? number : `${number} (${name})`;
+}
+
+function after(numbers: Numbers, value: number, size: number): Step {
+  const next = nextOf(numbers, value);
+  return isLayer(next) ? [next, size] : next;
+}
+
+/** Whether it is a layer, and no reason. */
+export function isLayer(next: Layer | string): next is Layer {
+  return next in LAYERS;
+}
+
+function readErf(view: View, below: Below): Step {
+  const type = view.getUint8(8);
+  let size = 16;
+  for (let more = type >> 7; more === 1; size += ERF_EXTENSION) {
+    if (view.byteLength < size + ERF_EXTENSION) {
+      return cut("ERF header", view, size + ERF_EXTENSION);
+    }
+    more = view.getUint8(size) >> 7;
+  }
+  const step = after(RECORDS, type & 0x7f, size);
+  if (step[0] === "ethernet") size += ERF_PADDING;
+  below.notOnWire = size;
+  return typeof step === "string" ? step : [step[0], size];
+}
+
+/** The VLAN tags before the ethertype at the end of a header, and what follows. */
+function readTags(
+  view: View,
+  size: number,
+): { readonly tags: readonly number[]; readonly ethertype: number; readonly step: Step } {
+  const tags: number[] = [];
+  let at = size;
+  while (VLAN.includes(view.getUint16(at - 2))) {
+    if (view.byteLength < at + TAG_SIZE) {
+      const step = cut("VLAN tag", view, at + TAG_SIZE);
+      return { tags, ethertype: view.getUint16(at - 2), step };
+    }
+    tags.push(view.getUint16(at));
+    at += TAG_SIZE;
+  }
+  const ethertype = view.getUint16(at - 2);
+  const step = ethertype < LEAST_ETHERTYPE
+    ? "IEEE 802.3 frame, which has no ethertype"
+    : after(ETHERTYPES, ethertype, at);
+  return { tags, ethertype, step };
+}
+
+function readEthernet(view: View, below: Below): Step {
+  const { tags, ethertype, step } = readTags(view, ETHERNET_SIZE);
+  const bytes = bytesOf(view);
+  const [to, from] = [macText(bytes.subarray(0, 6)), macText(bytes.subarray(6, 12))];
+  below.sections.push({
+    key: "ethernet",
+    title: "Ethernet header",
+    rows: [
+      row("destination", to),
+      row("source", from),
+      ...tagRows(tags),
+      hexRow("ethertype", ethertype, 4),
+    ],
+  });
+  below.addresses = [from, to];
+  below.sl = priorityOf(tags);
+  return step;
+}
+
+function tagRows(tags: readonly number[]): Row[] {
+  return tags.map((tag, i) => {
+    const name = i === tags.length - 1 ? "vlan" : "outerVlan";
+    return row(name, tag & 0xfff, `${tag & 0xfff} (priority ${tag >> 13})`);
+  });
+}
+
+/** What the last tag says; 0 without a tag. */
+function priorityOf(tags: readonly number[]): number {
+  return (tags.at(-1) ?? 0) >> 13;
+}
+
+function readIpv4(view: View, below: Below): Step {
+  if (view.getUint8(0) >> 4 !== 4) return notIp(view, 4);
+  addGrh(below, new Grh(grhOfIpv4(bytesOf(view))));
+  if ((view.getUint16(6) & 0x1fff) !== 0) return LATER_FRAGMENT;
+  return after(PROTOCOLS, view.getUint8(9), 4 * (view.getUint8(0) & 0xf));
+}
+
+function notIp(view: View, version: number): string {
+  return `the header of IPv${version} says version ${view.getUint8(0) >> 4}`;
+}
+
+/** A device writes the IPv4 header to the second half of the GRH. */
+function grhOfIpv4(bytes: Bytes): Bytes {
+  const grh = new Uint8Array(Grh.SIZE);
+  grh.set(bytes.subarray(0, IPV4_SIZE), 20);
+  return grh;
+}
+
+function addGrh(below: Below, grh: Grh): void {
+  below.grh = grh;
+  below.sections.push(grhSection(grh));
+  below.addresses = grh.ipVersion === 4
+    ? [grh.ipv4.saddr, grh.ipv4.daddr]
+    : [String(grh.sgid), String(grh.dgid)];
+}
+
+function readIcmp(
+  view: View,
+  { sections }: Below,
+  protocol: string,
+  types: Readonly<Record<number, string>>,
+): Step {
+  const [type, code] = [view.getUint8(0), view.getUint8(1)];
+  const name = types[type];
+  const text = name === undefined ? `${type}` : `${type} (${name})`;
+  sections.push({
+    key: "icmp",
+    title: `${protocol} header`,
+    rows: [row("type", type, text), row("code", code), hexRow("checksum", view.getUint16(2), 4)],
+  });
+  return `${protocol} type ${text}`;
+}
+
+function readUdp(view: View, below: Below): Step {
+  const [port, length] = [view.getUint16(2), view.getUint16(4)];
+  const name = PORT_NAMES[port];
+  below.sections.push({
+    key: "udp",
+    title: "UDP header",
+    rows: [
+      row("sourcePort", view.getUint16(0)),
+      row("destinationPort", port, name === undefined ? `${port}` : `${port} (${name})`),
+      row("length", length, `${length} bytes`),
+    ],
+  });
+  below.length = Math.max(length - UDP_SIZE, 0);
+  return after(PORTS, port, UDP_SIZE);
+}
+
+function readGre(view: View, { sections }: Below): Step {
+  const [flags, protocol] = [view.getUint16(0), view.getUint16(2)];
+  const version = flags & GRE.version;
+  if (version !== 0) return `GRE version ${version}, which is not known`;
+  const fields = [GRE.checksum, GRE.key, GRE.sequence].filter((flag) => (flags & flag) !== 0);
+  const size = 4 + 4 * fields.length;
+  sections.push(section("gre", "GRE header", hexRow("protocol", protocol, 4)));
+  // Only version 2 and later ones have sequence numbers, and a header of their own.
+  if (protocol === ERSPAN_I && (flags & GRE.sequence) === 0) return ["ethernet", size];
+  return after(ETHERTYPES, protocol, size);
+}
+
+function readErspan(view: View, { sections }: Below): Step {
+  const version = view.getUint8(0) >> 4;
+  if (version !== 1 && version !== 2) return `ERSPAN version ${version}, which is not known`;
+  sections.push(section(
+    "erspan",
+    `ERSPAN header (type ${version === 1 ? "II" : "III"})`,
+    row("vlan", view.getUint16(0) & 0xfff),
+    row("session", view.getUint16(2) & 0x3ff),
+  ));
+  if (version === 1) return ["ethernet", 8];
+  if (view.byteLength < 12) return cut("ERSPAN header", view, 12);
+  const hasPlatform = (view.getUint8(11) & 1) === 1;
+  return ["ethernet", hasPlatform ? 20 : 12];
+}
+
+function readMpls(view: View, { sections }: Below): Step {
+  const labels: number[] = [];
+  for (let at = 0; at + LABEL_SIZE < view.byteLength; at += LABEL_SIZE) {
+    const word = view.getUint32(at);
+    labels.push(word >>> 12);
+    if ((word & 0x100) === 0) continue;
+    sections.push(section("mpls", "MPLS labels", row("labels", labels, labels.join(", "))));
+    return insideMpls(view, at + LABEL_SIZE);
+  }
+  return cut("MPLS labels", view, view.byteLength + LABEL_SIZE);
+}
+
+/** No label says what it carries: IP packets begin with their version, and a control word before a frame with 0. */
+function insideMpls(view: View, at: number): Step {
+  const version = view.getUint8(at) >> 4;
+  if (isEthernet(view, at)) return ["ethernet", at];
+  if (version === 4 || version === 6) return [version === 4 ? "ipv4" : "ipv6", at];
+  const behindWord = at + 4;
+  if (version === 0 && isEthernet(view, behindWord)) return ["ethernet", behindWord];
+  return "MPLS labels before something that is neither IP nor Ethernet";
+}
+
+function isEthernet(view: View, at: number): boolean {
+  if (view.byteLength < at + ETHERNET_SIZE) return false;
+  const ethertype = view.getUint16(at + ETHERNET_SIZE - 2);
+  return VLAN.includes(ethertype) || ETHERTYPES.layers[ethertype] !== undefined;
+}
+
+function readLrh(view: View, below: Below): Step {
+  const kind = view.getUint8(1) & 3;
+  const [dlid, words, slid] = [2, 4, 6].map((at) => view.getUint16(at)) as [number, number, number];
+  const length = 4 * (words & 0x7ff);
+  below.sl = view.getUint8(1) >> 4;
+  below.sections.push({
+    key: "lrh",
+    title: "Local route header (LRH)",
+    rows: [
+      row("vl", view.getUint8(0) >> 4),
+      row("sl", below.sl),
+      row("lnh", kind),
+      hexRow("dlid", dlid, 4),
+      row("packetLength", length, `${length} bytes`),
+      hexRow("slid", slid, 4),
+    ],
+  });
+  below.addresses = [`LID ${slid}`, `LID ${dlid}`];
+  below.length = Math.max(length - LRH_SIZE, 0);
+  return after(LINK_NEXT, kind, LRH_SIZE);
+}
+
+function section(key: string, title: string, ...rows: readonly Row[]): Section {
+  return { key, title, rows };
+}
+
+/** Why nothing can be read of a header that is not there as a whole. */
+export function cut(
+  title: string,
+  { byteLength }: { readonly byteLength: number },
+  size: number,
+): string {
+  return `the packet ends within its ${title}: there are ${byteLength} of ${size} bytes`;
+}
+
+function bytesOf(view: View): Bytes {
+  return new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
+}
+
+function macText(bytes: Uint8Array): string {
+  return bytes.toHex().match(/../g)!.join(":");
+}
