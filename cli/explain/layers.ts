@@ -159,6 +159,7 @@ const ICMPV6_TYPES: Readonly<Record<number, string>> = {
 
 const ETHERNET_SIZE = 14;
 const COOKED_SIZE = 16;
+const PPI_SIZE = 8;
 const TAG_SIZE = 4;
 const IPV4_SIZE = 20;
 const UDP_SIZE = 8;
@@ -180,11 +181,12 @@ export const LAYERS: Readonly<Record<Layer, Reader>> = {
     const little = view.getUint32(0, true);
     return after(FAMILIES, little < 0x10000 ? little : view.getUint32(0), 4);
   }],
-  ppi: [
-    "PPI header",
-    8,
-    (view) => after(LINK_TYPES, view.getUint32(4, true), view.getUint16(2, true)),
-  ],
+  ppi: ["PPI header", PPI_SIZE, (view) => {
+    const size = view.getUint16(2, true);
+    return size < PPI_SIZE
+      ? tooSmall("PPI header", size)
+      : after(LINK_TYPES, view.getUint32(4, true), size);
+  }],
   erf: ["ERF header", 16, readErf],
   cooked: ["Linux cooked header", COOKED_SIZE, (view, below) => {
     const { tags, step } = readTags(view, COOKED_SIZE);
@@ -336,7 +338,15 @@ function readIpv4(view: View, below: Below): Step {
   if (view.getUint8(0) >> 4 !== 4) return notIp(view, 4);
   addGrh(below, new Grh(grhOfIpv4(bytesOf(view))));
   if ((view.getUint16(6) & 0x1fff) !== 0) return LATER_FRAGMENT;
-  return after(PROTOCOLS, view.getUint8(9), 4 * (view.getUint8(0) & 0xf));
+  const size = 4 * (view.getUint8(0) & 0xf);
+  return size < IPV4_SIZE
+    ? tooSmall("IPv4 header", size)
+    : after(PROTOCOLS, view.getUint8(9), size);
+}
+
+/** A header that ends before it begins would be read for ever. */
+function tooSmall(title: string, size: number): string {
+  return `the ${title} has ${size} bytes, as it says itself`;
 }
 
 function notIp(view: View, version: number): string {

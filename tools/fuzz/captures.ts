@@ -1,7 +1,7 @@
 /** Packets and completions as people paste them, and captures: what cli explain makes of them. */
 
 import { run } from "../../cli/run.ts";
-import { FRAMES, pcap } from "../../cli/tests/pure/captures.ts";
+import { FRAMES, pcap, TUNNELS } from "../../cli/tests/pure/captures.ts";
 import { recorder } from "../../cli/tests/pure/terminal.ts";
 import { bytes, hostileText, mutated } from "./inputs.ts";
 import { fc, isHarmless, same, target } from "./target.ts";
@@ -26,7 +26,9 @@ async function checkCapture(capture: Uint8Array): Promise<void> {
   await checkExplained([FILE]);
 }
 
-const frame = fc.constantFrom(...FRAMES).map((hex) => Uint8Array.fromHex(hex));
+const frame = fc.constantFrom(...FRAMES, ...Object.values(TUNNELS)).map((hex) =>
+  Uint8Array.fromHex(hex)
+);
 const packet = fc.oneof(frame, mutated(frame), bytes(40), bytes(48), bytes(0, 100))
   .map((bytes) => bytes.toHex());
 const whole = fc.array(packet, { maxLength: 4 }).map((frames) => pcap(frames));

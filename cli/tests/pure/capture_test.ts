@@ -173,6 +173,8 @@ Deno.test("readFrame() says why a frame is no packet", () => {
     [withBytes(36, "880b", gre), "ethertype 0x880b"],
     [withBytes(42, "5", TUNNELS["ERSPAN II"]!), "ERSPAN version 5, which is not known"],
     [`${FRAMES[0]!.slice(0, 24)}884700010140ff${"00".repeat(30)}`, "MPLS labels before something"],
+    [withBytes(14, "40", TUNNELS["IPv4 in IPv4"]!), "the IPv4 header has 0 bytes"],
+    [`00000000c0000000${"00".repeat(20)}`, "the PPI header has 0 bytes", 192],
     ["00000063", "address family 99", 0],
     [INFINIBAND[0]!.replace("0002", "0001"), "raw IPv6", 247],
     ["00".repeat(99), "unknown link type 147 (private)", 147],
@@ -182,6 +184,19 @@ Deno.test("readFrame() says why a frame is no packet", () => {
     const decoded = readFrame(Uint8Array.fromHex(frame), linkType);
     assertEquals(decoded.packet, undefined);
     assertStringIncludes(decoded.reason!, reason);
+  }
+});
+
+Deno.test("readFrame() ends, whatever the headers of a tunnel say", () => {
+  const frames = [...Object.values(TUNNELS).map((frame) => [1, frame] as const), ...LINKS];
+  for (const [linkType, frame] of frames) {
+    const whole = Uint8Array.fromHex(frame);
+    for (let at = 0; at < whole.length; at++) {
+      for (const value of [0, 0xff, 0x40, 0xc0, whole[at]! ^ 1]) {
+        const { packet, reason } = readFrame(whole.with(at, value), linkType);
+        assert(packet !== undefined || reason !== undefined);
+      }
+    }
   }
 });
 
