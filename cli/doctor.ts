@@ -10,6 +10,7 @@ import {
   UsageError,
   type Values,
 } from "./shell/command.ts";
+import { Deadline } from "./shell/abort.ts";
 import { PORT_OPTIONS } from "./shell/ports.ts";
 import type { Terminal } from "./shell/terminal.ts";
 import { type HostFacts, works } from "./doctor/facts.ts";
@@ -27,7 +28,7 @@ import { acceptOne, connectTo } from "./peer/tcp.ts";
 const STATUS = { healthy: 0, warning: 1, broken: 2, notExamined: 3 } as const;
 const SECONDS = 1;
 const TCP_PORT = 18515;
-const CONNECT_MS = 10_000;
+const CONNECT_S = 10;
 const VERSION = 1;
 
 /** The checks in the order of causes: what follows from another fault is behind it. */
@@ -65,15 +66,17 @@ other, and both tell in which direction they are lost.`,
       throw new CommandError(reason, STATUS.notExamined);
     }
     const isPair = values.listen || values.peer !== undefined;
-    const { facts, pair } = isPair
+    const { facts, pair, failure } = isPair
       ? await examineBoth(values)
-      : { facts: await gather(values, () => watch(values, terminal)), pair: undefined };
+      : await examineHost(values, () => watch(values, terminal));
     const ofHost = findingsOf(CHECKS, facts);
     const findings = pair === undefined ? ofHost : pairFindings(pair, ofHost);
     const status = statusOf(findings);
     if (values.json) terminal.printJson({ doctor: VERSION, status, findings, facts, pair });
     else terminal.print(pageOf(findings, facts, pair));
-    return STATUS[status];
+    if (failure === undefined) return STATUS[status];
+    terminal.printError(`doctor: ${failure}`);
+    return STATUS.notExamined;
   },
 });
 
@@ -92,35 +95,49 @@ async function waitFor(seconds: number): Promise<number> {
   return seconds;
 }
 
-/** Examines this host and the way to the other one. */
-async function examineBoth(
+/** What was examined, and why something was not. */
+interface Examined {
+  readonly facts: HostFacts;
+  readonly pair?: PairFacts;
+  readonly failure?: string;
+}
+
+async function examineHost(
   values: DoctorValues,
-): Promise<{ facts: HostFacts; pair: PairFacts | undefined }> {
+  work: () => Promise<number> = () => waitFor(0),
+): Promise<Examined> {
+  return { facts: await gather(values, work, STATUS.notExamined) };
+}
+
+/** Examines this host and the way to the other one. What is wrong with that one hides nothing of this one. */
+async function examineBoth(values: DoctorValues): Promise<Examined> {
+  const { facts: before } = await examineHost(values);
   try {
     using connection = await connectionOf(values);
     const channel = new Channel(connection, "doctor", SILENCE_S);
-    const before = await gather(values, () => waitFor(0));
     using context = contextOf(before);
     const here = sideOf(before, context);
     const there = await introduce(channel, here);
     const host = values.peer ?? connection.remoteAddr.hostname;
     const given = { host, here, there, isFirst: values.peer !== undefined };
     let pair: PairFacts | undefined;
-    const facts = await gather(values, async () => {
+    const { facts } = await examineHost(values, async () => {
       const start = performance.now();
       pair = await examinePair(channel, context, given);
       return Math.ceil((performance.now() - start) / 1000);
     });
     return { facts, pair: pair ?? await examinePair(channel, undefined, given) };
   } catch (error) {
-    throw new CommandError(messageOf(error), STATUS.notExamined);
+    return { facts: before, failure: messageOf(error) };
   }
 }
 
 async function connectionOf({ peer, port = TCP_PORT }: DoctorValues): Promise<Deno.TcpConn> {
   if (peer === undefined) return await acceptOne(port);
+  const silent = `Cannot connect to ${peer}, TCP port ${port}: no answer`;
+  using deadline = new Deadline(CONNECT_S, () => silent);
   try {
-    return await connectTo(peer, port, AbortSignal.timeout(CONNECT_MS));
+    return await connectTo(peer, port, deadline.signal);
   } catch (error) {
     throw new Error(`${messageOf(error)}; "doctor --listen" must run there`);
   }

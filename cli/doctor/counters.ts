@@ -17,7 +17,7 @@ export const COUNTERS: Readonly<Record<string, Meaning>> = {
   "wrong-qkey": {
     counters: ["qkeyViolCntr"],
     problem: "datagrams with a wrong Q_Key arrive and are dropped",
-    remedy: "remoteQkey of the sender must be the qkey of the receiver's queue pair",
+    remedy: "the qkey of the sender must be that of the receiver's queue pair",
   },
   "wrong-pkey": {
     counters: ["badPkeyCntr"],

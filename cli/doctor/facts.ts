@@ -81,6 +81,8 @@ export interface NetdevFacts {
   /** Whether it is set up. */
   readonly isUp: boolean;
   readonly hasCarrier: boolean;
+  /** Whether it has an Ethernet address, as each interface has that is no tunnel. */
+  readonly hasAddress: boolean;
   readonly mtu: number;
 }
 
@@ -93,5 +95,6 @@ export interface Limits {
 
 /** Whether a port can carry messages. */
 export function works({ state, isRoce, gid, netdevs }: PortFacts): boolean {
-  return state === "ACTIVE" && (!isRoce || gid !== null && netdevs.every(({ isHere }) => isHere));
+  const isReady = netdevs.every(({ isHere, hasAddress }) => isHere && hasAddress);
+  return state === "ACTIVE" && (!isRoce || gid !== null && isReady);
 }

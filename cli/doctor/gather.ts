@@ -12,7 +12,7 @@ import {
   TransportType,
 } from "@rdma/ibverbs";
 import { messageOf } from "../shell/command.ts";
-import { type PortChoice, portsOf } from "../shell/ports.ts";
+import { chosenNames, chosenPorts, openDevice, type PortChoice } from "../shell/ports.ts";
 import { listSysfs, listSystem, readSysfs, readSystem } from "../shell/sysfs.ts";
 import { monitorOf } from "../watch/port_monitor.ts";
 import { ERROR_COUNTERS } from "./counters.ts";
@@ -31,31 +31,43 @@ const VERBS = "class/infiniband_verbs";
 /** The capability to lock any amount of memory, as a bit of CapEff. */
 const CAP_IPC_LOCK = 1n << 14n;
 const IFF_UP = 1;
+/** Bytes of an Ethernet address. Tunnels have others, or none. */
+const ETHERNET_ADDRESS = 6;
 
 /**
  * Looks at the host, or at the device and port that are chosen. Counters are watched while `work` runs; its result is how
  * many seconds that took. It does not run if there is no libibverbs.
+ *
+ * @throws {CommandError} With the status, if there are devices, and not the chosen device or port.
  */
 export async function gather(
   choice: PortChoice,
   work: () => Promise<number>,
+  status?: number,
 ): Promise<HostFacts> {
   const { "ib-dev": chosen } = choice;
   const isChosen = (name: string): boolean => chosen === undefined || chosen === name;
   const found = libraryFacts();
+  const inKernel = listSysfs("class/infiniband") ?? [];
+  const files = deviceFiles();
+  const listed = found.error === null ? listDevices().map(({ name }) => name) : [];
+  const known = new Set([...inKernel, ...files.map(({ device }) => device), ...listed]);
+  if (known.size > 0) chosenNames([...known].sort(), choice, status);
   let seconds = 0;
   const watch = async (): Promise<void> => {
     seconds = await work();
   };
-  const devices = found.error === null ? await devicesOf(choice, isChosen, watch) : [];
+  const devices = found.error === null
+    ? await devicesOf(listed.filter(isChosen), choice, watch, status)
+    : [];
   return {
     kernel: Deno.osRelease(),
     library: found,
     uverbs: readSysfs(`${VERBS}/abi_version`) ?? null,
     rdmaUcm: listSysfs("class/misc")?.includes("rdma_cm") ?? false,
     namespaces: readSysfs("module/ib_core/parameters/netns_mode") === "N" ? "exclusive" : "shared",
-    inKernel: (listSysfs("class/infiniband") ?? []).filter(isChosen),
-    files: deviceFiles().filter(({ device }) => isChosen(device)),
+    inKernel: inKernel.filter(isChosen),
+    files: files.filter(({ device }) => isChosen(device)),
     devices,
     limits: limits(),
     seconds,
@@ -104,22 +116,27 @@ function errorOf(open: () => Disposable): string | null {
 }
 
 async function devicesOf(
+  names: readonly string[],
   choice: PortChoice,
-  isChosen: (name: string) => boolean,
   watch: () => Promise<void>,
+  status?: number,
 ): Promise<DeviceFacts[]> {
   using stack = new DisposableStack();
-  const names = listDevices().map(({ name }) => name).filter(isChosen);
-  const watched = names.map((name) =>
-    attempt(() => {
-      const context = stack.use(Context.open(name));
-      return portsOf(context, choice).map((port) => watchedPort(context, port));
-    })
-  );
+  const opened = names.map((name) => ({ name, ...attempt(() => openDevice(name, stack)) }));
+  const contexts = opened.flatMap(({ value }) => value ?? []);
+  const watched = chosenPorts(contexts, choice, status).map(([context, port]) => ({
+    context,
+    start: attempt(() => watchedPort(context, port)),
+  }));
   await watch();
-  return watched.map(({ error, value = [] }, i) => {
-    const read = attempt(() => value.map((read) => read()));
-    return { name: names[i]!, error: error ?? read.error, ports: read.value ?? [] };
+  return opened.flatMap(({ name, error, value }) => {
+    const ports = watched.filter(({ context }) => context === value)
+      .map(({ start }) =>
+        start.value === undefined ? { error: start.error } : attempt(start.value)
+      );
+    if (error === null && ports.length === 0) return [];
+    const fault = error ?? ports.find(({ error }) => error !== null)?.error ?? null;
+    return [{ name, error: fault, ports: ports.flatMap(({ value }) => value ?? []) }];
   });
 }
 
@@ -208,6 +225,9 @@ function netdevFacts(name: string, index: number): NetdevFacts {
     name,
     isHere: isNamed && (index === 0 || read("ifindex") === index),
     isUp: (read("flags") & IFF_UP) !== 0,
+    hasAddress: [undefined, `${ETHERNET_ADDRESS}`].includes(
+      readSysfs(`class/net/${name}/addr_len`),
+    ),
     hasCarrier: read("carrier") === 1,
     mtu: read("mtu") || 0,
   };

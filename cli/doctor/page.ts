@@ -32,10 +32,11 @@ export function pageOf(
 
 function healthyLine({ seconds }: HostFacts, pair: PairFacts | undefined): Line {
   const good = pair === undefined
-    ? "nothing is wrong"
+    ? "nothing is wrong on this host"
     : `messages reach ${pair.host} and come from there`;
-  const watched = seconds === 0 ? "" : `, and no counter of errors rose within ${seconds} s`;
-  return [{ text: "healthy", style: "green" }, `: ${good}${watched}`];
+  const watched = seconds === 0 ? "" : `, and no counter of errors rose here within ${seconds} s`;
+  const limit = pair === undefined ? "; what a peer drops is counted there" : "";
+  return [{ text: "healthy", style: "green" }, `: ${good}${watched}${limit}`];
 }
 
 function findingLine({ level, subject, problem, remedy }: Finding): Line {

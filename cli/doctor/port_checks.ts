@@ -13,6 +13,15 @@ const CHECKS: Readonly<Record<string, PortCheck>> = {
       remedy: `run the program there, or move it as root, from where it is: ip link set ${name} ` +
         "netns NAME",
     })),
+  "no-hardware-address": ({ isRoce, netdevs }) =>
+    !isRoce ? [] : netdevs.filter(({ isHere, hasAddress }) => isHere && !hasAddress).map((
+      { name },
+    ) => ({
+      problem: `its network interface ${name} has no Ethernet address, as tunnels have none ` +
+        "(tun, WireGuard): no program can use the port",
+      remedy: "make the device on an Ethernet interface, as root: rdma link delete DEVICE; " +
+        "rdma link add DEVICE type rxe netdev NETDEV",
+    })),
   "netdev-down": (port) =>
     downNetdevs(port).map(({ name }) => ({
       problem: `its network interface ${name} is down`,

@@ -1,6 +1,7 @@
 /** The devices and ports that the options of a command name. */
 
 import { Context, type Gid, listDevices } from "@rdma/ibverbs";
+import { quote } from "./text.ts";
 import { CommandError, number, text, type Values } from "./command.ts";
 
 /** The options of commands that work on some or all ports. */
@@ -17,13 +18,33 @@ export type PortChoice = Values<typeof PORT_OPTIONS>;
  *
  * @throws {CommandError} With the status, if there is no such device, or no device at all.
  */
-export function namesOf({ "ib-dev": device }: PortChoice, status?: number): string[] {
+export function namesOf(choice: PortChoice, status?: number): string[] {
   const names = listDevices().map(({ name }) => name);
   if (names.length === 0) throw new CommandError("there are no RDMA devices", status);
-  if (device === undefined) return names;
+  return chosenNames(names, choice, status);
+}
+
+/**
+ * The chosen one of the names of devices, or all of them.
+ *
+ * @throws {CommandError} With the status, if it is not among them.
+ */
+export function chosenNames(
+  names: readonly string[],
+  { "ib-dev": device }: PortChoice,
+  status?: number,
+): string[] {
+  if (device === undefined) return [...names];
   if (names.includes(device)) return [device];
   const all = names.join(", ");
-  throw new CommandError(`there is no device "${device}"; devices: ${all}`, status);
+  throw new CommandError(`there is no device ${quote(device)}; devices: ${all}`, status);
+}
+
+/** Opens a device, and learns how many ports it has. The stack owns it. */
+export function openDevice(name: string, stack: DisposableStack): Context {
+  const context = stack.use(Context.open(name));
+  // The context keeps the number: a device that goes later does not keep others from being shown.
+  return context.physPortCnt > 0 ? context : context;
 }
 
 /** Opens the device, or all devices. The stack owns them. */
@@ -32,15 +53,30 @@ export function openDevices(choice: PortChoice, stack: DisposableStack): Context
 }
 
 /**
+ * The chosen port of devices, or all ports of them. A device that lacks it is passed over if another one has it.
+ *
+ * @throws {CommandError} With the status, if none has it.
+ */
+export function chosenPorts(
+  contexts: readonly Context[],
+  { "ib-port": chosen }: PortChoice,
+  status?: number,
+): (readonly [context: Context, port: number])[] {
+  const ports = contexts.flatMap((context) =>
+    Array.from({ length: context.physPortCnt }, (_, i) => [context, i + 1] as const)
+  ).filter(([, port]) => chosen === undefined || port === chosen);
+  if (ports.length > 0 || chosen === undefined || contexts.length === 0) return ports;
+  const counts = contexts.map(({ device, physPortCnt }) => `"${device.name}" has ${physPortCnt}`);
+  throw new CommandError(`there is no port ${chosen}: ${counts.join(", ")}`, status);
+}
+
+/**
  * The numbers of the ports of an open device.
  *
  * @throws {CommandError} If the device does not have the chosen port.
  */
-export function portsOf(context: Context, { "ib-port": port }: PortChoice): number[] {
-  const { physPortCnt, device } = context;
-  if (port === undefined) return Array.from({ length: physPortCnt }, (_, i) => i + 1);
-  if (port <= physPortCnt) return [port];
-  throw new CommandError(`there is no port ${port}: "${device.name}" has ${physPortCnt}`);
+export function portsOf(context: Context, choice: PortChoice): number[] {
+  return chosenPorts([context], choice).map(([, port]) => port);
 }
 
 /** A GID as eight groups of four digits, none of them left out. */

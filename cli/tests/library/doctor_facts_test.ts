@@ -1,5 +1,5 @@
 // What doctor gathers from the files of a system, the library and the device.
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "@std/assert";
 import { run } from "../../run.ts";
 import { gather } from "../../doctor/gather.ts";
 import type { HostFacts } from "../../doctor/facts.ts";
@@ -188,6 +188,56 @@ Deno.test("doctor gathers what rises, and why a device cannot be looked at", asy
   assertEquals(port!.state, "DOWN");
   const gone = await facts(FILES, () => recorder.fail("___ibv_query_port", "EIO", { times: 9 }));
   assertEquals([gone.devices[0]!.ports, gone.devices[0]!.error?.includes("EIO")], [[], true]);
+});
+
+Deno.test("doctor tells an interface without a hardware address", async () => {
+  const hasAddress = async (length: string): Promise<unknown> => {
+    const { devices: [device] } = await facts({ ...FILES, [`${NET}/eth7/addr_len`]: length });
+    return device!.ports[0]!.netdevs.find(({ name }) => name === "eth7")!.hasAddress;
+  };
+  // Ethernet, an IPv4 tunnel, and WireGuard or tun.
+  const found = [await hasAddress("6"), await hasAddress("4"), await hasAddress("0")];
+  assertEquals(found, [true, false, false]);
+});
+
+/** How doctor ends on the staged host. */
+async function doctor(...args: string[]): Promise<{ status: number; out: string; err: string }> {
+  recorder.reset();
+  recorder.answer("ibv_query_port", { link_layer: LinkLayer.ETHERNET, active_mtu: 3, lid: 5 });
+  using _ = system(FILES);
+  const kept = terminal();
+  const status = await run(["doctor", "-n", "0", ...args], kept.terminal);
+  return { status, out: kept.out, err: kept.err };
+}
+
+Deno.test("doctor names the devices and ports that are there, if the chosen one is not", async () => {
+  for (
+    const [args, reason] of [
+      [["-d", "recoder0"], 'there is no device "recoder0"; devices: other0, recorder0'],
+      [["-d", "recorder0", "-i", "2"], 'there is no port 2: "recorder0" has 1'],
+      [["-i", "2"], 'there is no port 2: "recorder0" has 1'],
+      [["--listen", "-d", "recoder0"], 'there is no device "recoder0"; devices: other0, recorder0'],
+    ] as const
+  ) {
+    const { status, out, err } = await doctor(...args);
+    assertEquals({ status, out, err }, { status: 3, out: "", err: `doctor: ${reason}\n` });
+  }
+});
+
+Deno.test("doctor examines this host if a peer is silent, and names the peer", async () => {
+  const { connect, setTimeout } = { connect: Deno.connect, setTimeout: globalThis.setTimeout };
+  // A host that is down answers nothing, and the time has passed at once.
+  Object.assign(Deno, { connect: () => new Promise(() => {}) });
+  globalThis.setTimeout = ((step: () => void) => setTimeout(step, 0)) as typeof setTimeout;
+  try {
+    const { status, out, err } = await doctor("-d", "recorder0", "--peer", "192.0.2.1");
+    const silent = "Cannot connect to 192.0.2.1, TCP port 18515: no answer within 10 s";
+    assertEquals([status, err], [3, `doctor: ${silent}; "doctor --listen" must run there\n`]);
+    assertStringIncludes(out, " recorder0 port 1  ACTIVE");
+  } finally {
+    Object.assign(Deno, { connect });
+    globalThis.setTimeout = setTimeout;
+  }
 });
 
 Deno.test("doctor says when it watches, if it was told how long", async () => {

@@ -9,7 +9,9 @@ import { PAIR_CHECKS } from "../../doctor/pair_checks.ts";
 import { run } from "../../run.ts";
 import { recorder } from "./terminal.ts";
 
-const NETDEV = { name: "eth0", isHere: true, isUp: true, hasCarrier: true, mtu: 1500 };
+const NETDEV = {
+  ...{ name: "eth0", isHere: true, isUp: true, hasCarrier: true, hasAddress: true, mtu: 1500 },
+};
 const GID = { index: 1, gid: "::ffff:10.0.0.1", isRoceV2: true, isLinkLocal: false };
 const ROCE: PortFacts = {
   port: 1,
@@ -90,6 +92,7 @@ const FAULTS: readonly (readonly [facts: Partial<HostFacts>, found: string])[] =
     withPort(netdev({ isHere: false, isUp: false, hasCarrier: false })),
     "broken netdev-namespace rxe0 port 1",
   ],
+  [withPort(netdev({ hasAddress: false })), "broken no-hardware-address rxe0 port 1"],
   [withPort({ state: "DOWN", ...netdev({ isUp: false }) }), "broken netdev-down rxe0 port 1"],
   [withPort({ state: "DOWN", ...netdev({ hasCarrier: false }) }), "broken link-down rxe0 port 1"],
   [withPort({ state: "INIT" }, INFINIBAND), "broken link-down rxe0 port 1"],
@@ -212,6 +215,11 @@ Deno.test("doctor's faults are those of the documents", async () => {
   ]);
 });
 
+Deno.test("doctor calls the qkey as net calls it", () => {
+  const [{ remedy }] = found(rising("qkeyViolCntr")) as [Finding];
+  assertEquals(remedy, "the qkey of the sender must be that of the receiver's queue pair");
+});
+
 Deno.test("doctor finds nothing on healthy hosts", () => {
   for (const facts of HEALTHY_HOSTS) assertEquals(found(facts), []);
 });
@@ -245,7 +253,7 @@ const PARTS = [
 Deno.test("doctor prints the fault and its remedy first, and then each part", () => {
   assertEquals(printed({}), [
     "healthy",
-    "healthy: nothing is wrong, and no counter of errors rose within 1 s",
+    "healthy: nothing is wrong on this host, and no counter of errors rose here within 1 s; what a peer drops is counted there",
     "",
     ...PARTS.map((line) => line.replace("ok       ", "ok  ")),
     "  ok  rxe0 port 1  ACTIVE, RoCE, MTU 1024, eth0 (up, MTU 1500), GID 1: ::ffff:10.0.0.1",
