@@ -1,6 +1,6 @@
 import { Grh, VerbsError, WcFlags, WcOpcode, type WorkCompletion } from "@rdma/ibverbs";
 import { quote } from "./shell/text.ts";
-import { openDevices, portsOf } from "./shell/ports.ts";
+import { namesOf, openDevice, portsOf } from "./shell/ports.ts";
 import { choice, type Command, command, flag, number, text, UsageError } from "./shell/command.ts";
 import { completionSection, readCompletion, WC_SIZE } from "./explain/completion_section.ts";
 import { ByteSource } from "./explain/byte_source.ts";
@@ -96,7 +96,7 @@ function isFile(operand: string): boolean {
 
 function receiverOf(device: string, port: number, stack: DisposableStack): Receiver {
   const choice = { "ib-dev": device, "ib-port": port };
-  const context = openDevices(choice, stack)[0]!;
+  const context = openDevice(namesOf(choice)[0]!, stack);
   return { context, port: portsOf(context, choice)[0]! };
 }
 

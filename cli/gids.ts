@@ -1,6 +1,6 @@
 import { type Context, formatAddress, type GidEntry, GidType, LinkLayer } from "@rdma/ibverbs";
-import { fullGid, openDevices, PORT_OPTIONS, portsOf } from "./shell/ports.ts";
-import { type Command, command } from "./shell/command.ts";
+import { anyOf, chosenPorts, fullGid, openDevices, PORT_OPTIONS } from "./shell/ports.ts";
+import { type Command, command, messageOf } from "./shell/command.ts";
 import { describeGid } from "./devinfo/describe.ts";
 import { readSysfs } from "./shell/sysfs.ts";
 import { alignColumns } from "./shell/text.ts";
@@ -17,12 +17,16 @@ number of the network interface, such as #2, and not its name.`,
   options: PORT_OPTIONS,
   run(values, terminal): number {
     using stack = new DisposableStack();
-    const tables = openDevices(values, stack).flatMap((context) =>
-      portsOf(context, values).map((port) => tableOf(context, port))
-    );
+    let status = 0;
+    const tell = (error: unknown): void => {
+      terminal.printError(`gids: ${messageOf(error)}`);
+      status = 1;
+    };
+    const ports = chosenPorts(openDevices(values, stack, tell), values);
+    const tables = anyOf(ports, ([context, port]) => tableOf(context, port), tell);
     if (values.json) terminal.printJson(tables.map(describe));
     else terminal.print(gidLines(tables));
-    return 0;
+    return status;
   },
 });
 

@@ -1,5 +1,14 @@
-import { Context, LinkLayer, listDevices, mtuBytes } from "@rdma/ibverbs";
-import { type Command, command, CommandError, flag, text, UsageError } from "./shell/command.ts";
+import { type Context, LinkLayer, mtuBytes } from "@rdma/ibverbs";
+import {
+  type Command,
+  command,
+  CommandError,
+  flag,
+  messageOf,
+  text,
+  UsageError,
+} from "./shell/command.ts";
+import { openFirst } from "./shell/ports.ts";
 import { type Bench, measure, serve } from "./perf/ends.ts";
 import { Progress } from "./perf/progress.ts";
 import { type Result, resultLines, tableLines } from "./perf/report.ts";
@@ -33,7 +42,8 @@ It needs --allow-net for the exchange of addresses, and --allow-write for --svg.
     if (all && svg !== undefined) throw new UsageError("--svg draws one size: leave out --all");
     if (all && values.size !== undefined) throw new UsageError("--all has all sizes: no --size");
     const settings = chosenSettings(values);
-    using context = Context.open(options.ibDev ?? listDevices()[0]?.name);
+    const tell = (error: unknown): void => terminal.printError(`perf: ${messageOf(error)}`);
+    using context = openFirst(options.ibDev, tell);
     using progress = new Progress(terminal.interactive && !json ? terminal : undefined);
     const gidIdx = options.gidIdx ?? recommendedGid(context, options);
     const bench: Bench = { context, options: { ...options, gidIdx }, progress };

@@ -1,12 +1,13 @@
 import { quote } from "./shell/text.ts";
-import { Context, listDevices } from "@rdma/ibverbs";
+import type { Context } from "@rdma/ibverbs";
 import { type Address, formatAddress } from "./peer/address.ts";
 import { Endpoint } from "./peer/endpoint.ts";
 import { type Options, optionsFor, readOptions } from "./peer/options.ts";
 import { exchangeAsClient, exchangeAsServer } from "./pingpong/exchange.ts";
 import { type Kind, KINDS } from "./pingpong/kinds.ts";
 import { PingPong } from "./pingpong/ping_pong.ts";
-import { type Command, command, summaries, UsageError } from "./shell/command.ts";
+import { type Command, command, messageOf, summaries, UsageError } from "./shell/command.ts";
+import { openFirst } from "./shell/ports.ts";
 import type { Terminal } from "./shell/terminal.ts";
 
 /**
@@ -68,7 +69,10 @@ async function runPingPong(
   kind.check?.(options);
   const print = (lines: readonly string[]): void => json ? undefined : terminal.print(lines);
   // The C tools use the first device too, whether its port is active or not.
-  using context = Context.open(options.ibDev ?? listDevices()[0]?.name);
+  using context = openFirst(
+    options.ibDev,
+    (error) => terminal.printError(`pingpong: ${messageOf(error)}`),
+  );
   using endpoint = new Endpoint(context, options, kind);
   warmUp(context, options, kind);
   const here = endpoint.addresses;

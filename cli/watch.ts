@@ -1,7 +1,7 @@
 import { orAborted } from "./shell/abort.ts";
 import type { Context } from "@rdma/ibverbs";
-import { openDevices, PORT_OPTIONS, portsOf } from "./shell/ports.ts";
-import { type Command, command, flag, number } from "./shell/command.ts";
+import { chosenPorts, openDevices, PORT_OPTIONS, type Tell } from "./shell/ports.ts";
+import { type Command, command, flag, messageOf, number } from "./shell/command.ts";
 import { canReadCounters, monitorOf, type PortSample } from "./watch/port_monitor.ts";
 import { jsonView, lineView, screenView, type View } from "./watch/views.ts";
 
@@ -30,11 +30,11 @@ all permissions (deno run -A); without them there are events only.`,
   },
   async run(values, terminal): Promise<number> {
     using stack = new DisposableStack();
-    const contexts = openDevices(values, stack);
+    const tell = (error: unknown): void => terminal.printError(`watch: ${messageOf(error)}`);
+    const contexts = openDevices(values, stack, tell);
     // The ports are checked before the screen is taken.
-    const monitors = contexts.flatMap((context) =>
-      portsOf(context, values).map((port) => monitorOf(context, port))
-    );
+    const monitors = chosenPorts(contexts, values)
+      .map(([context, port]) => monitorOf(context, port));
     const { all, interval = INTERVAL, count = Infinity } = values;
     if (!canReadCounters()) terminal.printError(`watch: ${NO_COUNTERS}`);
     using end = untilSignal();
@@ -46,11 +46,11 @@ all permissions (deno run -A); without them there are events only.`,
     const stop = new AbortController();
     const signal = AbortSignal.any([end.signal, stop.signal]);
     const tasks = [
-      ...contexts.map((context) => follow(context, view, signal)),
+      followAll(contexts, view, signal, tell),
       sampleAll(monitors, view, { interval, count, signal }),
     ];
     try {
-      // If a device fails, all ends with its error.
+      // If all devices fail, it ends with the error of the last one.
       await Promise.race(tasks);
     } finally {
       stop.abort();
@@ -77,6 +77,24 @@ async function sampleAll(
     if (left <= 1) return;
     await pause(interval, signal);
   }
+}
+
+/** Shows the events of all devices until the signal aborts, or the last one fails. */
+async function followAll(
+  contexts: readonly Context[],
+  view: View,
+  signal: AbortSignal,
+  tell: Tell,
+): Promise<void> {
+  let left = contexts.length;
+  await Promise.all(contexts.map(async (context) => {
+    try {
+      await follow(context, view, signal);
+    } catch (error) {
+      if (--left === 0) throw error;
+      tell(error);
+    }
+  }));
 }
 
 /** Shows the events of a device until the signal aborts. */

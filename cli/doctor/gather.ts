@@ -2,7 +2,7 @@
 
 import { library } from "@rdma/ibverbs/ffi";
 import {
-  Context,
+  type Context,
   GidType,
   LinkLayer,
   listDevices,

@@ -40,16 +40,63 @@ export function chosenNames(
   throw new CommandError(`there is no device ${quote(device)}; devices: ${all}`, status);
 }
 
-/** Opens a device, and learns how many ports it has. The stack owns it. */
+/** Prints why something is left out of what is shown. */
+export type Tell = (error: unknown) => void;
+
+/** Opens a device, and learns how many ports it has, which its context keeps. The stack owns it. */
 export function openDevice(name: string, stack: DisposableStack): Context {
   const context = stack.use(Context.open(name));
-  // The context keeps the number: a device that goes later does not keep others from being shown.
-  return context.physPortCnt > 0 ? context : context;
+  if (context.physPortCnt === 0) throw new CommandError(`"${name}" has no ports`);
+  return context;
 }
 
-/** Opens the device, or all devices. The stack owns them. */
-export function openDevices(choice: PortChoice, stack: DisposableStack): Context[] {
-  return namesOf(choice).map((name) => stack.use(Context.open(name)));
+/**
+ * Opens the device, or all devices that can be opened, and tells why others cannot. The stack owns them.
+ *
+ * @throws If none can be opened.
+ */
+export function openDevices(choice: PortChoice, stack: DisposableStack, tell: Tell): Context[] {
+  return anyOf(namesOf(choice), (name) => openDevice(name, stack), tell);
+}
+
+/**
+ * Opens the device, or the first one that can be opened, and tells why those before it cannot.
+ *
+ * @throws If none can be opened.
+ */
+export function openFirst(device: string | undefined, tell: Tell): Context {
+  const names = device === undefined ? listDevices().map(({ name }) => name) : [device];
+  for (const [i, name] of names.entries()) {
+    try {
+      return Context.open(name);
+    } catch (error) {
+      if (i === names.length - 1) throw error;
+      tell(error);
+    }
+  }
+  // It throws, and says why there is none.
+  return Context.open();
+}
+
+/**
+ * What can be had of some things; `tell` takes why others cannot.
+ *
+ * @throws If there are none at all.
+ */
+export function anyOf<T, U>(things: readonly T[], get: (thing: T) => U, tell: Tell): U[] {
+  const found: U[] = [];
+  const failures: unknown[] = [];
+  for (const thing of things) {
+    try {
+      found.push(get(thing));
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  const last = found.length === 0 ? failures.pop() : undefined;
+  failures.forEach(tell);
+  if (last !== undefined) throw last;
+  return found;
 }
 
 /**

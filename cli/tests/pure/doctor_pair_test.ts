@@ -166,7 +166,7 @@ Deno.test("doctor prints what arrives between two hosts", () => {
   const healthy = printed(PAIR);
   assertEquals(
     healthy[0],
-    "healthy: messages reach b and come from there, and no counter of errors rose within 1 s",
+    "healthy: messages reach b and come from there, and no counter of errors rose here within 1 s",
   );
   assertEquals(healthy.slice(-8, -6), [
     "  ok  to b         UD, 64 bytes, ::2: 8 of 8 arrived",
