@@ -39,6 +39,8 @@ const SYMBOLS = {
   poll: { parameters: ["buffer", "u64", "i32"], result: "i32", nonblocking: true },
   // the same, on this thread
   poll_here: { name: "poll", parameters: ["buffer", "u64", "i32"], result: "i32" },
+  // char *if_indextoname(unsigned int ifindex, char *ifname);
+  if_indextoname: { parameters: ["u32", "buffer"], result: "pointer" },
   // char *strerror(int errnum);
   strerror: { parameters: ["i32"], result: "pointer" },
 } as const satisfies Deno.ForeignLibraryInterface;

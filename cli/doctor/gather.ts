@@ -194,13 +194,16 @@ function portFacts(context: Context, port: number): Omit<PortFacts, "rises" | "e
   // Without an address there is no GID that names the interface, but soft-RoCE names it itself.
   if (indexes.size === 0 && parent !== undefined) indexes.set(parent, 0);
   indexes.delete(undefined);
+  const netdevs = [...indexes].map(([name, index]) => netdevFacts(name!, index));
+  const ours = netdevs.filter(({ isHere }) => isHere);
   return {
     port,
     state: nameOf(PortState, state),
     isRoce,
     lid,
     mtu: mtuBytes(activeMtu),
-    netdevs: [...indexes].map(([name, index]) => netdevFacts(name!, index)),
+    // Those of other namespaces are of interest only where the port has none in this one.
+    netdevs: ours.length > 0 ? ours : netdevs,
     gid: gidToUse(context, port),
   };
 }

@@ -2,6 +2,7 @@
 
 import {
   type Context,
+  type GidEntry,
   GidType,
   LinkLayer,
   mtuBytes,
@@ -55,6 +56,9 @@ interface Link {
 export function pairPort(context: Context, port: number): PairPort {
   const { linkLayer, activeMtu } = context.queryPort(port);
   const isRoce = linkLayer === LinkLayer.ETHERNET;
+  // Other interfaces of the port may be those of other namespaces.
+  const best = bestNetdev(context, port);
+  const isOther = ({ ndevIfindex }: GidEntry): number => Number(ndevIfindex !== best);
   return {
     device: context.device.name,
     port,
@@ -63,6 +67,7 @@ export function pairPort(context: Context, port: number): PairPort {
     pkey: context.queryPkey(port, 0),
     gids: context.gidTable(port)
       .filter(({ gid, gidType }) => !gid.isZero && (!isRoce || gidType === GidType.ROCE_V2))
+      .sort((a, b) => isOther(a) - isOther(b))
       .map(({ gid, gidIndex }): PairGid => ({
         index: gidIndex,
         gid: `${gid}`,
@@ -75,6 +80,16 @@ export function pairPort(context: Context, port: number): PairPort {
           : "IPv6",
       })),
   };
+}
+
+/** The network interface of the GID to send from; undefined if no GID is usable. */
+function bestNetdev(context: Context, port: number): number | undefined {
+  try {
+    return context.recommendGid(port).ndevIfindex;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
 }
 
 /** Tells the other side what is here, and learns what is there. */

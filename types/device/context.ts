@@ -1,6 +1,7 @@
 import type { IbvContext, IbvDevice } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
+import { hasNetdev } from "../../ffi/netdev.ts";
 import { allocStruct, fieldBytes, readNative } from "../../ffi/struct.ts";
 import { Gid, type GidEntry, GidType } from "../address/gid.ts";
 import type { AbortOptions } from "../../internal/abort.ts";
@@ -385,7 +386,8 @@ export class Context extends NativeResource<IbvContext> {
    *
    * The order is: RoCE v2 with an IPv4 address, RoCE v2 with a global IPv6 address, RoCE v2 with a link-local address,
    * RoCE v1 or InfiniBand. A port of an iWARP device has one GID, which connections do not use; an Elastic Fabric Adapter has
-   * one. Zero GIDs and the IPv4 addresses of 169.254.0.0/16 are passed over.
+   * one. Zero GIDs and the IPv4 addresses of 169.254.0.0/16 are passed over. Where containers share the port, it is a GID
+   * of a network interface of this process's namespace, if there is one.
    *
    * @param portNum The port, from 1.
    * @throws {RangeError} If the device has no such port.
@@ -396,6 +398,7 @@ export class Context extends NativeResource<IbvContext> {
       this.gidTable(checkPort(this, portNum)),
       portNum,
       this.device.transportType,
+      hasNetdev,
     );
   }
 

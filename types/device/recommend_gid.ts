@@ -35,7 +35,8 @@ const OTHERS: Partial<Record<TransportType, string>> = {
 };
 
 /**
- * Recommends one of a port's GIDs.
+ * Recommends one of a port's GIDs. The interfaces of containers may share a port: GIDs of interfaces that `isHere` does
+ * not find are a last resort.
  *
  * @throws {Deno.errors.NotFound} If none is usable.
  */
@@ -43,12 +44,15 @@ export function recommendGid(
   entries: readonly GidEntry[],
   port: number,
   transport: TransportType = TransportType.IB,
+  isHere: (ndevIfindex: number) => boolean = () => true,
 ): GidEntry & { readonly reason: string } {
   const usable = entries
     .filter(({ gid }) => !gid.isZero && !isSelfAssigned(gid))
     .sort((a, b) => a.gidIndex - b.gidIndex);
+  const here = usable.filter(({ ndevIfindex }) => ndevIfindex === 0 || isHere(ndevIfindex));
+  const candidates = here.length > 0 ? here : usable;
   for (const { matches, reason } of RULES) {
-    const entry = usable.find(matches);
+    const entry = candidates.find(matches);
     if (entry !== undefined) return { ...entry, reason: OTHERS[transport] ?? reason };
   }
   throw new Deno.errors.NotFound(

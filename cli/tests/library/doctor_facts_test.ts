@@ -190,6 +190,16 @@ Deno.test("doctor gathers what rises, and why a device cannot be looked at", asy
   assertEquals([gone.devices[0]!.ports, gone.devices[0]!.error?.includes("EIO")], [[], true]);
 });
 
+Deno.test("doctor looks at the interfaces of its namespace only, where there are some", async () => {
+  const here = {
+    ...FILES,
+    [`${NET}/eth7/ifindex`]: "2",
+    "/proc/self/net/dev": "Inter-| Receive\n  eth7: 1 2",
+  };
+  const { devices: [device] } = await facts(here);
+  assertEquals(device!.ports[0]!.netdevs.map(({ name }) => name), ["eth7"]);
+});
+
 Deno.test("doctor tells an interface without a hardware address", async () => {
   const hasAddress = async (length: string): Promise<unknown> => {
     const { devices: [device] } = await facts({ ...FILES, [`${NET}/eth7/addr_len`]: length });

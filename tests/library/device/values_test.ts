@@ -1,6 +1,7 @@
 // Values that libibverbs and the device report: clocks, rates, texts; imported devices; forks.
 import * as recorder from "../../provider/recorder.ts";
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { structs } from "../../../ffi/layout.ts";
 import { verbs } from "../../../ffi/library.ts";
 import {
   Context,
@@ -75,6 +76,19 @@ Deno.test("Context.recommendGid() chooses from the table of the port", () => {
   assertEquals([gidIndex, gid.toString()], [1, "::ffff:10.0.0.1"]);
   assertStringIncludes(reason, "IPv4");
   assertThrows(() => context.recommendGid(2), RangeError);
+});
+
+Deno.test("Context.recommendGid() prefers the network interfaces of this namespace", () => {
+  recorder.reset();
+  const { size, fields: { ndev_ifindex: { offset } } } = structs.ibv_gid_entry;
+  // The loopback interface is 1 in each namespace; no interface has the last index.
+  for (const [entry, index] of [1, 0x7fff_ffff].entries()) {
+    const bytes = new Uint8Array(Uint32Array.of(index).buffer);
+    recorder.answerBytes("_ibv_query_gid_table", bytes, entry * size + offset);
+  }
+  using context = Context.open();
+  const { gidIndex, ndevIfindex } = context.recommendGid(1);
+  assertEquals([gidIndex, ndevIfindex], [0, 1]);
 });
 
 Deno.test("rateToMbps() and rateToMult() know the rates by their names", () => {

@@ -54,6 +54,21 @@ Deno.test("recommendGid() passes over zero GIDs and self-assigned IPv4 addresses
   assertEquals(chosen(["169.253.0.1", ROCE_V2], ["fe80::1", ROCE_V2]), 0);
 });
 
+Deno.test("recommendGid() prefers GIDs of network interfaces that are here", () => {
+  const [first, second, third] = table(
+    ["10.0.0.1", ROCE_V2],
+    ["2001:db8::1", ROCE_V2],
+    ["fe80::1", ROCE_V2],
+  ).map((entry, i) => ({ ...entry, ndevIfindex: [7, 3, 0][i]! })) as [GidEntry, GidEntry, GidEntry];
+  const index = (entries: readonly GidEntry[], ...here: number[]): number =>
+    recommendGid(entries, 1, TransportType.IB, (ifindex) => here.includes(ifindex)).gidIndex;
+  assertEquals(index([first, second, third], 3), 1);
+  assertEquals(index([first, second, third], 3, 7), 0);
+  // A GID without an interface is everywhere, and any GID is better than none.
+  assertEquals(index([first, second, third]), 2);
+  assertEquals(index([first, second]), 0);
+});
+
 Deno.test("recommendGid() gives the entry with the reason", () => {
   const [entry] = table(["10.0.0.1", ROCE_V2]);
   const { reason, ...rest } = recommendGid([entry!], 1);
