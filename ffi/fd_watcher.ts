@@ -1,6 +1,6 @@
 /** Waits for descriptors to become readable, by one `poll(2)` on one thread; while nobody waits there is no thread. */
 
-import { nextTurn } from "../internal/turns.ts";
+import { hasTurned, nextTurn } from "../internal/turns.ts";
 import { mappedErrno } from "./errno.ts";
 import { libc } from "./libc.ts";
 import { inWorker } from "./native_memory.ts";
@@ -47,15 +47,20 @@ interface Wait extends PromiseWithResolvers<void> {
 /** `poll(2)` on another thread. */
 type Poll = (fds: Int32Array<ArrayBuffer>, count: bigint, timeout: number) => Promise<number>;
 
-/** Waits for any number of descriptors by one `poll` at a time. */
+/**
+ * Waits for any number of descriptors by one `poll` at a time, as long as some wait is held. Otherwise it looks at the
+ * descriptors now and then.
+ */
 export class FdWatcher {
   readonly #poll: Poll;
   readonly #waits: Set<Wait> = new Set();
   /** The `poll` that is running, if any; it resolves when `poll` has returned. */
   #round: Promise<void> | undefined;
+  /** What that `poll` waits for. */
+  #polled: ReadonlySet<Wait> = new Set();
   #looping = false;
   #woken = false;
-  #endGlance: () => void = () => {};
+  #glances: ReturnType<typeof setInterval> | undefined;
   /** Whether {@linkcode FdWatcher.#eventFd} stays open while nobody waits. */
   readonly #keepsEventFd: boolean;
   /** Wakes the `poll` that is running. It is opened by the first wait. */
@@ -83,15 +88,13 @@ export class FdWatcher {
     }
     const wait: Wait = { fd, isHeld, ...Promise.withResolvers<void>() };
     this.#waits.add(wait);
-    if (this.#looping) this.#wake();
-    else this.#loop();
+    this.#update();
     return {
       ready: wait.promise,
       cancel: () => this.#cancel(wait),
       hold: (isHeld) => {
-        if (wait.isHeld === isHeld) return;
         wait.isHeld = isHeld;
-        this.#wake();
+        this.#update();
       },
     };
   }
@@ -106,10 +109,25 @@ export class FdWatcher {
   }
 
   async #cancel(wait: Wait): Promise<void> {
-    if (this.#waits.delete(wait)) {
-      wait.resolve();
-      this.#wake();
-      await this.#round;
+    if (!this.#waits.delete(wait)) return;
+    wait.resolve();
+    if (this.#round === undefined) return this.#update();
+    this.#wake();
+    await this.#round;
+  }
+
+  get #isHeld(): boolean {
+    for (const { isHeld } of this.#waits) if (isHeld) return true;
+    return false;
+  }
+
+  /** Does what the waits need, after one has come, gone or changed. */
+  #update(): void {
+    if (this.#round !== undefined) {
+      if (!this.#isHeld || this.#waits.difference(this.#polled).size > 0) this.#wake();
+    } else if (!this.#looping) {
+      if (this.#isHeld) this.#loop();
+      else this.#glance();
     }
   }
 
@@ -117,49 +135,31 @@ export class FdWatcher {
   #wake(): void {
     if (this.#round === undefined || this.#woken) return;
     this.#woken = true;
-    this.#endGlance();
     libc().write(this.#eventFd, BigUint64Array.of(1n), 8n);
   }
 
   async #loop(): Promise<void> {
     this.#looping = true;
-    while (this.#waits.size > 0) {
-      const polled = [...this.#waits];
-      // `struct pollfd { int fd; short events; short revents; }` of each descriptor.
-      const fds = Int32Array.from(
-        [this.#eventFd, ...polled.map(({ fd }) => fd)].flatMap((fd) => [fd, POLLIN]),
-      );
-      const isHeld = polled.some(({ isHeld }) => isHeld);
-      const errno = await this.#pollOnce(fds, isHeld);
-      const error = errno === 0 ? undefined : systemError("watch descriptor", "poll", errno);
-      for (const [i, wait] of polled.entries()) {
-        const revents = fds[2 * (i + 1) + 1]! >>> 16;
-        const isOver = error !== undefined || revents !== 0;
-        if (!isOver || !this.#waits.delete(wait)) continue;
-        if (error === undefined) wait.resolve();
-        else wait.reject(error);
-      }
+    while (this.#isHeld) {
+      await this.#pollOnce();
       // Those that wait again at once are part of the next poll, and need not wake it.
-      if (this.#waits.size > 0) await nextTurn();
+      if (this.#isHeld) await nextTurn();
     }
     this.#looping = false;
-    if (!this.#keepsEventFd && this.#eventFd >= 0) {
-      libc().close(this.#eventFd);
-      this.#eventFd = -1;
-    }
+    this.#glance();
   }
 
-  /** Waits for some of the descriptors. Returns 0 or an errno value. */
-  async #pollOnce(fds: Int32Array<ArrayBuffer>, isHeld: boolean): Promise<number> {
+  async #pollOnce(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
+    const polled = this.#polled = new Set(this.#waits);
     this.#round = promise;
+    const fds = this.#descriptors(polled);
     const count = BigInt(fds.length / 2);
-    let ready = isHeld
-      ? await this.#poll(fds, count, POLL_TIMEOUT_MS)
-      : await this.#glance(fds, count);
+    let ready = await this.#poll(fds, count, POLL_TIMEOUT_MS);
+    hasTurned();
     // errno of the other thread is out of reach: a call on this thread fails as well, or tells what is ready.
     if (ready < 0) ready = libc().poll_here(fds, count, 0);
-    const errno = ready < 0 ? mappedErrno()[0]! : 0;
+    this.#finish(polled, fds, ready);
     // From here on nothing wakes this round: what wakes is for the next one, which begins later.
     this.#round = undefined;
     if (this.#woken) {
@@ -167,17 +167,59 @@ export class FdWatcher {
       libc().read(this.#eventFd, new BigUint64Array(1), 8n);
     }
     resolve();
-    return errno;
   }
 
-  async #glance(fds: Int32Array<ArrayBuffer>, count: bigint): Promise<number> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, GLANCE_MS);
-    Deno.unrefTimer(timer);
-    this.#endGlance = resolve;
-    await promise;
-    clearTimeout(timer);
-    return libc().poll_here(fds, count, 0);
+  /** `struct pollfd { int fd; short events; short revents; }` of each descriptor. */
+  #descriptors(waits: ReadonlySet<Wait>): Int32Array<ArrayBuffer> {
+    const fds = new Int32Array(2 * (waits.size + 1));
+    let at = 0;
+    for (const fd of [this.#eventFd, ...[...waits].map(({ fd }) => fd)]) {
+      fds[at++] = fd;
+      fds[at++] = POLLIN;
+    }
+    return fds;
+  }
+
+  /** Ends the waits that are over. `ready` is what the last `poll` on this thread or on another one returned. */
+  #finish(polled: ReadonlySet<Wait>, fds: Int32Array<ArrayBuffer>, ready: number): void {
+    if (ready === 0) return;
+    const error = ready < 0
+      ? systemError("watch descriptor", "poll", mappedErrno()[0]!)
+      : undefined;
+    let at = 1;
+    for (const wait of polled) {
+      const revents = fds[2 * at++ + 1]! >>> 16;
+      if (error === undefined && revents === 0 || !this.#waits.delete(wait)) continue;
+      if (error === undefined) wait.resolve();
+      else wait.reject(error);
+    }
+  }
+
+  /** Looks at the descriptors now and then, as long as somebody waits and no `poll` does. */
+  #glance(): void {
+    if (this.#waits.size === 0) {
+      clearInterval(this.#glances);
+      this.#glances = undefined;
+      if (!this.#keepsEventFd && this.#eventFd >= 0) {
+        libc().close(this.#eventFd);
+        this.#eventFd = -1;
+      }
+    } else if (this.#glances === undefined) {
+      this.#glances = setInterval(() => this.#lookOnce(), GLANCE_MS);
+      Deno.unrefTimer(this.#glances);
+    }
+  }
+
+  #lookOnce(): void {
+    if (this.#looping) {
+      clearInterval(this.#glances);
+      this.#glances = undefined;
+      return;
+    }
+    const polled = new Set(this.#waits);
+    const fds = this.#descriptors(polled);
+    this.#finish(polled, fds, libc().poll_here(fds, BigInt(fds.length / 2), 0));
+    this.#glance();
   }
 }
 

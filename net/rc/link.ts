@@ -12,9 +12,10 @@ import {
   WrOpcode,
 } from "../../mod.ts";
 import { orAborted } from "../../internal/abort.ts";
+import { BusyPoll } from "../../internal/busy_poll.ts";
 import { nextTurn } from "../../internal/turns.ts";
 import { Waiters } from "../../internal/waiters.ts";
-import { hold, pump, type Pumping } from "../shared/pump.ts";
+import { Pump } from "../shared/pump.ts";
 import { FIRST_RECEIVE, Inbox } from "./inbox.ts";
 import { Outbox } from "./outbox.ts";
 import { FrameType, peerLeft, Protocol } from "./protocol.ts";
@@ -38,8 +39,6 @@ const { CREDIT, HELLO, END, BYE, DATA } = FrameType;
 
 /** Moves the frames of a connection: those who wait to send and to receive, and the queues of the device. */
 export class Link {
-  /** Resolves when nothing waits for events any more. */
-  readonly ended: Promise<void>;
   readonly #cq: CompletionQueue;
   readonly #keepAliveMs: number;
   readonly #hasEnded: () => boolean;
@@ -48,14 +47,16 @@ export class Link {
   readonly #outbox: Outbox;
   readonly #batch: WorkCompletionList = new WorkCompletionList(BATCH);
   readonly #receiving: Waiters<Target, Uint8Array<ArrayBuffer> | null> = new Waiters(() =>
-    hold(this.#pumping)
+    this.#pump.look()
   );
-  readonly #sending: Waiters<Sending, void> = new Waiters(() => hold(this.#pumping));
+  readonly #sending: Waiters<Sending, void> = new Waiters(() => this.#pump.look());
   /** Those who wait until so many requests have completed. */
-  readonly #flushing: Waiters<{ readonly count: number }, void> = new Waiters();
+  readonly #flushing: Waiters<{ readonly count: number }, void> = new Waiters(() =>
+    this.#pump.look()
+  );
   readonly #greeted: PromiseWithResolvers<void> = Promise.withResolvers();
   readonly #abort: AbortController = new AbortController();
-  readonly #pumping: Pumping;
+  readonly #pump: Pump;
   #isConnecting = false;
   /** This end is being closed: it posts no receives and gives no credits. */
   #hasLeft = false;
@@ -83,18 +84,25 @@ export class Link {
     this.#greeted.promise.catch(() => {});
     this.#outbox = new Outbox(qp, send, settings.maxMessage);
     this.#inbox = new Inbox(qp, recv, settings.maxMessage);
-    this.#pumping = {
+    this.#pump = new Pump({
       cq,
       drain: () => this.#drain(),
       isOpen: () => this.#failure === undefined,
       isAwaited: () =>
         this.#isConnecting || this.#receiving.size > 0 || this.#sending.size > 0 ||
-        this.#outbox.completed < this.#outbox.posted,
-      spin: settings.spin,
-      rest: () => this.#rest(),
+        this.#flushing.size > 0 || this.#outbox.isAwaited,
+      unawaited: () => this.#outbox.completed < this.#outbox.posted ? "expected" : "any",
+      busyPoll: new BusyPoll(settings.spinMicroseconds),
+      onRead: () => this.#flushed === undefined ? undefined : this.#endFlushed(),
+      onError: (error) => this.#fail(error),
       signal: this.#abort.signal,
-    };
-    this.ended = pump(this.#pumping).catch((error) => this.#fail(error));
+    });
+    this.#pump.start();
+  }
+
+  /** Resolves when nothing waits for events any more. */
+  get ended(): Promise<void> {
+    return this.#pump.ended;
   }
 
   /** Messages that were received and not taken. */
@@ -114,11 +122,12 @@ export class Link {
   ): Promise<void> {
     this.#protocol.start(credits);
     this.#isConnecting = true;
-    hold(this.#pumping);
+    this.#pump.look();
     if (answer === undefined) this.#control(HELLO);
     else await answer();
     await orAborted(this.#greeted.promise, signal);
     this.#isConnecting = false;
+    this.#pump.look();
     if (answer !== undefined) this.#control(HELLO);
   }
 
@@ -134,7 +143,7 @@ export class Link {
       if (message !== undefined) return message;
     }
     const received = this.#receiving.wait({ buffer }, signal);
-    hold(this.#pumping);
+    this.#pump.look();
     return await received;
   }
 
@@ -197,12 +206,12 @@ export class Link {
     this.#assertSending(sending);
     if (isNext && this.#mayPost(sending)) {
       sending.post();
-      return hold(this.#pumping);
+      return this.#pump.look();
     }
     // Messages that wait for credits do not stop other requests.
     if (!isNext) nextTurn().then(() => this.#serveSends());
     const sent = this.#sending.wait(sending, signal);
-    hold(this.#pumping);
+    this.#pump.look();
     await sent;
   }
 
@@ -241,7 +250,10 @@ export class Link {
     const count = this.#outbox.posted;
     this.#drain();
     if (this.#failure !== undefined) throw this.#failure;
-    if (this.#outbox.completed < count) await this.#flushing.wait({ count }, signal);
+    if (this.#outbox.completed >= count) return;
+    const flushed = this.#flushing.wait({ count }, signal);
+    this.#pump.look();
+    await flushed;
   }
 
   /** Sends no more messages. Those that wait for credits are sent first. */
@@ -287,11 +299,11 @@ export class Link {
   }
 
   /** A request is flushed after the one that has failed. If the latter is one of the peer, this end does not see it. */
-  async #rest(): Promise<void> {
+  async #endFlushed(): Promise<void> {
     await nextTurn();
-    if (this.#flushed === undefined || this.#hasEnded()) return;
+    if (this.#hasEnded()) return;
     this.#drain();
-    this.#endBy(broken(new WorkCompletionError(this.#flushed), ELSEWHERE));
+    this.#endBy(broken(new WorkCompletionError(this.#flushed!), ELSEWHERE));
   }
 
   #drain(): number {
@@ -393,6 +405,7 @@ export class Link {
     this.#failure = reason;
     this.#abort.abort(reason);
     this.#receiving.rejectAll(reason);
+    this.#pump.look();
   }
 }
 

@@ -44,6 +44,11 @@ export class Outbox {
     this.#freeControls = Array.from({ length: CONTROL_SENDS }, (_, i) => slots + i);
   }
 
+  /** Whether somebody waits for the completion of a request. */
+  get isAwaited(): boolean {
+    return this.#waiting.size > 0;
+  }
+
   get hasSlot(): boolean {
     return this.#free.length > 0;
   }

@@ -1,4 +1,5 @@
-import { nextTurn, readInTurns } from "../../internal/turns.ts";
+import type { BusyPoll } from "../../internal/busy_poll.ts";
+import { mayContinue, nextTurn, readInTurns } from "../../internal/turns.ts";
 import type { CompletionQueue } from "../../mod.ts";
 
 export interface Pumping {
@@ -8,48 +9,113 @@ export interface Pumping {
   readonly isOpen: () => boolean;
   /** Whether somebody waits for completions. */
   readonly isAwaited: () => boolean;
-  /** Empty polls before it waits for an event, while somebody waits. */
-  readonly spin: number;
-  /** Lets others run, after completions were read or an event has come. */
-  readonly rest: () => Promise<void> | undefined;
+  /** What is read while nobody waits: nothing, completions, or completions for which the program stays alive. */
+  readonly unawaited: () => "nothing" | "any" | "expected";
+  readonly busyPoll: BusyPoll;
+  /** It is called after completions were read, or an event has come. */
+  readonly onRead?: () => Promise<void> | undefined;
+  /** It is called when reading has failed. */
+  readonly onError: (error: unknown) => void;
   readonly signal: AbortSignal;
 }
 
-/** The program stays alive for the events of a queue only while somebody waits for its completions. */
-export function hold(
-  { cq, isOpen, isAwaited }: Pick<Pumping, "cq" | "isOpen" | "isAwaited">,
-): void {
-  if (!isOpen()) return;
-  if (isAwaited()) cq.channel!.ref();
-  else cq.channel!.unref();
-}
+/** While nobody waits, a queue is read after pauses in milliseconds: short ones while each finds something. */
+const SHORT_PAUSE_MS = 1;
+const LONG_PAUSE_MS = 8;
 
-export async function pump(pumping: Pumping): Promise<void> {
-  const { cq, drain, isAwaited, isOpen, rest, signal } = pumping;
-  const read = (): void => void (isAwaited() && drain());
-  while (isOpen()) {
-    if (drain() === 0 && !await poll(pumping)) {
+/** Reads the completions of a queue: by events while somebody waits for them, and else now and then. */
+export class Pump {
+  /** Resolves when nothing waits for events any more. */
+  ended: Promise<void> = Promise.resolve();
+  readonly #pumping: Pumping;
+  #isRunning = false;
+  #pauseMs = LONG_PAUSE_MS;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  /** Whether the time of a pause is over, and the queue was not read since. */
+  #isPauseOver = false;
+  #endPause: () => void = () => {};
+
+  constructor(pumping: Pumping) {
+    this.#pumping = pumping;
+  }
+
+  /** Reads until the queue is closed, or nothing is to be read. */
+  start(): void {
+    this.look();
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    this.ended = this.#run().catch(this.#pumping.onError).finally(() => {
+      this.#isRunning = false;
+      this.#stop();
+    });
+  }
+
+  /** Takes note of what has changed: somebody waits, or nobody does any more, or the queue is closed. */
+  look(): void {
+    const { cq, isOpen, isAwaited } = this.#pumping;
+    if (!isOpen()) return this.#stop();
+    if (isAwaited()) {
+      this.#endPause();
+      cq.channel!.ref();
+    } else cq.channel!.unref();
+    this.#holdPause();
+  }
+
+  #stop(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#endPause();
+  }
+
+  async #run(): Promise<void> {
+    const { drain, isOpen, isAwaited, onRead, unawaited } = this.#pumping;
+    while (isOpen()) {
+      const count = drain();
+      if (this.#isPauseOver) {
+        this.#pauseMs = count > 0 ? SHORT_PAUSE_MS : LONG_PAUSE_MS;
+        this.#isPauseOver = false;
+      }
+      if (count === 0) {
+        if (isAwaited()) await this.#wait();
+        else if (unawaited() === "nothing") return;
+        else {
+          await this.#pause();
+          continue;
+        }
+      }
       if (!isOpen()) return;
-      hold(pumping);
-      cq.reqNotify();
-      // A completion before the arming makes no event.
-      if (drain() === 0) await readInTurns(read, cq.channel!.getCqEvent({ signal }));
+      // An event that is waited for again in the same turn of the event loop saves the watcher a system call.
+      const reading = onRead?.();
+      if (reading !== undefined) await reading;
+      else if (!mayContinue()) await nextTurn();
     }
-    if (!isOpen()) return;
-    // An event that is waited for again in the same turn of the event loop saves the watcher a system call.
-    const resting = rest();
-    if (resting !== undefined) await resting;
   }
-}
 
-/**
- * Polls for a while. Returns whether there was something. After each poll the event loop turns: another connection of the
- * process, which may be the one that answers, polls then.
- */
-async function poll({ drain, isAwaited, spin }: Pumping): Promise<boolean> {
-  for (let polls = 1; polls <= spin && isAwaited(); polls++) {
-    if (drain() > 0) return true;
-    await nextTurn();
+  async #wait(): Promise<void> {
+    const { busyPoll, cq, drain, isAwaited, signal } = this.#pumping;
+    if (busyPoll.finds(() => drain() > 0)) return;
+    cq.reqNotify();
+    const read = (): void => void (isAwaited() && drain());
+    // A completion before the arming makes no event.
+    if (drain() === 0) await readInTurns(read, cq.channel!.getCqEvent({ signal }));
   }
-  return false;
+
+  /** Ends early if somebody begins to wait. Pauses share a timer, because most of them are short. */
+  #pause(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#endPause = resolve;
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      this.#isPauseOver = true;
+      this.#endPause();
+    }, this.#pauseMs);
+    this.#holdPause();
+    return promise;
+  }
+
+  #holdPause(): void {
+    if (this.#timer === undefined) return;
+    if (this.#pumping.unawaited() === "expected") Deno.refTimer(this.#timer);
+    else Deno.unrefTimer(this.#timer);
+  }
 }

@@ -1,4 +1,4 @@
-import { mayContinue, nextTurn } from "../../internal/turns.ts";
+import { BusyPoll } from "../../internal/busy_poll.ts";
 import { Waiters } from "../../internal/waiters.ts";
 import {
   type CompletionQueue,
@@ -9,7 +9,7 @@ import {
   WorkCompletionError,
   type WorkCompletionList,
 } from "../../mod.ts";
-import { hold, pump, type Pumping } from "../shared/pump.ts";
+import { Pump } from "../shared/pump.ts";
 import type { Peers } from "./peers.ts";
 import { runAt, Slots } from "./slots.ts";
 import type { UdAddress } from "./ud_address.ts";
@@ -41,17 +41,14 @@ export interface ReceiverParts {
   /** Whether datagrams are never dropped: where no slot is free, the senders wait. */
   readonly isReliable: boolean;
   readonly peers: Peers;
-  /** Empty polls before it waits for an event. */
-  readonly spin: number;
+  /** How long a wait polls before it sleeps, in microseconds. */
+  readonly spinMicroseconds: number;
   /** It is called when somebody begins to wait: what was sent must be on its way then. */
   readonly onWait: () => void;
   /** It is called when datagrams were received, and when a receive has failed: the queue pair must be reset then. */
   readonly onReceived: () => void;
   readonly onError: (error: WorkCompletionError) => void;
 }
-
-/** While nobody waits for a datagram, the queue is polled this often, in milliseconds. */
-const PAUSE_MS = 1;
 
 /**
  * Keeps receives posted, and hands received datagrams to those who wait for them.
@@ -64,8 +61,6 @@ export class Receiver {
   dropped = 0;
   /** Receives that failed, other than those that were flushed after an error. */
   errors = 0;
-  /** Resolves when nothing waits for events any more. */
-  readonly ended: Promise<void>;
   readonly #parts: ReceiverParts;
   readonly #slots: Slots;
   /** How many receives are to be posted at any time. */
@@ -80,13 +75,11 @@ export class Receiver {
   #queue: Arrived[] = [];
   /** Whether the queue pair is being reset. No receive is posted meanwhile. */
   #isStopped = false;
-  readonly #waiters: Waiters<Target, Datagram> = new Waiters(() => hold(this.#pumping));
-  readonly #pumping: Pumping;
+  readonly #waiters: Waiters<Target, Datagram> = new Waiters(() => this.#pump.look());
+  readonly #pump: Pump;
   readonly #abort: AbortController = new AbortController();
   #isClosing = false;
   #failure: unknown;
-  #endPause: () => void = () => {};
-  #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(parts: ReceiverParts) {
     const { mr, slotSize, maxQueued } = parts;
@@ -100,16 +93,22 @@ export class Receiver {
       this.#requests.set(i, { wrId: i, sge: mr.slice(i * slotSize, slotSize) });
     }
     this.#post();
-    this.#pumping = {
+    this.#pump = new Pump({
       cq: parts.cq,
       drain: () => this.#drain(),
       isOpen: () => this.#failure === undefined,
       isAwaited: () => this.#waiters.size > 0,
-      spin: parts.spin,
-      rest: () => this.#rest(),
+      unawaited: () => "any",
+      busyPoll: new BusyPoll(parts.spinMicroseconds),
+      onError: (error) => this.fail(error),
       signal: this.#abort.signal,
-    };
-    this.ended = pump(this.#pumping).catch((error) => this.fail(error));
+    });
+    this.#pump.start();
+  }
+
+  /** Resolves when nothing waits for events any more. */
+  get ended(): Promise<void> {
+    return this.#pump.ended;
   }
 
   /** Whether a datagram was read that nobody has taken. */
@@ -148,9 +147,8 @@ export class Receiver {
     signal: AbortSignal | undefined,
   ): Promise<Datagram> {
     const received = this.#waiters.wait({ buffer }, signal);
-    hold(this.#pumping);
     this.#parts.onWait();
-    this.#endPause();
+    this.#pump.look();
     return received;
   }
 
@@ -200,27 +198,6 @@ export class Receiver {
         this.#waiters.reject(waiter, error);
       }
     }
-  }
-
-  /** Lets those who take datagrams run: they come back for the next one before more is read. */
-  #rest(): Promise<void> | undefined {
-    if (this.#waiters.size === 0) return this.#pause();
-    return mayContinue() ? undefined : nextTurn();
-  }
-
-  /**
-   * Lasts at most `PAUSE_MS`. It ends early if somebody begins to wait for a datagram, or the connection is closed. Pauses
-   * share a timer, because most of them are short.
-   */
-  #pause(): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#endPause = resolve;
-    this.#timer ??= setTimeout(() => {
-      this.#timer = undefined;
-      this.#endPause();
-    }, PAUSE_MS);
-    Deno.unrefTimer(this.#timer);
-    return promise;
   }
 
   /** Reads completed receives, and posts others. Returns how many there were. */
@@ -314,7 +291,6 @@ export class Receiver {
     this.fail(reason);
     this.#failure = reason;
     this.#abort.abort(reason);
-    clearTimeout(this.#timer);
-    this.#endPause();
+    this.#pump.look();
   }
 }

@@ -1,4 +1,4 @@
-import { mayContinue, nextTurn } from "../../internal/turns.ts";
+import { BusyPoll } from "../../internal/busy_poll.ts";
 import { Waiters } from "../../internal/waiters.ts";
 import {
   type AddressHandle,
@@ -10,7 +10,7 @@ import {
   WorkCompletionList,
 } from "../../mod.ts";
 import { copyMessage } from "../shared/copy_message.ts";
-import { hold } from "../shared/pump.ts";
+import { Pump } from "../shared/pump.ts";
 import { runAt, Slots } from "./slots.ts";
 import type { Target } from "./ud_address.ts";
 
@@ -27,6 +27,8 @@ export interface SenderParts {
   /** Slots of this size. */
   readonly mr: MemoryRegion;
   readonly slotSize: number;
+  /** How long a wait polls before it sleeps, in microseconds. */
+  readonly spinMicroseconds: number;
   /** The handle that reaches a target now, if there is one. */
   readonly handleOf: (target: Target) => AddressHandle | undefined;
   /** Whether address handles stay open until the next microtask: then datagrams may wait for others. */
@@ -55,8 +57,6 @@ export class Sender {
   sent = 0;
   /** Datagrams that were lost: their sends failed, or a reset ended them. */
   errors = 0;
-  /** Resolves when nothing waits for events any more. */
-  ended: Promise<void> = Promise.resolve();
   readonly #parts: SenderParts;
   readonly #bytes: Uint8Array<ArrayBuffer>;
   readonly #requests: SendRequestList;
@@ -67,12 +67,12 @@ export class Sender {
   /** Sends since the completions were read. */
   #unread = 0;
   /** Those who wait for a slot, and those who wait until their datagrams have arrived. */
-  readonly #waiters: Waiters<Sending, boolean> = new Waiters(() => this.#hold());
-  readonly arrivals: Waiters<object, void> = new Waiters(() => this.#hold());
+  readonly #waiters: Waiters<Sending, boolean> = new Waiters(() => this.#pump.look());
+  readonly arrivals: Waiters<object, void> = new Waiters(() => this.#pump.look());
   /** By their slots. */
   readonly #letters: (object | undefined)[];
   readonly #abort: AbortController = new AbortController();
-  #pumping = false;
+  readonly #pump: Pump;
   #scheduled = false;
   #failure: unknown;
 
@@ -87,6 +87,24 @@ export class Sender {
     for (let i = 0; i < size; i++) {
       this.#requests.set(i, { wrId: i, sge: mr.slice(i * slotSize, slotSize) });
     }
+    this.#pump = new Pump({
+      cq: parts.cq,
+      drain: () => {
+        this.flush();
+        return this.poll();
+      },
+      isOpen: () => this.#failure === undefined,
+      isAwaited: () => this.#waiters.size + this.arrivals.size > 0,
+      unawaited: () => "nothing",
+      busyPoll: new BusyPoll(parts.spinMicroseconds),
+      onError: (error) => this.fail(error),
+      signal: this.#abort.signal,
+    });
+  }
+
+  /** Resolves when nothing waits for events any more. */
+  get ended(): Promise<void> {
+    return this.#pump.ended;
   }
 
   /** Whether there is a free slot. Those who wait get free slots first. */
@@ -102,22 +120,8 @@ export class Sender {
   /** Sends a datagram when there is a free slot. It is false if there is no address handle then. */
   sendInTurn(sending: Sending, signal: AbortSignal | undefined): Promise<boolean> {
     const sent = this.#waiters.wait(sending, signal);
-    this.#startPump();
+    this.#pump.start();
     return sent;
-  }
-
-  #startPump(): void {
-    this.#hold();
-    if (!this.#pumping) this.ended = this.#pump().catch((error) => this.fail(error));
-  }
-
-  get #isAwaited(): boolean {
-    return this.#waiters.size + this.arrivals.size > 0;
-  }
-
-  #hold(): void {
-    const { cq } = this.#parts;
-    hold({ cq, isOpen: () => this.#failure === undefined, isAwaited: () => this.#isAwaited });
   }
 
   /** Copies a datagram to a free slot. It is posted with those that follow, or by {@linkcode Sender.flush}. */
@@ -170,23 +174,7 @@ export class Sender {
       }
       at += count;
     }
-    if (this.arrivals.size > 0) this.#startPump();
-  }
-
-  async #pump(): Promise<void> {
-    this.#pumping = true;
-    const { cq } = this.#parts;
-    const { signal } = this.#abort;
-    try {
-      while (this.#isAwaited) {
-        this.flush();
-        cq.reqNotify();
-        if (this.poll() === 0) await cq.channel!.getCqEvent({ signal });
-        else if (!mayContinue()) await nextTurn();
-      }
-    } finally {
-      this.#pumping = false;
-    }
+    if (this.arrivals.size > 0) this.#pump.start();
   }
 
   /** Frees the slots of completed sends, and lets others have them. Returns how many there were. */

@@ -97,7 +97,16 @@ export class UdConn
 
   /** @ignore */
   private constructor(context: Context, settings: UdSettings) {
-    const { qkey, recvDepth, sendDepth, maxQueued, maxPeers, spin, onOutage, transport } = settings;
+    const {
+      qkey,
+      recvDepth,
+      sendDepth,
+      maxQueued,
+      maxPeers,
+      spinMicroseconds,
+      onOutage,
+      transport,
+    } = settings;
     this.#settings = settings;
     this.#context = context;
     context.unref();
@@ -120,6 +129,7 @@ export class UdConn
       cq: sendCq,
       mr: memory(sendDepth, maxMessage),
       slotSize: maxMessage,
+      spinMicroseconds,
       handleOf: (target) => this.#routes.find(target),
       mayWait: () => this.#routes.isIdle,
       onSent: () => this.#recovery.succeeded(),
@@ -141,7 +151,7 @@ export class UdConn
       maxQueued,
       isReliable: this.#isReliable,
       peers,
-      spin,
+      spinMicroseconds,
       onWait: flush,
       onReceived: () => this.#recovery.succeeded(),
       onError: (error) => this.#recovery.recvFailed(error),

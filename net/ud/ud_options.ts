@@ -1,3 +1,4 @@
+import { MAX_SPIN_MICROSECONDS, SPIN_MICROSECONDS } from "../../internal/busy_poll.ts";
 import { checkSignal } from "../../internal/abort.ts";
 import { callable, text } from "../../internal/checks.ts";
 import {
@@ -43,10 +44,11 @@ export interface UdOptions {
    */
   readonly maxPeers?: number;
   /**
-   * The number of empty polls before `receive()` waits for an event. The default is 0. Polling saves the time of waking up,
-   * tens of microseconds, and uses the processor.
+   * How long a call that waits polls before it sleeps, in microseconds from 0 to 1000. The default is 200; 0 means that it
+   * sleeps at once. Polling saves the time of waking up, and this thread does nothing else meanwhile. It learns: while
+   * what is waited for does not come so soon, only one call in a thousand polls.
    */
-  readonly spin?: number;
+  readonly spinMicroseconds?: number;
   /**
    * It is called once for each outage: a request has failed, and the connection has reset its queue pair and goes on. An
    * outage ends when something is sent or received again. The default writes a warning to the console.
@@ -93,7 +95,7 @@ const RULES: Rules<Omit<UdSettings, "rnrRetry" | "transport">> = {
   sendDepth: option(depth, 128),
   maxQueued: option(depth, 512),
   maxPeers: option(depth, 1024),
-  spin: option(within(0, Number.MAX_SAFE_INTEGER), 0),
+  spinMicroseconds: option(within(0, MAX_SPIN_MICROSECONDS), SPIN_MICROSECONDS),
   onOutage: option(callable<(error: Error) => void>, warn),
   signal: option(checkSignal, undefined),
 };

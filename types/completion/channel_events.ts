@@ -22,7 +22,9 @@ export class ChannelEvents<Q extends Resource> {
   constructor(channel: NativeResource<IbvCompChannel>) {
     this.#channel = channel;
     const fd = readNative(channel.unsafeHandle, structs.ibv_comp_channel.fields.fd);
-    this.#source = new EventSource(channel, fd, "ibv_get_cq_event", () => this.#read());
+    // The next event, if there is one, wakes the next wait: to look for it costs as much as the event.
+    const readsAhead = false;
+    this.#source = new EventSource(channel, fd, "ibv_get_cq_event", () => this.#read(), readsAhead);
   }
 
   /** Forgets a queue that is being closed. Those who wait for it get an error. */

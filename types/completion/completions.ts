@@ -1,3 +1,4 @@
+import type { BusyPoll } from "../../internal/busy_poll.ts";
 import { inTurn, mayContinue, nextTurn } from "../../internal/turns.ts";
 import type { WorkCompletion } from "./work_completion.ts";
 
@@ -11,8 +12,8 @@ export interface CompletionSource<C = WorkCompletion> {
   readonly wait: (signal: AbortSignal | undefined) => Promise<unknown>;
   /** Ends the iteration. */
   readonly signal: AbortSignal | undefined;
-  /** Empty polls in a row before it waits for an event. */
-  readonly spin: number;
+  /** How long it polls before it waits for an event. */
+  readonly busyPoll: BusyPoll;
 }
 
 /**
@@ -114,21 +115,22 @@ export class Completions<C = WorkCompletion> implements AsyncIterableIterator<C,
   }
 
   async #wait(): Promise<C> {
-    const { take, arm, wait, signal, spin } = this.#source;
-    for (let polls = 0;;) {
+    const { take, arm, wait, signal, busyPoll } = this.#source;
+    for (;;) {
       signal?.throwIfAborted();
       if (this.#isTurnOver()) {
         await nextTurn();
         this.#mustYield = false;
         continue;
       }
-      // The queue is polled once more after it was armed: a completion before the arming makes no event.
-      if (polls > spin) arm();
-      const completion = take();
+      let completion = take();
       if (completion !== undefined) return completion;
-      if (polls++ <= spin) continue;
+      if (busyPoll.finds(() => (completion = take()) !== undefined)) return completion!;
+      // The queue is polled once more after it was armed: a completion before the arming makes no event.
+      arm();
+      completion = take();
+      if (completion !== undefined) return completion;
       await wait(signal);
-      polls = 0;
     }
   }
 }

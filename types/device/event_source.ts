@@ -42,6 +42,7 @@ export class EventSource<K, V> {
   readonly #fd: number;
   readonly #verb: string;
   readonly #read: () => boolean;
+  readonly #readsAhead: boolean;
   readonly #waiters: Waiters<{ readonly key: K }, V> = new Waiters();
   #watching = false;
   #isHeld = true;
@@ -60,12 +61,20 @@ export class EventSource<K, V> {
    * @param verb The verb that reads events.
    * @param read Calls the verb once, and tells the waiters. Returns whether there was an event; if not, `errno()` is that
    * of the verb.
+   * @param readsAhead Whether it reads events that are there although nobody waits for them any more.
    */
-  constructor(owner: Resource, fd: number, verb: string, read: () => boolean) {
+  constructor(
+    owner: Resource,
+    fd: number,
+    verb: string,
+    read: () => boolean,
+    readsAhead: boolean = true,
+  ) {
     this.#owner = owner;
     this.#fd = fd;
     this.#verb = verb;
     this.#read = read;
+    this.#readsAhead = readsAhead;
   }
 
   /** Whether anybody waits by the event loop. */
@@ -144,6 +153,7 @@ export class EventSource<K, V> {
         this.#wait = this.#cancelled = undefined;
         // In portions: a peer can make events faster than they are read.
         while (isOpen(this.#owner) && this.#readOnce()) {
+          if (this.#waiters.size === 0 && !this.#readsAhead) break;
           if (mayContinue()) continue;
           await (this.#resting = nextTurn());
           this.#resting = undefined;

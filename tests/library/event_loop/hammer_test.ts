@@ -195,11 +195,11 @@ const ROWS: Readonly<Record<string, Row>> = {
   "CompletionQueue.completions": row({
     "ends at once": (setting) => {
       const next = fullQueue(setting);
-      return (signal) => first(next().completions({ signal, spin: 10 }));
+      return (signal) => first(next().completions({ signal, spinMicroseconds: 10 }));
     },
     waits: (setting) => {
       const cq = queue(setting);
-      return (signal) => first(cq.completions({ signal, spin: 1e9 }));
+      return (signal) => first(cq.completions({ signal, spinMicroseconds: 1000 }));
     },
   }),
   "Completions.next": without({
@@ -466,7 +466,7 @@ const ROWS: Readonly<Record<string, Row>> = {
       };
     },
     waits: async (setting) => {
-      const conn = await ud(setting, { spin: 1e9 });
+      const conn = await ud(setting, { spinMicroseconds: 1000 });
       return (signal) => conn.receive(undefined, { signal });
     },
     fails: async (setting) => {

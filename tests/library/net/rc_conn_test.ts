@@ -10,6 +10,7 @@ import {
   type RcConn,
   type RemoteMemory,
 } from "../../../net/mod.ts";
+import { clock } from "../../../internal/turns.ts";
 import { bytes, netTest, peerAddress, rcPair, RXE, text, until } from "./bed.ts";
 
 const { BadResource, ConnectionReset } = Deno.errors;
@@ -176,6 +177,10 @@ netTest("RcConn.send() and receive() keep the order, and let the event loop run"
   const words = Array.from({ length: 200 }, (_, i) => String(i));
   await Promise.all(words.map((word) => client.send(bytes(word))));
   assertEquals((await Promise.all(words.map(() => server.receive()))).map(text), words);
+  // Each look at the clock is a millisecond later.
+  let now = 0;
+  using _clock = stub(clock, "now", () => now++);
+  using _watch = stub(performance, "now", () => now++);
   for (const call of [() => client.send(bytes("x")), () => server.receive()]) {
     let hasRun = false;
     setImmediate(() => hasRun = true);

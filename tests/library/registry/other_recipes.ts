@@ -21,7 +21,7 @@ const RC = {
   timeout: 17,
   retryCnt: 1,
   keepAlive: 0,
-  spin: 0,
+  spinMicroseconds: 0,
   connectTimeout: 5000,
   peerGid: "any",
 };
@@ -50,7 +50,7 @@ const UD_OPTIONS = {
   sendDepth: 4,
   maxQueued: 4,
   maxPeers: 4,
-  spin: 0,
+  spinMicroseconds: 0,
   onOutage: () => {},
 };
 

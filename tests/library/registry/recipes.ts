@@ -621,5 +621,5 @@ function waitSync(queue: CompletionQueue): unknown[] {
 
 function completions(queue: CompletionQueue): unknown[] {
   complete(queue);
-  return [{ signal: signal(), batch: 2, spin: 1 }];
+  return [{ signal: signal(), batch: 2, spinMicroseconds: 1 }];
 }

@@ -1,9 +1,22 @@
 // Iterating over completions, over a source that is not a queue.
 import { assert, assertEquals } from "@std/assert";
+import { BusyPoll } from "../../../internal/busy_poll.ts";
 import { Completions, type CompletionSource } from "../../../types/completion/completions.ts";
 import type { WorkCompletion } from "../../../types/completion/work_completion.ts";
 
 const COMPLETION = { wrId: 1n } as WorkCompletion;
+
+/** A busy poll that finds nothing. */
+class IdlePoll extends BusyPoll {
+  constructor(private readonly onPoll: () => void) {
+    super(0);
+  }
+
+  override finds(): boolean {
+    this.onPoll();
+    return false;
+  }
+}
 
 function sourceOf(overrides: Partial<CompletionSource>): CompletionSource {
   return {
@@ -11,23 +24,18 @@ function sourceOf(overrides: Partial<CompletionSource>): CompletionSource {
     arm: () => {},
     wait: async () => await Promise.resolve(),
     signal: undefined,
-    spin: 0,
+    busyPoll: new BusyPoll(0),
     ...overrides,
   };
 }
 
-Deno.test("Completions lets timers run while completions keep coming, and while it spins", async () => {
+Deno.test("Completions lets timers run while completions keep coming", async () => {
   let fired = false;
   setTimeout(() => fired = true, 5);
   for await (const _ of new Completions(sourceOf({}))) {
     if (fired) break;
   }
   assert(fired);
-  fired = false;
-  setTimeout(() => fired = true, 5);
-  const take = (): WorkCompletion | undefined => fired ? COMPLETION : undefined;
-  const spinning = sourceOf({ take, spin: Number.MAX_SAFE_INTEGER });
-  assertEquals((await new Completions(spinning).next()).value, COMPLETION);
 });
 
 Deno.test("Completions lets timers run although each completion takes long to process", async () => {
@@ -44,28 +52,32 @@ Deno.test("Completions lets timers run although each completion takes long to pr
   assert(fired > 2);
 });
 
-for (
-  const [what, spin, looks, expected] of [
-    ["polls once more after arming, and waits only then", 0, 4, "take take arm take wait take"],
-    ["spins before it arms", 3, 6, "take take take take take arm take"],
-  ] as const
-) {
-  Deno.test(`Completions ${what}`, async () => {
-    const steps: string[] = [];
-    let left: number = looks;
-    const source = sourceOf({
-      spin,
-      take: () => (steps.push("take"), --left === 0 ? COMPLETION : undefined),
-      arm: () => void steps.push("arm"),
-      wait: async () => {
-        steps.push("wait");
-        await Promise.resolve();
-      },
-    });
-    await new Completions(source).next();
-    assertEquals(steps.join(" "), expected);
+Deno.test("Completions polls, arms the queue, polls once more and waits only then", async () => {
+  const steps: string[] = [];
+  let left = 4;
+  const source = sourceOf({
+    busyPoll: new IdlePoll(() => steps.push("spin")),
+    take: () => (steps.push("take"), --left === 0 ? COMPLETION : undefined),
+    arm: () => void steps.push("arm"),
+    wait: async () => {
+      steps.push("wait");
+      await Promise.resolve();
+    },
   });
-}
+  await new Completions(source).next();
+  assertEquals(steps.join(" "), "take take spin arm take wait take");
+});
+
+Deno.test("Completions gives what its busy polling finds, without arming", async () => {
+  const steps: string[] = [];
+  const source = sourceOf({
+    busyPoll: new BusyPoll(1000),
+    take: () => (steps.push("take"), steps.length === 5 ? COMPLETION : undefined),
+    arm: () => void steps.push("arm"),
+  });
+  assertEquals((await new Completions(source).next()).value, COMPLETION);
+  assertEquals(steps.length, 5);
+});
 
 Deno.test("Completions ends with the error of its source, and gives nothing after it", async () => {
   const error = new Error("gone");

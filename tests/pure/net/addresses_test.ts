@@ -21,7 +21,6 @@ const any = (value: unknown): any => value;
 type Limits = Readonly<Record<string, readonly [min: number, max: number, byDefault?: number]>>;
 
 const [UINT16, UINT24, UINT32, INT32] = [0xffff, 0xff_ffff, 0xffff_ffff, 0x7fff_ffff];
-const SAFE = Number.MAX_SAFE_INTEGER;
 const UD = { transport: "UD", gid: "::ffff:10.0.0.1", lid: 1, qpn: 2, qkey: 3 } as const;
 const RC = {
   ...{ transport: "RC" as const, gid: "::ffff:10.0.0.1", lid: 1, qpn: 2, psn: 3, mtu: 1024 },
@@ -44,7 +43,7 @@ const READERS: Readonly<
     timeout: [1, 31, 17],
     retryCnt: [0, 7, 6],
     keepAlive: [0, INT32, 1000],
-    spin: [0, SAFE, 0],
+    spinMicroseconds: [0, 1000, 200],
     connectTimeout: [1, INT32, 15_000],
   }],
   readUdOptions: [(given) => readUdOptions(any(given)), { qkey: 5 }, {
@@ -55,7 +54,7 @@ const READERS: Readonly<
     sendDepth: [1, 2 ** 20, 128],
     maxQueued: [1, 2 ** 20, 512],
     maxPeers: [1, 2 ** 20, 1024],
-    spin: [0, SAFE, 0],
+    spinMicroseconds: [0, 1000, 200],
   }],
   readSrdOptions: [(given) => readSrdOptions(any(given)), { qkey: 5 }, {
     sendDepth: [1, 2 ** 20, 128],

@@ -1,10 +1,12 @@
 import { assertEquals } from "@std/assert";
+import { BusyPoll } from "../../../internal/busy_poll.ts";
 import type { CompletionQueue } from "../../../mod.ts";
-import { pump } from "../../../net/shared/pump.ts";
-import { nextTurn } from "../../../internal/turns.ts";
+import { Pump, type Pumping } from "../../../net/shared/pump.ts";
 
-/** What a pump does with a queue that has so many completions at each look. */
-async function pumped(looks: number[], spin: number, awaited: boolean): Promise<string[]> {
+type State = "awaited" | ReturnType<Pumping["unawaited"]>;
+
+/** A pump of a queue that has so many completions at each look, and what it does with it. */
+async function pumped(looks: number[], state: State, microseconds = 0): Promise<string[]> {
   const log: string[] = [];
   const cq = {
     reqNotify: () => log.push("arm"),
@@ -14,7 +16,7 @@ async function pumped(looks: number[], spin: number, awaited: boolean): Promise<
       getCqEvent: () => Promise.resolve(log.push("event")),
     },
   } as unknown as CompletionQueue;
-  await pump({
+  const pump = new Pump({
     cq,
     drain: () => {
       const count = looks.shift()!;
@@ -22,58 +24,52 @@ async function pumped(looks: number[], spin: number, awaited: boolean): Promise<
       return count;
     },
     isOpen: () => looks.length > 0,
-    isAwaited: () => awaited,
-    spin,
-    rest: () => {
-      log.push("rest");
-      return undefined;
-    },
+    isAwaited: () => state === "awaited",
+    unawaited: () => state === "awaited" ? "any" : state,
+    busyPoll: new BusyPoll(microseconds),
+    onRead: () => void log.push("read"),
+    onError: (error) => log.push(String(error)),
     signal: new AbortController().signal,
   });
+  // The timer of a pause does not keep the test alive.
+  const alive = setInterval(() => {}, 1000);
+  pump.start();
+  await pump.ended;
+  clearInterval(alive);
   return log;
 }
 
-Deno.test("pump() polls and holds the program while somebody waits, arms the queue, looks again, and then waits", async () => {
-  const cases: [looks: number[], spin: number, awaited: boolean, log: string][] = [
-    [[2, 1], 0, true, "look 2, rest, look 1"],
-    [[0, 1, 1], 0, true, "look 0, hold, arm, look 1, rest, look 1"],
-    [[0, 0, 1], 0, true, "look 0, hold, arm, look 0, event, rest, look 1"],
-    [[0, 0, 1], 5, false, "look 0, let go, arm, look 0, event, rest, look 1"],
-    [[0, 0, 0, 1, 1], 5, true, "look 0, look 0, look 0, look 1, rest, look 1"],
-    [
-      [0, 0, 0, 0, 1],
-      2,
-      true,
-      "look 0, look 0, look 0, hold, arm, look 0, event, rest, look 1",
-    ],
+Deno.test("Pump polls and holds the program while somebody waits, arms the queue, looks again, and then waits", async () => {
+  const cases: [looks: number[], state: State, log: string, microseconds?: number][] = [
+    [[2, 1], "awaited", "hold, look 2, read, look 1"],
+    [[0, 1, 1], "awaited", "hold, look 0, arm, look 1, read, look 1"],
+    [[0, 0, 1], "awaited", "hold, look 0, arm, look 0, event, read, look 1"],
+    [[0, 0, 0, 1, 1], "awaited", "hold, look 0, look 0, look 0, look 1, read, look 1", 1000],
+    [[0, 1], "nothing", "let go, look 0"],
+    [[2, 0, 0, 1], "any", "let go, look 2, read, look 0, look 0, look 1"],
+    [[0, 0, 2, 1], "expected", "let go, look 0, look 0, look 2, read, look 1"],
   ];
-  for (const [looks, spin, awaited, log] of cases) {
-    assertEquals((await pumped(looks, spin, awaited)).join(", "), log);
+  for (const [looks, state, log, microseconds] of cases) {
+    assertEquals((await pumped(looks, state, microseconds)).join(", "), log);
   }
 });
 
-Deno.test("pump() lets the event loop run while it polls, and ends when it is closed meanwhile", async () => {
-  let turns = 0;
-  let looks = 0;
-  let open = true;
-  const counting = (async () => {
-    while (open) {
-      await nextTurn();
-      turns++;
-    }
-  })();
-  await pump({
-    cq: {} as CompletionQueue,
+Deno.test("Pump hands on the error of reading, and ends", async () => {
+  const errors: unknown[] = [];
+  const error = new Error("gone");
+  const pump = new Pump({
+    cq: { channel: { ref: () => {} } } as unknown as CompletionQueue,
     drain: () => {
-      if (++looks > 20) open = false;
-      return 0;
+      throw error;
     },
-    isOpen: () => open,
-    isAwaited: () => open,
-    spin: 100,
-    rest: () => undefined,
+    isOpen: () => true,
+    isAwaited: () => true,
+    unawaited: () => "any",
+    busyPoll: new BusyPoll(0),
+    onError: (reason) => errors.push(reason),
     signal: new AbortController().signal,
   });
-  await counting;
-  assertEquals(turns >= 9, true, `${turns} turns`);
+  pump.start();
+  await pump.ended;
+  assertEquals(errors, [error]);
 });

@@ -54,7 +54,7 @@ class Bed {
       maxQueued: MAX_QUEUED,
       isReliable,
       peers: { sender: () => this.isKnown ? { gid: "a peer" } : undefined },
-      spin: 0,
+      spinMicroseconds: 0,
       onWait: () => {},
       onReceived: () => this.received++,
       onError: (error: WorkCompletionError) => this.errors.push(error.message.split(":")[1]!),

@@ -1,0 +1,47 @@
+// Polling before a wait sleeps: for how long, and how it learns.
+import { assertEquals } from "@std/assert";
+import { stub } from "@std/testing/mock";
+import { BusyPoll } from "../../../internal/busy_poll.ts";
+
+/** A clock that each poll moves on by 10 microseconds. */
+function polling(microseconds: number): {
+  /** One wait, whose n-th poll finds something. Returns how many polls there were. */
+  wait: (n: number) => number;
+} & Disposable {
+  let now = 0;
+  const clock = stub(performance, "now", () => now);
+  const busyPoll = new BusyPoll(microseconds);
+  return {
+    wait: (n) => {
+      let polls = 0;
+      const isFound = busyPoll.finds(() => {
+        now += 0.01;
+        return ++polls === n;
+      });
+      assertEquals(isFound, polls === n, `${polls} polls`);
+      return polls;
+    },
+    [Symbol.dispose]: () => clock.restore(),
+  };
+}
+
+Deno.test("BusyPoll polls until it finds something, or its time is over", () => {
+  using polls = polling(500);
+  assertEquals([1, 30, 50, 2].map(polls.wait), [1, 30, 50, 2]);
+  const most = polls.wait(Infinity);
+  assertEquals(most >= 50 && most < 50 + 16, true, `${most} polls`);
+});
+
+Deno.test("BusyPoll of no time polls never", () => {
+  using polls = polling(0);
+  assertEquals(polls.wait(1), 0);
+});
+
+Deno.test("BusyPoll polls in ever fewer waits while it finds nothing, and in each after it has found something", () => {
+  using polls = polling(100);
+  const tried: number[] = [];
+  for (let wait = 0; wait < 5000; wait++) if (polls.wait(Infinity) > 0) tried.push(wait);
+  assertEquals(tried, [0, 2, 6, 14, 30, 62, 126, 254, 510, 1022, 2046, 3070, 4094]);
+  while (polls.wait(1) === 0);
+  assertEquals([3, 4, 5].map(polls.wait), [3, 4, 5]);
+});
