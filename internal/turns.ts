@@ -1,8 +1,4 @@
-/**
- * Milliseconds. `performance.now()` costs a microsecond on some hosts and 40 in an emulator, more than what it would
- * measure. Tests of users that put another `Date` in place do not stop this clock.
- */
-export const clock: { now: () => number } = { now: Date.now };
+import { clock } from "./clock.ts";
 
 /**
  * How long the library runs before it looks whether the event loop has turned. It waits for the event loop after half as

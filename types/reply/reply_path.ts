@@ -1,5 +1,6 @@
 import { type AbortOptions, signalOf } from "../../internal/abort.ts";
 import { integer, positiveInt, snapshot } from "../../internal/checks.ts";
+import { clock } from "../../internal/clock.ts";
 import { isEfa } from "../../internal/efa.ts";
 import { inTurn } from "../../internal/turns.ts";
 import { type AhAttr, ahAttrCodec, type AhAttrInit } from "../address/ah_attr.ts";
@@ -80,8 +81,9 @@ export interface ReplyPathInit {
  *
  * **Handles follow the device's addresses.** Each call first reads the events of the device, with one system call.
  * After a change of the port's GIDs, of its LID or state, or after a failure of the device, the path reads the GID
- * table again and makes new handles. The methods that take a batch read the events once a poll, before the first
- * completion.
+ * table again and makes new handles. The methods that take a batch read the events before the first completion of a
+ * poll, but at most once a millisecond, and also when there is no address or no handle: the kernel tells a change later
+ * than it makes it in any case.
  *
  * @example Answering all datagrams of a poll
  * ```ts
@@ -145,6 +147,10 @@ export class ReplyPath extends Resource {
   #batch: WorkCompletionList | undefined;
   #core: BatchCore | undefined;
   #poll = -1;
+  /** The millisecond in which the events were read last for a batch. */
+  #readAt = -1;
+  /** Whether the events may have been read before the last poll. */
+  #isLate = false;
 
   /**
    * Makes a reply path. The device is not asked before the first packet is answered.
@@ -329,6 +335,20 @@ export class ReplyPath extends Resource {
     offset: number,
   ): AhCore {
     const core = this.#look(batch);
+    try {
+      return this.#findAt(core, index, memory, offset);
+    } catch (error) {
+      if (!this.#readLate()) throw error;
+      return this.#findAt(core, index, memory, offset);
+    }
+  }
+
+  #findAt(
+    core: BatchCore,
+    index: number,
+    memory: MemoryRegion | MemorySlice,
+    offset: number,
+  ): AhCore {
     if (this.#efa !== undefined) return this.#efaAt(this.#efa, core, index);
     while (true) {
       const errno = this.#computeAt(core, index, memory, offset);
@@ -422,7 +442,8 @@ export class ReplyPath extends Resource {
     }
     const core = this.#look(batch);
     if (this.#efa !== undefined) return this.#writeEfaAttr(attr, base, this.#efa, core, index);
-    const errno = this.#computeAt(core, index, memory, offset);
+    let errno = this.#computeAt(core, index, memory, offset);
+    if (errno !== 0 && this.#readLate()) errno = this.#computeAt(core, index, memory, offset);
     writeWords(this.#address.words, attr, base);
     return errno;
   }
@@ -445,8 +466,8 @@ export class ReplyPath extends Resource {
   }
 
   /**
-   * Reads the events of the device. All other methods do this themselves; those that take a batch do it once a poll. Call
-   * it before more of a batch is answered after a wait.
+   * Reads the events of the device. All other methods do this themselves; those that take a batch do it at most once a
+   * millisecond. Call it before more of a batch is answered after a wait.
    *
    * @throws {TypeError} If the path is disposed.
    */
@@ -468,15 +489,29 @@ export class ReplyPath extends Resource {
     this.#peers.retire();
   }
 
-  /** The inside of a batch. It reads the events if the batch was polled into since they were read. */
+  /** The inside of a batch. If it was polled into since, this reads the events, unless they were read in this millisecond. */
   #look(batch: WorkCompletionList): BatchCore {
     if (batch === this.#batch && this.#core?.polls === this.#poll) return this.#core!;
     const core = batchCore(batch);
-    this.refresh();
+    const now = clock.now();
+    this.#isLate = now === this.#readAt;
+    if (this.#isLate) {
+      assertOpen(this);
+      this.#peers.trim();
+    } else this.refresh();
+    this.#readAt = now;
     this.#batch = batch;
     this.#core = core;
     this.#poll = core.polls;
     return core;
+  }
+
+  /** Reads the events, unless that was done since the last poll. Returns whether it has. */
+  #readLate(): boolean {
+    if (!this.#isLate) return false;
+    this.#isLate = false;
+    this.refresh();
+    return true;
   }
 
   /** Computes an address as the C function does. Returns 0, or its errno. */

@@ -10,7 +10,7 @@ import {
   type RcConn,
   type RemoteMemory,
 } from "../../../net/mod.ts";
-import { clock } from "../../../internal/turns.ts";
+import { clock } from "../../../internal/clock.ts";
 import { bytes, netTest, peerAddress, rcPair, RXE, text, until } from "./bed.ts";
 
 const { BadResource, ConnectionReset } = Deno.errors;

@@ -15,6 +15,8 @@ import {
 } from "../../../mod.ts";
 import { structs } from "../../../ffi/layout.ts";
 import { verbs } from "../../../ffi/library.ts";
+import { clock } from "../../../internal/clock.ts";
+import { PeerHandles } from "../../../types/reply/peer_handles.ts";
 import { GidCache } from "../../../types/reply/gid_cache.ts";
 import { onPd } from "../recorded.ts";
 
@@ -82,8 +84,10 @@ onPd.test("A closed ReplyPath is not told of later changes, and gives out no han
   open!.refresh();
 });
 
-onPd.test("ReplyPath.toAt() notices a change at the next poll of the same batch", (recorded) => {
+onPd.test("ReplyPath.toAt() notices a change at the first poll of a later millisecond, or when it finds no address", (recorded) => {
   const { context, pd } = recorded;
+  let now = 0;
+  using _clock = stub(clock, "now", () => now);
   using path = new ReplyPath(pd, { portNum: 1 });
   const cq = new CompletionQueue(context, { cqe: 4 });
   const mr = new MemoryRegion(pd, 64, AccessFlags.LOCAL_WRITE);
@@ -93,10 +97,27 @@ onPd.test("ReplyPath.toAt() notices a change at the next poll of the same batch"
     assertEquals(cq.pollInto(batch), 1);
     return path.toAt(batch, 0, mr, 0);
   };
+  const reads = (): number => recorder.takeOf("ibv_get_async_event").length;
   const first = answer();
+  reads();
   assertStrictEquals(answer(), first);
   recorder.sendAsyncEvent(LID_CHANGE, 1);
-  assert(answer() !== first);
+  assertStrictEquals(answer(), first);
+  assertEquals(reads(), 0);
+  now++;
+  const second = answer();
+  assert(second !== first);
+  assertStrictEquals(answer(), second);
+  recorder.sendAsyncEvent(LID_CHANGE, 1);
+  {
+    const { find } = PeerHandles.prototype;
+    let finds = 0;
+    using _find = stub(PeerHandles.prototype, "find", function (this: PeerHandles, words) {
+      if (++finds === 1) throw new Error("there is no such GID yet");
+      return find.call(this, words);
+    });
+    assert(answer() !== second);
+  }
 });
 
 Deno.test("GidCache.read() takes the GIDs of its own port only", () => {

@@ -3,7 +3,8 @@ import { assertEquals, assertGreater, assertRejects, assertStrictEquals } from "
 import { spy, stub } from "@std/testing/mock";
 import { closeOnAbort, orAborted, signalOf } from "../../../internal/abort.ts";
 import { Deadline } from "../../../internal/deadline.ts";
-import { clock, inTurn, mayContinue, nextTurn } from "../../../internal/turns.ts";
+import { clock } from "../../../internal/clock.ts";
+import { inTurn, mayContinue, nextTurn } from "../../../internal/turns.ts";
 import { Waiters } from "../../../internal/waiters.ts";
 
 Deno.test("Waiters serves those who wait in order, and each once", async () => {
