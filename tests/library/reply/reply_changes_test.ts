@@ -17,6 +17,7 @@ import { structs } from "../../../ffi/layout.ts";
 import { verbs } from "../../../ffi/library.ts";
 import { clock } from "../../../internal/clock.ts";
 import { PeerHandles } from "../../../types/reply/peer_handles.ts";
+import type { AhCore } from "../../../types/address_handle/address_handle.ts";
 import { GidCache } from "../../../types/reply/gid_cache.ts";
 import { onPd } from "../recorded.ts";
 
@@ -112,10 +113,14 @@ onPd.test("ReplyPath.toAt() notices a change at the first poll of a later millis
   {
     const { find } = PeerHandles.prototype;
     let finds = 0;
-    using _find = stub(PeerHandles.prototype, "find", function (this: PeerHandles, words) {
-      if (++finds === 1) throw new Error("there is no such GID yet");
-      return find.call(this, words);
-    });
+    using _find = stub(
+      PeerHandles.prototype,
+      "find",
+      function (this: PeerHandles, words): AhCore | undefined {
+        if (++finds === 1) throw new Error("there is no such GID yet");
+        return find.call(this, words);
+      },
+    );
     assert(answer() !== second);
   }
 });
