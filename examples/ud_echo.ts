@@ -61,6 +61,7 @@ export const main = program({
       client: async (server, wait) => {
         await using socket = await open(wait.signal);
         const address = await server(null) as UdAddress;
+        // A datagram can be lost, and nobody reports it: this asks again until an answer comes.
         await ask(socket, address, options.message, wait);
         console.log(`client: ${quote(options.message)} came back`);
       },

@@ -74,9 +74,15 @@ export interface UcActivation {
 export interface RcActivation extends UcActivation {
   /** Time to wait for an acknowledgement: 4.096 us * 2^timeout, 0 is infinite. The default is 14, that is 67 ms. */
   readonly timeout?: number;
-  /** Number of retries after that time, 0 to 7. The default is 7. Soft-RoCE takes 7 for infinitely many. */
+  /**
+   * Number of retries after that time, 0 to 7. The default is 6. **Soft-RoCE takes 7 for infinitely many**: a send to a
+   * peer that is gone never completes then.
+   */
   readonly retryCnt?: number;
-  /** Number of retries after the peer had no receive, 0 to 7. The default is 7, that is infinite. */
+  /**
+   * Number of retries after the peer had no receive, 0 to 7. **The default is 7, that is infinite**: a peer may be slow. A
+   * send to a peer that posts no receive completes only when the peer ends; with 6 or less it fails.
+   */
   readonly rnrRetry?: number;
   /** Time that the peer waits after it found no receive, as a code 0 to 31. The default is 12, that is 0.64 ms. */
   readonly minRnrTimer?: number;
@@ -192,7 +198,7 @@ export function connection(
   options: RcActivation,
 ): QpAttrInit {
   const peer = readPeer(address, nameOf(QpType, COUNTERPART[type]!));
-  const { timeout = 14, retryCnt = 7, rnrRetry = 7, minRnrTimer = 12 } = options;
+  const { timeout = 14, retryCnt = 6, rnrRetry = 7, minRnrTimer = 12 } = options;
   return {
     ahAttr: pathTo(chosen, peer, options),
     pathMtu: options.pathMtu ?? commonMtu(context, chosen.portNum, peer.mtu),

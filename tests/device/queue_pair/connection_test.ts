@@ -1,6 +1,6 @@
 // Queue pairs that connect by the addresses they give each other.
 import { assertEquals } from "@std/assert";
-import { AccessFlags, QpState, QpType, WrOpcode } from "../../../mod.ts";
+import { AccessFlags, QpState, QpType, WcStatus, WrOpcode } from "../../../mod.ts";
 import { deviceTest, gidOf, makeEnd, pairOf, PORT, waitFor } from "../setup.ts";
 
 const qpAccessFlags = AccessFlags.REMOTE_WRITE | AccessFlags.REMOTE_READ |
@@ -29,6 +29,17 @@ for (const name of ["RC", "UC"] as const) {
     (await waitFor(left.cq))[0]!.check();
   });
 }
+
+deviceTest("QueuePair.activateRc() notices by its defaults that the peer is gone", async () => {
+  using pair = pairOf((pd) => makeEnd(pd, QpType.RC));
+  const { left, right, context } = pair;
+  const { gidIndex } = gidOf(context, "ipv4");
+  for (const { qp } of [left, right]) qp.init({ portNum: PORT, gidIndex });
+  left.qp.activateRc(right.qp.address);
+  right.qp.close();
+  left.qp.postSend({ sge: left.mr.slice(0, 8) });
+  assertEquals((await waitFor(left.cq))[0]!.status, WcStatus.RETRY_EXC_ERR);
+});
 
 deviceTest("QueuePair.activateRc() sets what QueuePair.query() then reports", () => {
   using pair = pairOf((pd) => makeEnd(pd, QpType.RC));

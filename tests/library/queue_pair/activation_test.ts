@@ -77,7 +77,7 @@ onRc.test("QueuePair.activateRc() fills in every attribute that RC needs", ({ qp
   assertEquals(new Gid(dgid).toString(), "fe80::1");
   const last = ["sq_psn", "timeout", "retry_cnt", "rnr_retry", "max_rd_atomic"];
   // The device allows 8 outstanding reads, and the peer serves 4.
-  assertEquals(last.map((name) => rts!.fields[name]), [0x55, 14, 7, 7, 4]);
+  assertEquals(last.map((name) => rts!.fields[name]), [0x55, 14, 6, 7, 4]);
 });
 
 onRc.test("QueuePair.activateRc() takes every choice as given", ({ qp }) => {
