@@ -9,7 +9,7 @@ import { startRegistry } from "../../../tools/package/registry.ts";
 import { dryRun } from "../../../tools/package/dry_run.ts";
 import { PACKAGES } from "../../../tools/package/packages.ts";
 import { linksOf } from "../../../tools/docs/documents.ts";
-import { buildPackages, leadOut, nameBases, nameClasses } from "../../../tools/package/build.ts";
+import { buildPackages, leadOut } from "../../../tools/package/build.ts";
 
 const folder = await Deno.makeTempDir();
 await buildPackages(folder);
@@ -240,28 +240,6 @@ Deno.test("Links of the package lead to its own files or to the repository", asy
   assertEquals(link("[b](b.md#c) [x](../x/) [d](#d)"), "[b](b.md#c) [x](../x/) [d](#d)");
   assertEquals(link("[t](../tests/a.md#c)"), `[t](${repository}/blob/main/tests/a.md#c)`);
   assertEquals(link("![p](../p.svg)"), `![p](${repository}/raw/main/p.svg)`);
-});
-
-Deno.test("nameClasses() keeps the length of the text", () => {
-  const text = "var Gid2=class _Gid extends Base{static of(){return new _Gid()}};_Gidx";
-  const named = "var Gid2=class Gid  extends Base{static of(){return new Gid ()}};_Gidx";
-  assertEquals(nameClasses(text), named);
-});
-
-Deno.test("nameBases() names the base of each class that has a comment, and moves no line", () => {
-  const of = (base: string): string => ` It also has the members of {@linkcode ${base}}.`;
-  const rows = [
-    ["/** A. */\nexport class A extends B {}", `/** A.${of("B")} */\nexport class A extends B {}`],
-    [
-      "/**\n * A.\n *\n * More.\n */\nexport abstract class A<C extends D = D>\n  extends B<C> {",
-      `/**\n * A.${
-        of("B")
-      }\n *\n * More.\n */\nexport abstract class A<C extends D = D>\n  extends B<C> {`,
-    ],
-    ["/**\n * A.\n */\nexport class A {}\nexport class E extends B {}"],
-    ["/** A. */\nexport class A extends Error {}"],
-  ] as const;
-  for (const [text, expected = text] of rows) assertEquals(nameBases(text), expected);
 });
 
 Deno.test("The pages of the package name the class that each one inherits from", async () => {

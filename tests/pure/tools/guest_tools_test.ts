@@ -1,6 +1,6 @@
 // The small decisions of the tools: which tests run where, and what counts as a failure.
 
-import { assertEquals, assertGreater, assertThrows } from "@std/assert";
+import { assertEquals, assertThrows } from "@std/assert";
 import { SetupError } from "../../../tools/host/setup.ts";
 import { countCases, failedCases } from "../../../tools/tests/junit.ts";
 import { complaints } from "../../../tools/tests/kernel_log.ts";
@@ -51,14 +51,6 @@ Deno.test("plan() runs native tiers twice when both ways are asked for", () => {
   ]);
 });
 
-Deno.test("plan() runs tests of what is written on the public API once, unless they are asked for", () => {
-  const device = (paths: string[]): string[] =>
-    plan({ paths, both: true }).filter(({ tier }) => tier === "device").at(-1)!.paths;
-  assertEquals(device([]).filter((file) => file.startsWith("tests/device/net/")), []);
-  assertGreater(device([]).length, 40);
-  assertEquals(device(["tests/device/net"]), ["tests/device/net"]);
-});
-
 Deno.test("plan() runs only the tiers that given files belong to", () => {
   const paths = ["./tests/device/setup.ts", "tests/pure/tools/", "cli/tests/device"];
   assertEquals(plan({ paths, both: false }), [
@@ -68,14 +60,6 @@ Deno.test("plan() runs only the tiers that given files belong to", () => {
   const all = plan({ paths: [], both: false });
   assertEquals(plan({ paths: ["tests", "cli", "rxe/tests"], both: false }), all);
   assertEquals(all[0]!.paths, ["tests/pure", "cli/tests/pure", "rxe/tests/pure"]);
-});
-
-Deno.test("plan() leaves out devices and long tests for a quick run", () => {
-  const passes = plan({ paths: [], both: false, quick: true });
-  assertEquals(passes.map(({ tier }) => tier), ["pure", "library"]);
-  const files = passes.flatMap(({ paths }) => paths);
-  assertGreater(files.length, 100);
-  assertEquals(files.filter((file) => file.includes("misuse")), []);
 });
 
 Deno.test("plan() throws when a file is in no tier, or needs two hosts", () => {

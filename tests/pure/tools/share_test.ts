@@ -1,26 +1,9 @@
 // How test files are shared between guests, and what fails a run beside tests.
 
 import { assertEquals } from "@std/assert";
-import { guestCount, shares, testFiles } from "../../../tools/tests/files.ts";
+import { shares, testFiles } from "../../../tools/tests/files.ts";
 import { NONE } from "../../../tools/tests/junit.ts";
 import { type Ending, faultsOf } from "../../../tools/tests/run.ts";
-import { runDeno } from "../../subprocess.ts";
-
-const FIXTURE = "tests/pure/tools/fixtures/three_tests.ts";
-
-Deno.test("share.ts loads files into one process, and each test names its file", async () => {
-  const files = ["tests/none.ts", FIXTURE];
-  const args = ["test", "-A", "--no-check", "tools/tests/share.ts", "--", ...files];
-  const { code, stdout } = await runDeno(args);
-  const results = stdout.matchAll(/^(.*) \.\.\. (ok|FAILED)/gm);
-  assertEquals([code, ...[...results].map(([, name, result]) => `${name}: ${result}`)], [
-    1,
-    "tests/none.ts can be loaded: FAILED",
-    `first [${FIXTURE}]: ok`,
-    `second [${FIXTURE}]: ok`,
-    `third [${FIXTURE}]: ok`,
-  ]);
-});
 
 Deno.test("shares() gives each file to one guest, and all guests as much to do", () => {
   const files = testFiles(["tests/device"]);
@@ -61,12 +44,4 @@ for (const [what, ending, expected] of FAULTS) {
 Deno.test("faultsOf() takes tests that are left out by --filter for no fault", () => {
   const counts = { passed: 0, failed: 0, ignored: 98 };
   assertEquals(faultsOf({ ...NOTHING, counts }, true), []);
-});
-
-Deno.test("guestCount() goes by files, processors and memory", () => {
-  const hosts = [[40, 2, 16_000], [40, 64, 160_000], [40, 8, 3000], [7, 8, 16_000], [40, 1, 500]];
-  assertEquals(
-    hosts.map(([files, processors, megabytes]) => guestCount(files!, processors, megabytes)),
-    [2, 4, 2, 1, 1],
-  );
 });
