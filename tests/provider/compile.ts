@@ -1,28 +1,22 @@
-// Builds the recorder, and the C program that makes the same requests as the tests.
+// Builds the recorder.
 
 import { CACHE, compileC } from "../c/compile.ts";
 import { newerHeader } from "./newer.ts";
 
-const FLAGS = ["-D_GNU_SOURCE", "-Werror", "-g"];
+/** Its own functions are meant by its own names, whatever else the process has loaded. */
+const LINKED = ["-shared", "-fPIC", "-Wl,-Bsymbolic", "-ldl"];
+const FLAGS = ["-D_GNU_SOURCE", "-Werror", "-g", ...LINKED];
+
+const MAIN = "core/objects.c";
 
 /** Compiles the recorder and returns the path of the library. */
-export function recorderPath(): Promise<string> {
-  // Its own functions are meant by its own names, whatever else the process has loaded.
-  return build("core/objects.c", ["core", "verbs"], ["-shared", "-fPIC", "-Wl,-Bsymbolic", "-ldl"]);
-}
-
-/** Compiles the C program of requests against the recorder and returns its path. */
-export async function requestsPath(): Promise<string> {
-  return build("requests/main.c", ["requests"], [await recorderPath()]);
-}
-
-async function build(main: string, folders: string[], flags: string[]): Promise<string> {
-  const files = (await Promise.all(folders.map(sources))).flat();
-  const others = files.filter((file) => file.endsWith(".c") && !file.endsWith(`/${main}`));
+export async function recorderPath(): Promise<string> {
+  const files = (await Promise.all(["core", "verbs"].map(sources))).flat();
+  const others = files.filter((file) => file.endsWith(".c") && !file.endsWith(`/${MAIN}`));
   const include = [`-I${new URL("c/core/", import.meta.url).pathname}`, "-include", await newer()];
   // compileC() finds its results by the flags: this one changes with any of the files.
   const key = `-DSOURCES="${await digest(files)}"`;
-  return await compileC(`../provider/c/${main}`, [...others, ...include, key, ...FLAGS, ...flags]);
+  return await compileC(`../provider/c/${MAIN}`, [...others, ...include, key, ...FLAGS]);
 }
 
 async function sources(folder: string): Promise<string[]> {

@@ -1,4 +1,4 @@
-// What most requests need, made as the C program makes it (c/requests/fixture.c).
+// What most requests need.
 
 import { assertEquals } from "@std/assert";
 import {

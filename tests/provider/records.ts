@@ -90,7 +90,8 @@ function layoutOf(tag: string): Struct | undefined {
   return layouts[tag];
 }
 
-function decode(
+/** The fields of one element of an array of structs; none of what has no layout. */
+export function decode(
   tag: string,
   bytes: Uint8Array<ArrayBuffer>,
   labels: Readonly<Record<number, Label>>,
@@ -124,7 +125,7 @@ function fieldValue(
 /** A call without what differs between two processes that make the same request: addresses, and text of errors. */
 export interface ComparableCall {
   readonly verb: string;
-  readonly args: Readonly<Record<string, unknown>>;
+  readonly args: Readonly<Record<string, number | bigint | string | null | ComparableStruct>>;
   readonly result: number | Label | null;
   readonly errno: number;
 }
@@ -137,6 +138,13 @@ const OWN = /_context$/;
 
 /** Stands for the place of a list without elements. */
 const EMPTY = "";
+
+/** A struct of which only the bytes are left that are no pointers, and what the pointers lead to, by their offset. */
+export interface ComparableStruct {
+  readonly tag: string;
+  readonly bytes: string;
+  readonly pointers: Readonly<Record<number, string>>;
+}
 
 /** Brings calls into a form in which those of two processes can be compared byte for byte, padding included. */
 export function comparable(calls: readonly Call[]): ComparableCall[] {
@@ -156,7 +164,10 @@ function isStruct(value: Argument): value is RecordedStruct {
   return typeof value === "object" && value !== null;
 }
 
-function comparableArgument(value: Argument, places: ReadonlyMap<bigint, string>): unknown {
+function comparableArgument(
+  value: Argument,
+  places: ReadonlyMap<bigint, string>,
+): ComparableCall["args"][string] {
   if (!isStruct(value)) {
     return typeof value === "bigint" && value >= LOWEST_ADDRESS ? "address" : value;
   }

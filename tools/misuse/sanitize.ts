@@ -1,9 +1,6 @@
-/**
- * Looks for reads and writes beyond the memory that native code is given: in the verbs that the module calls, and in the C
- * programs of the tests.
- */
+/** Looks for reads and writes beyond the memory that native code is given, in the verbs that the module calls. */
 
-import { capture, demand, say, SetupError } from "../host/setup.ts";
+import { capture, demand, SetupError } from "../host/setup.ts";
 import { inProject } from "../host/paths.ts";
 
 /** What AddressSanitizer needs in the environment of Deno: its library comes first, and V8's own memory is never freed. */
@@ -32,29 +29,4 @@ export async function checkSanitizer(env: Readonly<Record<string, string>>): Pro
   const { stderr } = await capture("env", ...program("short_struct", env));
   if (/AddressSanitizer: heap-buffer-overflow/.test(stderr)) return;
   throw new SetupError(`AddressSanitizer does not find a struct that is too short: ${stderr}`);
-}
-
-/**
- * Makes each request of the C program, built with AddressSanitizer and under valgrind. Returns how many ran, and what is
- * wrong, a text for each.
- */
-export async function checkRequests(): Promise<{ ran: number; faults: string[] }> {
-  const [sanitized = "", plain = ""] = await Promise.all(["address", ""].map(async (kind) => {
-    // Flags come from the environment, so that another process builds it.
-    return (await demand("env", ...program("requests_program", { IBVERBS_SANITIZE: kind }))).trim();
-  }));
-  const names = (await demand(plain)).trimEnd().split("\n");
-  // The recorder prints padding, which C leaves undefined: only reads and writes beyond memory count.
-  const valgrind = ["valgrind", "-q", "--undef-value-errors=no", "--error-exitcode=99"];
-  const commands = names.flatMap((name) => [
-    ["ASAN_OPTIONS=detect_leaks=0", sanitized, name],
-    [...valgrind, plain, name],
-  ]);
-  say(`${commands.length} requests in C`);
-  const faults: string[] = [];
-  for (const command of commands) {
-    const { status, stderr } = await capture("env", ...command);
-    if (status !== 0) faults.push(`${command.join(" ")}: ${status} ${stderr}`);
-  }
-  return { ran: commands.length, faults };
 }

@@ -33,7 +33,6 @@ const LONG = [
   "tests/library/memory/forgotten_test.ts",
   "tests/library/misuse/",
   "tests/library/permissions/",
-  "tests/library/provider/twins_test.ts",
   "tests/library/refusals_test.ts",
   "tests/library/reply/reply_bound_test.ts",
   "tests/library/tools/",
