@@ -89,7 +89,7 @@ export {
   type RcListenOptions,
 } from "./rc/listen_rc.ts";
 export type { RcAddress } from "./rc/rc_address.ts";
-export { RcConn } from "./rc/rc_conn.ts";
+export { RcConn, type RcWriteOptions } from "./rc/rc_conn.ts";
 export type { RcOptions } from "./rc/rc_options.ts";
 export { ExposedMemory } from "./rc/remote_memory.ts";
 export type { RemoteMemory } from "../mod.ts";

@@ -17,13 +17,14 @@ import { nextTurn } from "../../internal/turns.ts";
 import { Waiters } from "../../internal/waiters.ts";
 import { Pump } from "../shared/pump.ts";
 import { FIRST_RECEIVE, Inbox } from "./inbox.ts";
+import { Incoming } from "./incoming.ts";
 import { Outbox } from "./outbox.ts";
 import { FrameType, peerLeft, Protocol } from "./protocol.ts";
 import type { RcSettings } from "./rc_options.ts";
 
 /** What somebody who waits for a slot will post. It takes effect when it is the turn of the waiter. */
 interface Sending {
-  /** A message needs a slot and a credit, the end of the messages neither, another request a slot. */
+  /** What uses a receive of the peer needs a slot and a credit, the end of the messages neither, another request a slot. */
   readonly needs: "credit" | "slot" | "order";
   readonly post: () => void;
 }
@@ -35,7 +36,7 @@ interface Target {
 
 const BATCH = 64;
 
-const { CREDIT, HELLO, END, BYE, DATA } = FrameType;
+const { CREDIT, HELLO, END, BYE, DATA, WRITE } = FrameType;
 
 /** Moves the frames of a connection: those who wait to send and to receive, and the queues of the device. */
 export class Link {
@@ -46,9 +47,10 @@ export class Link {
   readonly #inbox: Inbox;
   readonly #outbox: Outbox;
   readonly #batch: WorkCompletionList = new WorkCompletionList(BATCH);
-  readonly #receiving: Waiters<Target, Uint8Array<ArrayBuffer> | null> = new Waiters(() =>
-    this.#pump.look()
-  );
+  /** The immediate data of writes that nobody has taken yet. */
+  readonly #written: number[] = [];
+  readonly messages: Incoming<Target, Uint8Array<ArrayBuffer>>;
+  readonly writes: Incoming<object, number>;
   readonly #sending: Waiters<Sending, void> = new Waiters(() => this.#pump.look());
   /** Those who wait until so many requests have completed. */
   readonly #flushing: Waiters<{ readonly count: number }, void> = new Waiters(() =>
@@ -84,13 +86,29 @@ export class Link {
     this.#greeted.promise.catch(() => {});
     this.#outbox = new Outbox(qp, send, settings.maxMessage);
     this.#inbox = new Inbox(qp, recv, settings.maxMessage);
+    const supply = {
+      hasEnded: () => this.#hasPeerEnded(),
+      drain: () => void this.#drain(),
+      look: () => this.#pump.look(),
+    };
+    this.messages = new Incoming({
+      ...supply,
+      size: () => this.#inbox.size,
+      take: ({ buffer }) =>
+        this.#consume(this.#inbox.take(buffer, this.#hasLeft || this.#failure !== undefined)),
+    });
+    this.writes = new Incoming({
+      ...supply,
+      size: () => this.#written.length,
+      take: () => this.#consume(this.#written.shift()!),
+    });
     this.#pump = new Pump({
       cq,
       drain: () => this.#drain(),
       isOpen: () => this.#failure === undefined,
       isAwaited: () =>
-        this.#isConnecting || this.#receiving.size > 0 || this.#sending.size > 0 ||
-        this.#flushing.size > 0 || this.#outbox.isAwaited,
+        this.#isConnecting || this.messages.isAwaited || this.writes.isAwaited ||
+        this.#sending.size > 0 || this.#flushing.size > 0 || this.#outbox.isAwaited,
       unawaited: () => this.#outbox.completed < this.#outbox.posted ? "expected" : "any",
       busyPoll: new BusyPoll(settings.spinMicroseconds),
       onRead: () => this.#flushed === undefined ? undefined : this.#endFlushed(),
@@ -103,11 +121,6 @@ export class Link {
   /** Resolves when nothing waits for events any more. */
   get ended(): Promise<void> {
     return this.#pump.ended;
-  }
-
-  /** Messages that were received and not taken. */
-  get unread(): number {
-    return this.#inbox.size;
   }
 
   get isOver(): boolean {
@@ -131,46 +144,17 @@ export class Link {
     if (answer !== undefined) this.#control(HELLO);
   }
 
-  /** The next message; null if the peer sends none any more. */
-  async receive(
-    buffer: Uint8Array<ArrayBuffer> | undefined,
-    signal: AbortSignal | undefined,
-  ): Promise<Uint8Array<ArrayBuffer> | null> {
-    signal?.throwIfAborted();
-    if (this.#receiving.size === 0) {
-      if (this.#inbox.size === 0) this.#drain();
-      const message = this.#next(buffer);
-      if (message !== undefined) return message;
-    }
-    const received = this.#receiving.wait({ buffer }, signal);
-    this.#pump.look();
-    return await received;
+  /** Whether the peer sends nothing more that this end takes. */
+  #hasPeerEnded(): boolean {
+    if (this.#protocol.peerEnded) return true;
+    if (this.#failure !== undefined) throw this.#failure;
+    return false;
   }
 
-  /** The next message; null at the end; undefined if there is none yet. */
-  #next(buffer: Uint8Array<ArrayBuffer> | undefined): Uint8Array<ArrayBuffer> | null | undefined {
-    if (this.#inbox.size === 0) {
-      if (this.#protocol.peerEnded) return null;
-      if (this.#failure !== undefined) throw this.#failure;
-      return undefined;
-    }
-    const message = this.#inbox.take(buffer, this.#hasLeft || this.#failure !== undefined);
+  #consume<T>(taken: T): T {
     this.#protocol.consume();
     this.#giveCredits();
-    return message;
-  }
-
-  #serveReceives(): void {
-    let waiter: Target | undefined;
-    while ((waiter = this.#receiving.first) !== undefined) {
-      try {
-        const message = this.#next(waiter.buffer);
-        if (message === undefined) return;
-        this.#receiving.resolve(waiter, message);
-      } catch (error) {
-        this.#receiving.reject(waiter, error);
-      }
-    }
+    return taken;
   }
 
   /** Sends a message. It resolves when the message is copied and posted. */
@@ -191,10 +175,12 @@ export class Link {
     signal: AbortSignal | undefined,
   ): Promise<T> {
     let completed: Promise<T> | undefined;
+    const usesReceive = request.opcode === WrOpcode.RDMA_WRITE_WITH_IMM;
     const post = (): void => {
       completed = this.#outbox.operate(request, length, data, finish);
+      if (usesReceive) this.#protocol.sentWrite();
     };
-    await this.#post({ needs: "slot", post }, signal);
+    await this.#post({ needs: usesReceive ? "credit" : "slot", post }, signal);
     return await orAborted(completed!, signal);
   }
 
@@ -208,14 +194,19 @@ export class Link {
       sending.post();
       return this.#pump.look();
     }
-    // Messages that wait for credits do not stop other requests.
+    // Those that wait for credits do not stop other requests.
     if (!isNext) nextTurn().then(() => this.#serveSends());
     const sent = this.#sending.wait(sending, signal);
     this.#pump.look();
     await sent;
   }
 
-  #assertSending({ needs }: Sending): void {
+  /** Checks that messages, and writes that use a receive, can be sent. */
+  assertMessages(): void {
+    this.#assertSending({ needs: "credit" });
+  }
+
+  #assertSending({ needs }: Pick<Sending, "needs">): void {
     if (this.#failure !== undefined) throw this.#failure;
     this.#protocol.assertSending(needs === "credit");
   }
@@ -225,7 +216,7 @@ export class Link {
     return this.#outbox.hasSlot && (needs === "slot" || this.#protocol.hasCredit);
   }
 
-  /** Messages that wait for credits stop other messages, and do not stop other requests. */
+  /** What waits for credits stops what needs credits, and does not stop other requests. */
   #serveSends(): void {
     let isBlocked = false;
     for (const sending of this.#sending.all()) {
@@ -269,7 +260,8 @@ export class Link {
     this.#hasLeft = true;
     while (this.#drain() > 0);
     this.#sending.rejectAll(reason);
-    this.#receiving.rejectAll(reason);
+    this.messages.rejectAll(reason);
+    this.writes.rejectAll(reason);
     if (!this.isOver) this.#control(BYE);
   }
 
@@ -325,6 +317,11 @@ export class Link {
     this.#serveSends();
   }
 
+  #serveReceives(): void {
+    this.messages.serve();
+    this.writes.serve();
+  }
+
   #take(index: number): void {
     const batch = this.#batch;
     const id = batch.wrIdLow(index);
@@ -341,15 +338,15 @@ export class Link {
 
   #receiveFrame(slot: number, index: number): void {
     const batch = this.#batch;
-    const hasImm = (batch.wcFlags(index) & WcFlags.WITH_IMM) !== 0 &&
-      batch.opcode(index) === WcOpcode.RECV;
-    const immData = hasImm ? batch.immData(index) : 0;
+    const immData = batch.wcFlags(index) & WcFlags.WITH_IMM ? batch.immData(index) : 0;
+    const isWrite = batch.opcode(index) === WcOpcode.RECV_RDMA_WITH_IMM;
     let type: FrameType;
     try {
-      type = this.#protocol.receive(immData);
+      type = isWrite ? this.#protocol.receiveWrite() : this.#protocol.receive(immData);
     } catch (error) {
       return this.#fail(error);
     }
+    if (type === WRITE) this.#written.push(immData);
     if (type === DATA) return this.#inbox.add(slot, batch.byteLen(index));
     // Else a peer that goes on sending would keep the last reading from ending.
     if (!this.#hasLeft) this.#inbox.post(slot);
@@ -404,7 +401,8 @@ export class Link {
     this.#fail(reason);
     this.#failure = reason;
     this.#abort.abort(reason);
-    this.#receiving.rejectAll(reason);
+    this.messages.rejectAll(reason);
+    this.writes.rejectAll(reason);
     this.#pump.look();
   }
 }

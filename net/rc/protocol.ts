@@ -1,4 +1,4 @@
-/** What a message of a connection is. The immediate data of each message says it. */
+/** What uses a receive. The immediate data of each message says it. */
 export const FrameType = {
   DATA: 1,
   /** New credits only. */
@@ -9,10 +9,12 @@ export const FrameType = {
   END: 4,
   /** The end closes the connection. It receives nothing any more. */
   BYE: 5,
+  /** A write of the application. It is no message: its immediate data is that of the application. */
+  WRITE: 6,
 } as const;
 export type FrameType = typeof FrameType[keyof typeof FrameType];
 
-const { DATA, END, BYE } = FrameType;
+const { DATA, END, BYE, WRITE } = FrameType;
 
 /** Receives for messages that need no credit: HELLO, END or BYE, and two messages of credits. */
 export const CONTROL_RECEIVES = 5;
@@ -23,8 +25,8 @@ const TYPE_SHIFT = 28;
 
 /**
  * The protocol of one end of a connection, without input and output. Each frame carries its type and new credits in its
- * immediate data. A message of the application needs a credit: the peer has a receive for it. The other frames need none,
- * because each end has a few receives more.
+ * immediate data. A message of the application needs a credit, and so does a write that tells the peer: the peer has a
+ * receive for it. The other frames need none, because each end has a few receives more.
  */
 export class Protocol {
   peerEnded = false;
@@ -68,13 +70,23 @@ export class Protocol {
     this.#credits += immData & (1 << TYPE_SHIFT) - 1;
     if (this.#credits > this.#peerCapacity) throw violation("it gives more credits than it has");
     if (type < DATA || type > BYE) throw violation("it sends a message of an unknown type");
-    if (type === DATA) this.#receiveData();
+    if (type === DATA) this.#useReceive();
     if (type === END || type === BYE) this.peerEnded = true;
     if (type === BYE) this.peerLeft = true;
     return type as FrameType;
   }
 
-  #receiveData(): void {
+  /**
+   * Takes a write of the application.
+   *
+   * @throws {Deno.errors.InvalidData} If the peer breaks the protocol.
+   */
+  receiveWrite(): FrameType {
+    this.#useReceive();
+    return WRITE;
+  }
+
+  #useReceive(): void {
     if (this.peerEnded) throw violation("it sends a message after its end");
     if (this.#waiting === this.#capacity) {
       throw violation("it sends more messages than it has credits for");
@@ -82,7 +94,7 @@ export class Protocol {
     this.#waiting++;
   }
 
-  /** A message was consumed: the peer may send another one. */
+  /** A message or a write was consumed: the peer may send another one. */
   consume(): void {
     this.#waiting--;
     this.#owed++;
@@ -104,6 +116,11 @@ export class Protocol {
   /** The immediate data of the next frame. */
   frame(type: FrameType): number {
     return (type << TYPE_SHIFT | this.#owed) >>> 0;
+  }
+
+  /** A write of the application was posted. */
+  sentWrite(): void {
+    this.#credits--;
   }
 
   /** That frame was posted. */

@@ -1,7 +1,8 @@
-import { type AbortOptions, signalOf } from "../../internal/abort.ts";
-import { byteArray, integer, uint64 } from "../../internal/checks.ts";
+import { type AbortOptions, checkSignal, signalOf } from "../../internal/abort.ts";
+import { byteArray, integer, snapshot, uint32, uint64 } from "../../internal/checks.ts";
 import { inTurn, mayContinue, nextTurn } from "../../internal/turns.ts";
 import { type RemoteMemory, type SendRequest, WrOpcode } from "../../mod.ts";
+import type { Incoming } from "./incoming.ts";
 import type { RcAddress } from "./rc_address.ts";
 import { closedError, type RcEnd } from "./rc_end.ts";
 import {
@@ -11,6 +12,16 @@ import {
   partOf,
   type RemotePart,
 } from "./remote_memory.ts";
+
+/**
+ * Options of {@linkcode RcConn.write}.
+ *
+ * @category Memory of the peer
+ */
+export interface RcWriteOptions extends AbortOptions {
+  /** Tells the peer when the bytes are there: {@linkcode RcConn.writes} of the peer gives this number, 32 bits. */
+  readonly imm?: number;
+}
 
 /**
  * A reliable connection (RC) with messages, streams and remote memory. {@linkcode connectRc} and {@linkcode listenRc}
@@ -56,6 +67,19 @@ import {
  * }
  * ```
  *
+ * @example Writes that tell the peer
+ * ```ts
+ * import type { RcConn, RemoteMemory } from "@rdma/ibverbs/net";
+ *
+ * async function put(conn: RcConn, memory: RemoteMemory, parts: Uint8Array[]): Promise<void> {
+ *   for (const [i, part] of parts.entries()) await conn.write(memory, i * 4096, part, { imm: i });
+ * }
+ *
+ * async function watch(conn: RcConn): Promise<void> {
+ *   for await (const i of conn.writes()) console.log(`part ${i} is there`);
+ * }
+ * ```
+ *
  * @category Connections
  */
 export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8Array<ArrayBuffer>> {
@@ -94,11 +118,20 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
     try {
       const signal = signalOf(options);
       if (p !== undefined) byteArray(p, "p");
-      if (this.#end.link.unread === 0) this.#assertOpen();
-      return await this.#end.link.receive(p, signal);
+      return await this.#next(this.#end.link.messages, { buffer: p }, signal);
     } finally {
       if (!mayContinue()) await nextTurn();
     }
+  }
+
+  /** What was received before this end was closed can still be taken. */
+  #next<W extends object, T>(
+    incoming: Incoming<W, T>,
+    waiter: W,
+    signal: AbortSignal | undefined,
+  ): Promise<T | null> {
+    if (incoming.unread === 0) this.#assertOpen();
+    return incoming.receive(waiter, signal);
   }
 
   /**
@@ -196,26 +229,47 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
   }
 
   /**
-   * Writes to memory of the peer, which does not notice it. It resolves when the bytes are there.
+   * Writes to memory of the peer. It resolves when the bytes are there. The peer does not notice it, unless `imm` is given:
+   * then {@linkcode RcConn.writes} of the peer gives this number when all the bytes are there. Such a write needs a receive
+   * of the peer, as a message does: it waits while the peer takes neither messages nor writes. It may have no bytes.
    *
    * @param offset Where to write, in bytes from the start of the memory.
    * @param data The bytes. They must not change before the promise resolves.
    * @throws {RangeError} If a number is out of range, or the bytes do not fit.
    * @throws {WorkCompletionError} If the peer does not allow it. The connection is broken then.
+   * @throws {Deno.errors.BadResource} If `imm` is given, and {@linkcode RcConn.writable} is closed.
    * @throws The reason of the signal, if it aborts. A write that has begun goes on.
    */
   async write(
     memory: RemoteMemory,
     offset: number,
     data: Uint8Array,
-    options?: AbortOptions,
+    options: RcWriteOptions = {},
   ): Promise<void> {
     return await inTurn(async () => {
-      const signal = signalOf(options);
+      const { signal, imm } = snapshot(options, "options", ["signal", "imm"]);
+      checkSignal(signal);
+      if (imm !== undefined) uint32(imm, "imm");
       const part = partOf(memory, offset, byteArray(data, "data").length);
       this.#assertOpen();
-      await this.#move(WrOpcode.RDMA_WRITE, part, data, signal);
+      if (imm !== undefined) this.#end.link.assertMessages();
+      await this.#move(WrOpcode.RDMA_WRITE, part, data, signal, imm);
     });
+  }
+
+  /**
+   * The numbers (`imm`) of the writes of the peer that have one, in order, as they arrive. Their bytes are there. It ends when
+   * the peer sends nothing any more, or this end is closed and those that have arrived are read.
+   *
+   * A write that was not taken holds a receive, as a message does: if nobody takes the writes, the peer waits after
+   * `credits` of them. Messages and writes have no common order.
+   *
+   * @throws {TypeError} If the options are wrong.
+   */
+  writes(options?: AbortOptions): AsyncGenerator<number, void, void> {
+    const signal = signalOf(options);
+    const { writes } = this.#end.link;
+    return this.#each(() => inTurn(() => this.#next(writes, {}, signal)));
   }
 
   /**
@@ -305,13 +359,19 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
     { remoteAddr, rkey }: RemotePart,
     bytes: Uint8Array,
     signal: AbortSignal | undefined,
+    immData?: number,
   ): Promise<void> {
     const { link, settings } = this.#end;
     const { maxMessage } = settings;
-    const count = Math.ceil(bytes.length / maxMessage);
-    const move = (start: number): Promise<void> => {
+    const count = Math.max(Math.ceil(bytes.length / maxMessage), immData === undefined ? 0 : 1);
+    const move = (i: number): Promise<void> => {
+      const start = i * maxMessage;
       const piece = bytes.subarray(start, start + maxMessage);
-      const request = { opcode, remoteAddr: remoteAddr + BigInt(start), rkey };
+      const part = { remoteAddr: remoteAddr + BigInt(start), rkey };
+      // Requests take effect in order: the last one tells of all.
+      const request = immData === undefined || i < count - 1
+        ? { opcode, ...part }
+        : { opcode: WrOpcode.RDMA_WRITE_WITH_IMM, ...part, immData };
       const { length } = piece;
       if (opcode === WrOpcode.RDMA_WRITE) {
         return link.operate(request, length, piece, () => {}, signal);
@@ -321,7 +381,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
     };
     const moves: Promise<void>[] = [];
     for (let i = 0; i < count; i++) {
-      const moved = move(i * maxMessage);
+      const moved = move(i);
       // It may fail while the others are being posted.
       moved.catch(() => {});
       moves.push(moved);
@@ -335,12 +395,16 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
   }
 
   /** Messages as they come, until the peer sends none any more, or this end is closed and those that were received are read. */
-  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array<ArrayBuffer>, void, void> {
+  [Symbol.asyncIterator](): AsyncGenerator<Uint8Array<ArrayBuffer>, void, void> {
+    return this.#each(() => this.receive());
+  }
+
+  async *#each<T>(receive: () => Promise<T | null>): AsyncGenerator<T, void, void> {
     try {
       while (true) {
-        const message = await this.receive();
-        if (message === null) return;
-        yield message;
+        const next = await receive();
+        if (next === null) return;
+        yield next;
       }
     } catch (error) {
       if (!this.#isClosed) throw error;

@@ -27,27 +27,37 @@ const frame = fc.record({
 type Frame = typeof frame extends fc.Arbitrary<infer T> ? T : never;
 
 /** What a connection makes of frames by the rules of the protocol. */
-function judge(frames: readonly Frame[]): { messages: Uint8Array[]; end: string } {
+function judge(
+  frames: readonly Frame[],
+): { messages: Uint8Array[]; writes: number[]; end: string } {
   const messages: Uint8Array[] = [];
+  const writes: number[] = [];
   let ended = false;
   const fault = frames.find(({ type, credits, payload, kind, status }) => {
-    if (status !== SUCCESS || kind !== "message" || credits > 0) return true;
-    if (type === FrameType.DATA) {
-      if (ended || messages.length === CREDITS) return true;
-      messages.push(payload);
-    } else if (type === FrameType.END || type === FrameType.BYE) ended = true;
+    if (status !== SUCCESS) return true;
+    if (kind !== "write" && (kind === "plain" || credits > 0)) return true;
+    if (kind === "write" || type === FrameType.DATA) {
+      if (ended || messages.length + writes.length === CREDITS) return true;
+      if (kind === "message") messages.push(payload);
+      else writes.push(immDataOf({ type, credits }));
+      return false;
+    }
+    ended ||= type === FrameType.END || type === FrameType.BYE;
     return type === 0 || type > FrameType.BYE;
   });
   const open = fault === undefined ? "open" : fault.status === SUCCESS ? "violation" : "broken";
-  return { messages, end: ended ? "end" : open };
+  return { messages, writes, end: ended ? "end" : open };
+}
+
+function immDataOf({ type, credits }: Pick<Frame, "type" | "credits">): number {
+  return (type << 28 | credits) >>> 0;
 }
 
 function push(recorder: Recorder, { id, memory }: Posted, frame: Frame): void {
-  const { type, credits, payload, kind, status } = frame;
+  const { payload, kind, status } = frame;
   memory.set(payload);
-  const immData = (type << 28 | credits) >>> 0;
   recorder.complete("cq0", {
-    ...{ wr_id: id, status, byte_len: payload.length, imm_data: immData },
+    ...{ wr_id: id, status, byte_len: payload.length, imm_data: immDataOf(frame) },
     opcode: kind === "write" ? WcOpcode.RECV_RDMA_WITH_IMM : WcOpcode.RECV,
     wc_flags: kind === "plain" ? 0 : WcFlags.WITH_IMM,
   });
@@ -79,9 +89,13 @@ async function followAll(frames: readonly Frame[]): Promise<void> {
   for (const frame of frames) push(recorder, posted.shift()!, frame);
   // Everything is polled before the first message is read.
   await conn.flush({ signal: AbortSignal.timeout(1) }).catch(() => {});
-  const { messages, end } = judge(frames);
+  const { messages, writes, end } = judge(frames);
   for (const message of messages) {
     same(await within(LIMIT_MS, "receive()", conn.receive()), message, "message");
+  }
+  const written = conn.writes();
+  for (const imm of writes) {
+    same(await within(LIMIT_MS, "writes()", written.next()), { value: imm, done: false }, "write");
   }
   same(await endOf(conn), end, "what follows the messages");
 }

@@ -426,6 +426,17 @@ const ROWS: Readonly<Record<string, Row>> = {
     },
   }),
   "RcConn.write": remote((conn, memory, signal) => conn.write(memory, 0, message, { signal })),
+  "RcConn.writes": without({
+    "ends at once": async (setting) => {
+      const [client, server] = await rc(setting);
+      const { remote } = await server.expose(64);
+      const writes = server.writes();
+      return async () => {
+        await client.write(remote, 0, message, { imm: 7 });
+        await writes.next();
+      };
+    },
+  }),
   "RcConn.read": remote((conn, memory, signal) => conn.read(memory, 0, 8, { signal })),
   "RcConn.fetchAdd": remote((conn, memory, signal) => conn.fetchAdd(memory, 0, 1n, { signal })),
   "RcConn.compareSwap": remote((conn, memory, signal) =>

@@ -133,6 +133,7 @@ netTest("RcConn refuses every call from the moment it is being closed", async ()
     () => client.read(remote, 0, 1),
     () => client.fetchAdd(remote, 0, 1n),
     () => client.compareSwap(remote, 0, 0n, 1n),
+    () => client.write(remote, 0, bytes("x"), { imm: 1 }),
   ];
   const assertRefused = (call: () => Promise<unknown>): Promise<unknown> =>
     assertRejects(call, BadResource, "Cannot use connection: it is closed");
@@ -254,6 +255,8 @@ netTest("RcConn names the argument of the wrong type", async () => {
     [() => client.flush(options), noSignal],
     [() => client.expose(8, options), noSignal],
     [() => client.write(remote, 0, data, options), noSignal],
+    [() => client.write(remote, 0, data, { imm: noNumber }), 'imm "5": it is not an integer'],
+    [async () => await client.writes(options).next(), noSignal],
     [() => client.read(remote, 0, 1, options), noSignal],
     [() => client.fetchAdd(remote, 0, 1n, options), noSignal],
     [() => client.compareSwap(remote, 0, 1n, 1n, options), noSignal],
@@ -293,6 +296,88 @@ netTest("RcConn writes, reads and does atomics in memory of the peer", async () 
   await client.send(bytes("done"));
   assertEquals(text(await server.receive()), "done");
 });
+
+netTest("RcConn.write() tells the peer of all bytes of a write that has a number", async () => {
+  await using pair = await rcPair({ maxMessage: 1000 });
+  const { client, server } = pair;
+  using memory = await server.expose(10_000);
+  const { remote } = memory;
+  const data = crypto.getRandomValues(new Uint8Array(9000));
+  await client.write(remote, 0, data);
+  await client.write(remote, 1000, data, { imm: 0xffff_ffff });
+  await client.write(remote, 10_000, new Uint8Array(0), { imm: 0 });
+  await client.send(bytes("a message"));
+  await client.writable.close();
+  await assertRejects(() => client.write(remote, 0, data, { imm: 1 }), BadResource, "was sent");
+  const writes = server.writes();
+  assertEquals(await writes.next(), { value: 0xffff_ffff, done: false });
+  assertEquals(memory.bytes.slice(1000), data);
+  assertEquals(await Array.fromAsync(writes), [0]);
+  assertEquals((await Array.fromAsync(server)).map(text), ["a message"]);
+});
+
+for (const credits of [1, 2, 3]) {
+  netTest(
+    `RcConn.write() waits while the peer takes no writes, with ${credits} credits`,
+    async () => {
+      await using pair = await rcPair({ credits, sendDepth: 2, maxMessage: 64, keepAlive: 0 });
+      const { client, server } = pair;
+      using memory = await server.expose(100);
+      const data = new Uint8Array(100).fill(7);
+      const sent: number[] = [];
+      const sending = Promise.all(
+        Array.from({ length: 50 }, async (_, imm) => {
+          await client.write(memory.remote, 0, data, { imm });
+          sent.push(imm);
+        }),
+      );
+      await until("the credits", () => sent.length === credits);
+      // What needs no credit goes on.
+      assertEquals(await client.read(memory.remote, 0, 100), data);
+      assertEquals(sent.length, credits);
+      const signal = AbortSignal.timeout(10);
+      await assertRejects(
+        () => client.write(memory.remote, 0, data, { imm: 9, signal }),
+        DOMException,
+      );
+      const taken: number[] = [];
+      for await (const imm of server.writes()) if (taken.push(imm) === 50) break;
+      await sending;
+      assertEquals(taken, sent);
+      await Promise.all([client.send(bytes("and a message")), server.send(bytes("and another"))]);
+      assertEquals([await server.receive(), await client.receive()].map(text), [
+        "and a message",
+        "and another",
+      ]);
+    },
+  );
+}
+
+netTest(
+  "RcConn.writes() gives what has arrived after close(), and ends with its signal",
+  async () => {
+    await using pair = await rcPair();
+    const { client, server } = pair;
+    using memory = await server.expose(8);
+    const abort = new AbortController();
+    const waiting = [
+      assertRejects(() => server.writes({ signal: abort.signal }).next(), Error, "enough"),
+      server.writes().next(),
+    ];
+    abort.abort(new Error("enough"));
+    for (const imm of [1, 2, 3]) await client.write(memory.remote, 0, new Uint8Array(8), { imm });
+    await waiting[0];
+    assertEquals(await waiting[1], { value: 1, done: false });
+    const closing = server.close();
+    assertEquals(await Array.fromAsync(server.writes()), [2, 3]);
+    await closing;
+    assertEquals(await Array.fromAsync(server.writes()), []);
+    await assertRejects(
+      () => Array.fromAsync(client.writes()).then(() => client.send(bytes("x"))),
+      ConnectionReset,
+    );
+  },
+);
 
 netTest(
   "RcConn.read() rejects if its buffer is transferred meanwhile, and nothing else does",

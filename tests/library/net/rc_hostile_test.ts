@@ -25,7 +25,7 @@ import {
 const { InvalidData, ConnectionReset, TimedOut } = Deno.errors;
 
 /** Frame types as in the immediate data of messages: the upper 4 bits. */
-const [DATA, HELLO] = [1, 3];
+const [DATA, HELLO, WRITE] = [1, 3, 6];
 const CREDITS = 4;
 
 /** A queue pair that does what it likes. */
@@ -69,6 +69,12 @@ class RawPeer implements Disposable {
     this.#qp.postSend(opcode === WrOpcode.SEND ? { opcode, sge } : { opcode, sge, immData });
   }
 
+  /** Tells the peer of an empty write, which needs no key. */
+  tell(immData: number): void {
+    const opcode = WrOpcode.RDMA_WRITE_WITH_IMM;
+    this.#qp.postSend({ opcode, remoteAddr: 0, rkey: 0, immData });
+  }
+
   [Symbol.dispose](): void {
     this.#context.close();
   }
@@ -76,7 +82,11 @@ class RawPeer implements Disposable {
 
 const VIOLATIONS: Record<string, (peer: RawPeer) => void> = {
   "a message without a type": (peer) => peer.send(DATA, 0, WrOpcode.SEND),
+  "a message of a type that only writes have": (peer) => peer.send(WRITE),
   "too many credits": (peer) => peer.send(DATA, 2),
+  "more writes than it has credits for": (peer) => {
+    for (let i = 0; i <= CREDITS; i++) peer.tell(HELLO << 28);
+  },
 };
 
 for (const [what, violate] of Object.entries(VIOLATIONS)) {

@@ -132,8 +132,9 @@ export const OTHER_RECIPES: Readonly<Record<string, Recipe>> = {
     await remote(world),
     8,
     MESSAGE.slice(),
-    { signal: signal() },
+    { signal: signal(), imm: 7 },
   ],
+  "RcConn#writes": () => [{ signal: signal() }],
   "RcConn#read": async (world) => [await remote(world), 8, 16, { signal: signal() }],
   "RcConn#fetchAdd": async (world) => [await remote(world), 8, 1n, { signal: signal() }],
   "RcConn#compareSwap": async (world) => [await remote(world), 8, 0n, 1n, { signal: signal() }],
@@ -173,6 +174,12 @@ export const OTHER_RECEIVERS: Readonly<Record<string, Receiver>> = {
   "RcListener#[Symbol.asyncIterator]": async (world) => {
     await world.rcClient();
     return await world.listener();
+  },
+  "RcConn#writes": async (world) => {
+    const conn = await world.rcConn();
+    const { remote } = await world.exposed();
+    await conn.write(remote, 8, MESSAGE, { imm: 7 });
+    return conn;
   },
   "RcConn#[Symbol.asyncIterator]": async (world) => {
     const conn = await world.rcConn();

@@ -191,6 +191,21 @@ static enum ibv_wc_status deliver(struct ibv_qp *qp, const struct work *send, st
 	return IBV_WC_SUCCESS;
 }
 
+// Tells the receiver of a write whose bytes are there.
+static void tell(struct ibv_qp *qp, const struct work *write, struct qp_object *receiver)
+{
+	struct ibv_wc wc = {
+		.opcode = IBV_WC_RECV_RDMA_WITH_IMM,
+		.wc_flags = IBV_WC_WITH_IMM,
+		.imm_data = write->wr.imm_data,
+		.src_qp = qp->qp_num,
+		.qp_num = receiver->qp.qp_base.qp_num,
+		.byte_len = length_of(write),
+	};
+
+	end(receiver->qp.qp_base.recv_cq, receives_of(receiver), wc, true);
+}
+
 static struct qp_object *queue_pair(uint32_t number)
 {
 	struct object *object = object_by_number(QP, number - FIRST_QP_NUM);
@@ -198,7 +213,8 @@ static struct qp_object *queue_pair(uint32_t number)
 }
 
 static const enum ibv_wc_opcode opcodes[] = {
-	[IBV_WR_RDMA_WRITE] = IBV_WC_RDMA_WRITE,	[IBV_WR_SEND] = IBV_WC_SEND,
+	[IBV_WR_RDMA_WRITE] = IBV_WC_RDMA_WRITE,	[IBV_WR_RDMA_WRITE_WITH_IMM] = IBV_WC_RDMA_WRITE,
+	[IBV_WR_SEND] = IBV_WC_SEND,
 	[IBV_WR_SEND_WITH_IMM] = IBV_WC_SEND,		[IBV_WR_RDMA_READ] = IBV_WC_RDMA_READ,
 	[IBV_WR_ATOMIC_CMP_AND_SWP] = IBV_WC_COMP_SWAP, [IBV_WR_ATOMIC_FETCH_AND_ADD] = IBV_WC_FETCH_ADD,
 };
@@ -215,6 +231,7 @@ static bool move_one(struct qp_object *object)
 	const struct ibv_send_wr *wr = &work->wr;
 	bool is_known = wr->opcode < sizeof opcodes / sizeof *opcodes;
 	bool is_send = wr->opcode == IBV_WR_SEND || wr->opcode == IBV_WR_SEND_WITH_IMM || !is_known;
+	bool tells = wr->opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
 	struct qp_object *peer = queue_pair(is_datagram ? wr->wr.ud.remote_qpn : object->attr.dest_qp_num);
 	struct ibv_wc wc = { .qp_num = qp->qp_num, .opcode = is_known ? opcodes[wr->opcode] : IBV_WC_SEND };
 	enum ibv_qp_state state = peer ? peer->qp.qp_base.state : IBV_QPS_ERR;
@@ -225,10 +242,12 @@ static bool move_one(struct qp_object *object)
 			wc.status = deliver(qp, work, peer);
 	} else if (state == IBV_QPS_ERR || (is_ready && peer->attr.dest_qp_num != qp->qp_num)) {
 		wc.status = IBV_WC_RETRY_EXC_ERR;
-	} else if (!is_ready || (is_send && !next(receives_of(peer)))) {
+	} else if (!is_ready || ((is_send || tells) && !next(receives_of(peer)))) {
 		return false;
 	} else {
 		wc.status = is_send ? deliver(qp, work, peer) : operate(work);
+		if (tells && !wc.status)
+			tell(qp, work, peer);
 		if (wc.status == IBV_WC_REM_ACCESS_ERR)
 			break_down(peer);
 	}
