@@ -35,8 +35,7 @@ export interface Fence {
 export const NOT_RUN: Readonly<Record<string, string>> = {
   "CONTRIBUTING.md: Add a verb in five steps":
     "a line to write into a table; the verb of the example does not exist",
-  "docs/without_hardware.md: Your own project":
-    "the job runs on GitHub; tests/project runs its two commands",
+  "docs/testing.md: In a workflow": "the job runs on GitHub; tests/project runs its two commands",
   "mod.ts: ": "the tree of objects, not the output of a program",
 };
 
@@ -93,7 +92,7 @@ const OPENS_LIBRARY =
 
 /** A line that does something; declarations alone do nothing. */
 const STATEMENT =
-  /^(?!import|export|async function|function|interface|type|const \w+ = [^(]*$)[a-z]/m;
+  /^(import "|(?!import|export|async function|function|interface|type|const \w+ = [^(]*$)[a-z])/m;
 
 function headingBefore(lines: readonly string[], index: number): string {
   const before = lines.slice(0, index).findLast((line) => /^#{1,6} /.test(line));
@@ -126,6 +125,7 @@ export function exampleFences(): Fence[] {
     "rss.ts",
     "cm.ts",
     "efa.ts",
+    "testing.ts",
     ...folders.flatMap((name) => codeIn(name)),
   ];
   return files.flatMap((file) => {

@@ -14,7 +14,8 @@ export const FLOORS = [
   ...["types/core", "types/address", "types/device", "types/memory", "types/completion"],
   ...["types/address_handle", "types/work", "types/rss", "types/srq"],
   ...["types/queue_pair", "types/flow", "types/cm", "types/efa", "types/reply"],
-  ...["mod.ts", "rss.ts", "cm.ts", "efa.ts"],
+  "types/testing",
+  ...["mod.ts", "rss.ts", "cm.ts", "efa.ts", "testing.ts"],
   ...["net/shared", "net/ud", "net/rc", "net"],
   ...["cli/shell", "cli/devinfo", "cli/explain", "cli/watch", "cli/peer", "cli/pingpong"],
   ...["cli/doctor", "cli/named", "cli/perf", "cli"],
@@ -89,7 +90,7 @@ function isWorkshop(file: string): boolean {
 }
 
 function isOffered(file: string): boolean {
-  return /^(((ffi|net)\/)?mod|rss|cm|efa)\.ts$|^internal\//.test(file);
+  return /^(((ffi|net)\/)?mod|rss|cm|efa|testing)\.ts$|^internal\//.test(file);
 }
 
 /** For each file what it imports: files as paths from the project's folder, all else as it is written. */

@@ -605,6 +605,6 @@ for (const [name, { calls, hasSignal }] of Object.entries(ROWS)) {
 }
 
 Deno.test("Every public method that can be awaited is in the table above", async () => {
-  const sources = ["mod.ts", "cm.ts", "efa.ts", "rss.ts", "net/mod.ts"];
+  const sources = ["mod.ts", "cm.ts", "efa.ts", "rss.ts", "testing.ts", "net/mod.ts"];
   assertEquals(Object.keys(ROWS).sort(), await awaitables(sources));
 });

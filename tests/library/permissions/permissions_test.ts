@@ -31,7 +31,7 @@ const cli = (...args: string[]): readonly string[] => ["cli/mod.ts", ...args];
 /** A program for each row: a module as text, or a file with arguments. */
 const PARTS: Readonly<Record<string, string | readonly string[]>> = {
   "importing any module": `
-    import "mod.ts"; import "rss.ts"; import "cm.ts"; import "ffi/mod.ts"; import "net/mod.ts"; import "cli/mod.ts"; import "rxe/mod.ts";`,
+    import "mod.ts"; import "rss.ts"; import "cm.ts"; import "testing.ts"; import "ffi/mod.ts"; import "net/mod.ts"; import "cli/mod.ts"; import "rxe/mod.ts";`,
   "addresses, GRHs, hashes": `
     import { formatAddress, Gid, Grh, microsoftRssKey, parseAddress, RxHash } from "mod.ts";
     import { toeplitz } from "rss.ts";

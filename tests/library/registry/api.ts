@@ -8,6 +8,7 @@ const MODULES = [
   "rss.ts",
   "cm.ts",
   "efa.ts",
+  "testing.ts",
   "net/mod.ts",
   "cli/mod.ts",
   "ffi/mod.ts",

@@ -7,6 +7,8 @@ import * as ffi from "../../../ffi/mod.ts";
 import * as net from "../../../net/mod.ts";
 import * as verbs from "../../../mod.ts";
 import * as rss from "../../../rss.ts";
+// Not testing.ts, which opens libibverbs before the recorder can take its place.
+import * as testing from "../../../types/testing/why_no_device.ts";
 import { rootOf } from "../../../types/core/resource.ts";
 import type { Attributes, Callable, ModuleName } from "./api.ts";
 import { RECEIVERS, RECIPES } from "./recipes.ts";
@@ -19,6 +21,7 @@ const EXPORTS: Readonly<Record<ModuleName, Readonly<Record<string, unknown>>>> =
   "rss.ts": rss,
   "cm.ts": cm,
   "efa.ts": efa,
+  "testing.ts": testing,
   "net/mod.ts": net,
   "cli/mod.ts": cli,
   "ffi/mod.ts": ffi,

@@ -1,4 +1,4 @@
-// A valid call of everything in ./net, ./cli and ./ffi.
+// A valid call of everything in ./net, ./cli, ./ffi and ./testing.
 
 import { structs, SystemError } from "../../../ffi/mod.ts";
 import { DEVICE } from "./bed.ts";
@@ -54,8 +54,9 @@ const UD_OPTIONS = {
   onOutage: () => {},
 };
 
-/** The calls of ./net, ./cli and ./ffi. */
+/** The calls of ./net, ./cli, ./ffi and ./testing. */
 export const OTHER_RECIPES: Readonly<Record<string, Recipe>> = {
+  whyNoDevice: () => [DEVICE],
   listenUd: ({ signal }) => [{ ...UD_OPTIONS, signal }],
   listenSrd: ({ signal }) => {
     // Only a device that is new is an adapter.

@@ -1,5 +1,7 @@
 // The packages as they are published: bundles to run, their declarations, and the sources for stack traces.
 
+// What it opens must not be opened within a test.
+import "../../../testing.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path/posix";

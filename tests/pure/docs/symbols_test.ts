@@ -21,6 +21,7 @@ const CATEGORIES: Record<string, string> = {
   "@rdma/ibverbs/rss": "Receive work queues and RSS",
   "@rdma/ibverbs/cm": "Addresses, Connections, Errors, Events, Objects and lifetimes",
   "@rdma/ibverbs/efa": "Devices, Memory, Queue pairs, Senders",
+  "@rdma/ibverbs/testing": "Tests",
   "@rdma/ibverbs/net": "Connections, Datagrams, Memory, Memory of the peer, Objects and lifetimes",
   "@rdma/cli": "Commands",
   "@rdma/rxe": "Errors, Guest, Options",

@@ -1,0 +1,26 @@
+/**
+ * What tests of programs need. **Import it in each test file**: `import "@rdma/ibverbs/testing"` is enough.
+ *
+ * ```ts
+ * import { whyNoDevice } from "@rdma/ibverbs/testing";
+ *
+ * console.log(whyNoDevice() ?? "there is a device");
+ * ```
+ *
+ * `deno test` fails a test in which a library is opened that stays open: `A dynamic library was loaded during the test, but
+ * not unloaded`. That is its resource sanitizer, which Deno 2.7 has on by default, and later ones with
+ * `--sanitize-resources`. `@rdma/ibverbs` opens libibverbs, librdmacm and libefa when they are first used, and keeps them.
+ * This module opens those that the host has when it is imported, before any test. Without `--allow-ffi` it does nothing, and
+ * it never asks.
+ *
+ * **Where to go next.**
+ *
+ * - Tests that are ignored where there is no device: {@linkcode whyNoDevice}.
+ * - Tests in a virtual machine with a soft-RoCE device: `@rdma/rxe`.
+ *
+ * @module
+ */
+
+import "./types/testing/open_libraries.ts";
+
+export { whyNoDevice } from "./types/testing/why_no_device.ts";

@@ -1,0 +1,38 @@
+import { Context } from "../device/context.ts";
+
+/**
+ * Why tests cannot use a device here. It throws nothing and never asks for a permission, so it can decide at the top level of
+ * a test file which tests are ignored.
+ *
+ * @param device The name of the device that the tests use, such as `rxe0`. If it is left out, any device
+ * with an active port does, as for `Context.open()`.
+ * @returns The reason in a line; `undefined` if the device can be opened.
+ *
+ * @example A test that is ignored, with the reason, where there is no device
+ * ```ts
+ * import { Context } from "@rdma/ibverbs";
+ * import { whyNoDevice } from "@rdma/ibverbs/testing";
+ *
+ * const reason = whyNoDevice();
+ * Deno.test({
+ *   name: `the device has a port${reason === undefined ? "" : `: ${reason}`}`,
+ *   ignore: reason !== undefined,
+ *   fn: () => {
+ *     using context = Context.open();
+ *     if (context.queryDevice().physPortCnt < 1) throw new Error("the device has no port");
+ *   },
+ * });
+ * ```
+ *
+ * @category Tests
+ */
+export function whyNoDevice(device?: string): string | undefined {
+  try {
+    const { state } = Deno.permissions.querySync({ name: "ffi" });
+    if (state !== "granted") return "it needs --allow-ffi";
+    Context.open(device).close();
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message.split("\n").join(" ") : String(error);
+  }
+}
