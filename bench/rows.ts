@@ -176,14 +176,6 @@ const RXE: readonly Row[] = [
     goals: [atMost(1, "pyverbs")],
     note: "types/queue_pair/queue_pair.ts",
   }),
-  ends({
-    id: "cm_connect",
-    title: "connections by name, 20 at the same time, a connection",
-    count: 20,
-    entries: [pair("C", "c", "cm"), pair("Deno", "deno", "cm")],
-    goals: [atMost(3, "C")],
-    note: "types/cm/cm_events.ts; from connect to established; queue pairs are made before",
-  }),
 ];
 
 /** What a library adds to the start of its language. */

@@ -5,7 +5,6 @@ import { say, SetupError } from "./host/setup.ts";
 import { CAPTURES } from "./fuzz/captures.ts";
 import { DATAGRAMS } from "./fuzz/datagrams.ts";
 import { FRAMES } from "./fuzz/frames.ts";
-import { PROGRAMS } from "./fuzz/programs.ts";
 import { SERVERS } from "./fuzz/servers.ts";
 import { describe, type Target } from "./fuzz/target.ts";
 import { TEXTS } from "./fuzz/texts.ts";
@@ -33,7 +32,7 @@ const AH: Target = {
 };
 
 const TARGETS: readonly Target[] = [
-  ...[...TEXTS, ...CAPTURES, ...DATAGRAMS, ...FRAMES, ...SERVERS, ...PROGRAMS],
+  ...[...TEXTS, ...CAPTURES, ...DATAGRAMS, ...FRAMES, ...SERVERS],
   AH,
 ];
 

@@ -1,10 +1,8 @@
 // pair ROLE KIND: one of two processes that send messages to each other, as ibv_ud_pingpong and ibv_rc_pingpong do. KIND is "ud"
-// or "rc", and then "_polling" or "_events"; or it is "cm", see connect.h. It prints its address, and reads that of the other
-// process. Then it reads lines "COUNT WINDOW MICROSECONDS". The server answers that many messages. The client sends WINDOW
+// or "rc", and then "_polling" or "_events". It prints its queue pair number, and reads that of the other process. Then it reads lines "COUNT WINDOW MICROSECONDS". The server answers that many messages. The client sends WINDOW
 // messages at a time, so far apart, and prints the middle nanoseconds from sending a window until its answers are here, and those
 // of 99 in 100; for one message.
 #include "base.h"
-#include "connect.h"
 
 static struct end e;
 // NULL if it polls.
@@ -87,32 +85,23 @@ static void play(long count, int window, long microseconds)
   free(taken);
 }
 
-static void run(int is_server, int is_cm, const char *kind)
+static void run(int is_server, const char *kind)
 {
-  struct device d = is_cm ? (struct device){ 0 } : open_device();
+  struct device d = open_device();
   long count, microseconds;
   unsigned remote;
   int window;
 
-  if (!is_cm) {
-    channel = strstr(kind, "events") ? ibv_create_comp_channel(d.context) : NULL;
-    open_end(&e, &d, !strncmp(kind, "rc", 2) ? IBV_QPT_RC : IBV_QPT_UD, channel);
-  }
-  printf("%u\n", is_cm ? open_cm(is_server) : e.qp->qp_num);
-  need(scanf("%u", &remote) == 1, "read the address of the other end");
-  if (is_cm)
-    cm.at.sin_port = htons(remote);
-  else {
-    connect_end(&e, &d, remote);
-    post_recvs(&e, LIST);
-    post_recvs(&e, LIST);
-  }
+  channel = strstr(kind, "events") ? ibv_create_comp_channel(d.context) : NULL;
+  open_end(&e, &d, !strncmp(kind, "rc", 2) ? IBV_QPT_RC : IBV_QPT_UD, channel);
+  printf("%u\n", e.qp->qp_num);
+  need(scanf("%u", &remote) == 1, "read the number of the other end");
+  connect_end(&e, &d, remote);
+  post_recvs(&e, LIST);
+  post_recvs(&e, LIST);
   printf("connected\n");
   while (scanf("%ld %d %ld", &count, &window, &microseconds) == 3) {
-    if (is_cm)
-      is_server ? serve_cm(count) : play_cm(count);
-    else
-      is_server ? serve(count) : play(count, window, microseconds);
+    is_server ? serve(count) : play(count, window, microseconds);
     if (is_server)
       printf("0\n");
   }
@@ -122,6 +111,6 @@ int main(int argc, char **argv)
 {
   setlinebuf(stdout);
   need(argc == 3, "read the arguments");
-  run(!strcmp(argv[1], "server"), !strcmp(argv[2], "cm"), argv[2]);
+  run(!strcmp(argv[1], "server"), argv[2]);
   return e.sum == 1;
 }

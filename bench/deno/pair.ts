@@ -1,7 +1,6 @@
 /** One of two processes that send messages to each other, with this library or with sockets. See ../c/pair.c. */
 
 import { linesOf } from "../contender.ts";
-import { connecting } from "./connecting.ts";
 import type { Echo } from "./echo.ts";
 import { netRc, netUd } from "./net.ts";
 import { datagram, dgram, tcp } from "./sockets.ts";
@@ -16,7 +15,6 @@ const KINDS: Readonly<Record<string, (isServer: boolean) => Echo | Promise<Echo>
   datagram,
   dgram,
   tcp,
-  cm: connecting,
 };
 
 const [role, kind] = Deno.args as [string, string];

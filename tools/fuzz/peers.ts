@@ -70,21 +70,9 @@ async function act({ pieces, ending }: Peer, conn: Deno.TcpConn): Promise<Uint8A
   return new Uint8Array(read);
 }
 
-/** Calls somebody who listens on a port, or soon will. Returns what it read. */
-export async function call(
-  peer: Peer,
-  port: number,
-  ended: () => boolean,
-): Promise<Uint8Array<ArrayBuffer>> {
-  while (!ended()) {
-    try {
-      return await act(peer, await Deno.connect({ hostname, port }));
-    } catch (error) {
-      if (!(error instanceof Deno.errors.ConnectionRefused)) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
-  }
-  return new Uint8Array();
+/** Calls somebody who listens on a port. Returns what it read. */
+export async function call(peer: Peer, port: number): Promise<Uint8Array<ArrayBuffer>> {
+  return await act(peer, await Deno.connect({ hostname, port }));
 }
 
 /** Serves a program under test by a peer on a port of the peer's choice. */
@@ -92,10 +80,4 @@ export async function serve<T>(peer: Peer, use: (port: number) => Promise<T>): P
   using listener = Deno.listen({ hostname, port: 0 });
   void listener.accept().then((conn) => act(peer, conn), () => {});
   return await use(listener.addr.port);
-}
-
-/** A TCP port that nobody listens on. */
-export function freePort(): number {
-  using listener = Deno.listen({ hostname, port: 0 });
-  return listener.addr.port;
 }

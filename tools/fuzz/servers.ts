@@ -7,10 +7,10 @@ import { recorded } from "./provider.ts";
 import { fc, isHarmless, same, target, within } from "./target.ts";
 
 /** Peers of one round: most of their time they wait. */
-export const MANY = { minLength: 1, maxLength: 48, size: "max" } as const;
+const MANY = { minLength: 1, maxLength: 48, size: "max" } as const;
 
 /** Above what a time-out of one second and a busy machine take. */
-export const LIMIT_MS = 15_000;
+const LIMIT_MS = 15_000;
 
 const gid = fc.oneof(fc.ipV6(), fc.constantFrom("::ffff:10.0.0.9", "fe80::9", "\u009b2J"));
 const peer = peerLike(spoiled(rcAddress(gid)).map(jsonLine));
@@ -32,9 +32,9 @@ async function attackListener(peers: readonly Peer[]): Promise<void> {
   // All peers come from one address.
   await using listener = await listenRc({ ...SMALL, maxPerPeer: MANY.maxLength + 1 });
   const { port } = listener.addr;
-  const attacks = peers.map((peer) => call(peer, port, () => false));
+  const attacks = peers.map((peer) => call(peer, port));
   await within(LIMIT_MS, "the attack", Promise.all(attacks));
-  const next = call(SILENT, port, () => false);
+  const next = call(SILENT, port);
   const answer = new TextDecoder().decode(await within(LIMIT_MS, "the next peer", next));
   same(/^\{"transport":"RC",[^\n]*\}\n$/.test(answer), true, `the next peer's answer ${answer}`);
   const { connected, refused, lastError } = listener.stats;
