@@ -86,16 +86,6 @@ async function sendToGroupByNet(run: Run, family: Family): Promise<void> {
   }
 }
 
-async function joinGroupByNet(run: Run, family: Family, group: string): Promise<void> {
-  await using _listening = await listenTo(group);
-  await using conn = await openConn(family);
-  await run.session.send(conn.joinMulticast(group));
-  for (let i = 0; i < run.messages; i++) {
-    const [message, from] = await conn.receive(undefined, patience());
-    await conn.send(answerTo(message), from);
-  }
-}
-
 /** Nobody but the connection tells the host of the group. */
 async function joinByAddress(run: Run, address: string): Promise<void> {
   await using conn = await openConn("ipv4");
@@ -122,11 +112,6 @@ export const multicast: readonly HostCase[] = [
         name: `QueuePair.attachMcast() receives datagrams of group ${ipOf(group)}`,
         first: (run) => sendToGroup(run, family as Family, group),
         second: (run) => joinGroup(run, family as Family, group),
-      },
-      {
-        name: `UdConn.joinMulticast() receives datagrams of group ${ipOf(group)}, and answers`,
-        first: (run) => sendToGroupByNet(run, family as Family),
-        second: (run) => joinGroupByNet(run, family as Family, group),
       },
     ],
   ),
