@@ -88,7 +88,7 @@ export class Link {
     this.#inbox = new Inbox(qp, recv, settings.maxMessage);
     const supply = {
       hasEnded: () => this.#hasPeerEnded(),
-      drain: () => void this.#drain(),
+      drain: () => void this.#pump.read(),
       look: () => this.#pump.look(),
     };
     this.messages = new Incoming({

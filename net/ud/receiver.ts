@@ -118,7 +118,7 @@ export class Receiver {
 
   /** A datagram that is there, if nobody else waits. */
   receiveNow(buffer: Uint8Array<ArrayBuffer> | undefined): Datagram | undefined {
-    if (this.#queue.length === 0) this.#drain();
+    if (this.#queue.length === 0) this.#pump.read();
     const [oldest] = this.#queue;
     if (oldest === undefined && this.#failure !== undefined) throw this.#failure;
     if (oldest === undefined || this.#waiters.size > 0) return undefined;
@@ -130,6 +130,7 @@ export class Receiver {
   /** A datagram that was written to the start of a buffer, and those that are there and fit behind it. */
   takeMore(first: Datagram, buffer: Uint8Array<ArrayBuffer>): Datagram[] {
     const taken = [first];
+    this.#pump.read();
     let end = first[0].length;
     for (let next = this.#queue[0]; next !== undefined; next = this.#queue[0]) {
       const room = buffer.length - end;

@@ -45,6 +45,7 @@ Deno.test("Pump polls and holds the program while somebody waits, arms the queue
     [[0, 1, 1], "awaited", "hold, look 0, arm, look 1, read, look 1"],
     [[0, 0, 1], "awaited", "hold, look 0, arm, look 0, event, read, look 1"],
     [[0, 0, 0, 1, 1], "awaited", "hold, look 0, look 0, look 0, look 1, read, look 1", 1000],
+    [[3, 0, 1, 1], "awaited", "hold, look 3, read, look 0, arm, look 1, read, look 1", 1000],
     [[0, 1], "nothing", "let go, look 0"],
     [[2, 0, 0, 1], "any", "let go, look 2, read, look 0, look 0, look 1"],
     [[0, 0, 2, 1], "expected", "let go, look 0, look 0, look 2, read, look 1"],
