@@ -30,7 +30,12 @@ interface Sought {
   readonly soname: string;
   /** The environment variable that may have its path. */
   readonly variable: string;
+  /** A library that it is linked with. */
+  readonly needs?: Sought;
 }
+
+/** What the loader says of a library that another one is linked with. */
+const MISSING = /^(\S+\.so[.\d]*): cannot open shared object file/;
 
 // dlfcn.h, alike on both architectures
 const RTLD_NOW = 2;
@@ -60,7 +65,14 @@ export class NativeLibrary {
    * @throws {Deno.errors.NotCapable} Without `--allow-ffi`; one that is narrowed to paths does not suffice.
    */
   path(): string {
-    return this.#path ??= open(this.#sought);
+    return this.#path ??= this.#open();
+  }
+
+  #open(): string {
+    const { needs } = this.#sought;
+    // Else the loader takes the system's.
+    if (needs !== undefined && environment(needs.variable)) libibverbs.path();
+    return open(this.#sought);
   }
 
   /** The address of a symbol; 0 if the installed version does not have it. */
@@ -75,18 +87,21 @@ export class NativeLibrary {
   }
 }
 
-/** The library of verbs. */
-export const libibverbs: NativeLibrary = new NativeLibrary({
+const VERBS: Sought = {
   name: "libibverbs",
   soname: "libibverbs.so.1",
   variable: "IBVERBS_LIBRARY",
-});
+};
+
+/** The library of verbs. */
+export const libibverbs: NativeLibrary = new NativeLibrary(VERBS);
 
 /** The library of connections by name. */
 export const librdmacm: NativeLibrary = new NativeLibrary({
   name: "librdmacm",
   soname: "librdmacm.so.1",
   variable: "RDMACM_LIBRARY",
+  needs: VERBS,
 });
 
 /** The library of Elastic Fabric Adapters. */
@@ -94,29 +109,43 @@ export const libefa: NativeLibrary = new NativeLibrary({
   name: "libefa",
   soname: "libefa.so.1",
   variable: "EFA_LIBRARY",
+  needs: VERBS,
 });
 
-function open({ name, soname, variable }: Sought): string {
+function open(sought: Sought): string {
+  const { name, soname, variable } = sought;
   checkPlatform();
   const paths = candidates(soname, variable);
   askForFfi(paths);
   const failures: string[] = [];
+  let missing: string | undefined;
   for (const path of paths) {
     try {
       Deno.dlopen(path, {});
       return path;
     } catch (error) {
-      failures.push(`  ${path}: ${(error as Error).message.replace(DENOS_WORDS, "")}`);
+      const reason = (error as Error).message.replace(DENOS_WORDS, "");
+      failures.push(`  ${path}: ${reason}`);
+      const [, named = path] = MISSING.exec(reason) ?? [];
+      if (named !== path) missing ??= named;
     }
   }
   const tried = failures.join("\n");
   if (NEEDS_MUSL.test(tried)) {
     throw new Deno.errors.NotSupported(`Cannot open ${name}: ${MUSL}, tried:\n${tried}`);
   }
-  const remedy =
-    `Install it (${installCommands(osRelease(), name)}), or set ${variable} to its path ` +
+  const cause = missing === undefined ? "" : `: it is there, and needs ${missing}, which is not`;
+  throw new Deno.errors.NotFound(
+    `Cannot open ${name}${cause}, tried:\n${tried}\n${remedyOf(sought, missing)}`,
+  );
+}
+
+/** What to do about a library, or about one that it is linked with. */
+function remedyOf({ name, soname, variable, needs }: Sought, missing = soname): string {
+  if (missing === needs?.soname) return remedyOf(needs);
+  if (missing !== soname) return `Install the package that has ${missing}`;
+  return `Install it (${installCommands(osRelease(), name)}), or set ${variable} to its path ` +
     `and allow reading it (--allow-env=${variable})`;
-  throw new Deno.errors.NotFound(`Cannot open ${name}, tried:\n${tried}\n${remedy}`);
 }
 
 /** What a program calls about once for a device. */

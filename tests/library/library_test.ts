@@ -183,3 +183,34 @@ Deno.test("errno is that of the verb, whatever is called afterwards, with thunks
     assertEquals(results, [...calls, EPROTONOSUPPORT, true, "EINVAL"], `thunks ${thunks}`);
   }
 });
+
+/** Libraries that are not there, and what is said of one that is linked with them. */
+for (
+  const [soname, remedy] of [
+    ["libibverbs.so.1", "apt-get install libibverbs1 ibverbs-providers"],
+    ["libgone.so.7", "Install the package that has libgone.so.7"],
+  ] as const
+) {
+  Deno.test(`librdmacm that needs ${soname} names it where it is missing, and takes the one of IBVERBS_LIBRARY`, async () => {
+    const stand = await compileC("old_ibverbs.c", ["-shared", "-fPIC", `-Wl,-soname,${soname}`]);
+    const [folder, file] = [stand.replace(/[^/]*$/, ""), stand.replace(/^.*[/]/, "")];
+    const link = ["-Wl,--no-as-needed", `-L${folder}`, `-l:${file}`];
+    const library = await compileC("needs_library.c", ["-shared", "-fPIC", ...link]);
+    const script = `
+      import { librdmacm } from FFI/library/discovery;
+      try {
+        console.log(librdmacm.path());
+      } catch (error) {
+        console.log(error.name, error.message.replaceAll("\\n", " "));
+      }`;
+    const env = { RDMACM_LIBRARY: library };
+    assertEquals(await outputOf(script, { env: { ...env, IBVERBS_LIBRARY: stand } }), library);
+    if (soname === "libibverbs.so.1") return; // the system has it
+    const said = await outputOf(script, { env });
+    assertStringIncludes(
+      said,
+      `NotFound Cannot open librdmacm: it is there, and needs ${soname}, which is not`,
+    );
+    assertStringIncludes(said, remedy);
+  });
+}
