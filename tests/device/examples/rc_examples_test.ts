@@ -1,6 +1,8 @@
 // The examples of reliable connections.
+import { createHash } from "node:crypto";
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { main as count } from "../../../examples/atomics_counter.ts";
+import { main as transfer } from "../../../examples/file_transfer.ts";
 import { main as write } from "../../../examples/rc_write_imm.ts";
 import { main as rpc } from "../../../examples/rpc_by_name.ts";
 import { connectRc, type RemoteMemory } from "../../../net/mod.ts";
@@ -81,6 +83,42 @@ deviceTest("atomics_counter.ts counts for others, also after a client that went 
   });
   assertEquals([ending.code, ending.stdout], [0, "server: the counter is 42\n"]);
 });
+
+for (const [how, run] of [["in one process", runHere], ["that meet over TCP", runPair]] as const) {
+  deviceTest(`file_transfer.ts stores what it reads, between ends ${how}`, async () => {
+    const folder = await Deno.makeTempDir();
+    const [file, output] = [`${folder}/from`, `${folder}/to`];
+    const port = run === runHere ? [`--tcp-port=${freshPort()}`] : [];
+    // Nothing, less than a part, whole parts, and more parts than there are slots.
+    for (const size of [0, 7, 2 * 65_536, 12 * 65_536 + 1]) {
+      const bytes = Uint8Array.from({ length: size }, (_, i) => i * 31 >> 5);
+      await Deno.writeFile(file, bytes);
+      const lines = linesOf(await run(transfer, "-d", RXE, "-f", file, "-o", output, ...port));
+      const sha256 = createHash("sha256").update(bytes).digest("hex");
+      const parts = Math.ceil(size / 65_536);
+      assertEquals(lines.toSorted(), [
+        `client: ${size} bytes arrived as they were sent`,
+        `server: ${size} bytes in ${parts} parts, SHA-256 ${sha256}`,
+      ]);
+      assertEquals(await Deno.readFile(output), bytes);
+    }
+    await Deno.remove(folder, { recursive: true });
+  });
+}
+
+deviceTest(
+  "file_transfer.ts stops a client that writes another part than the next one",
+  async () => {
+    const ending = await serve(transfer, ["-d", RXE], async (tcpPort) => {
+      await using client = await connectRc({ device: RXE, tcpPort });
+      await client.send(new TextEncoder().encode('{"size":200000}'));
+      const memory: RemoteMemory = JSON.parse(new TextDecoder().decode((await client.receive())!));
+      await client.write(memory, 0, new Uint8Array(8), { imm: 5 });
+      assertEquals(await client.receive(), null);
+    });
+    assertEquals([ending.code, ending.stderr], [1, "file_transfer: The client wrote no part 0\n"]);
+  },
+);
 
 deviceTest("rpc_by_name.ts calls functions of a server that is found by its address", async () => {
   const lines = linesOf(await runHere(rpc, "-d", RXE, `--service=${freshPort()}`));

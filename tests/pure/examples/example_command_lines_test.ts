@@ -9,6 +9,7 @@ const LADDER = {
   reply_path_clients: "--allow-ffi",
   rc_write_imm: "--allow-ffi",
   atomics_counter: "--allow-ffi --allow-net",
+  file_transfer: "--allow-ffi --allow-net",
   rpc_by_name: "--allow-ffi",
   multicast_chat: "--allow-ffi",
   rss_table: "--allow-ffi",
@@ -39,7 +40,7 @@ Deno.test("examples/README.md lists each example, in the order of the ladder fir
   const files = (await Array.fromAsync(Deno.readDir(folder))).map(({ name }) => name)
     .filter((name) => name.endsWith(".ts")).map((name) => name.slice(0, -3));
   assertEquals(listed.toSorted(), files.toSorted());
-  assertEquals(new Set(listed.slice(0, 11)), new Set(Object.keys(LADDER)));
+  assertEquals(new Set(listed.slice(0, 12)), new Set(Object.keys(LADDER)));
 });
 
 const WRONG: [line: string, code: number, message: string][] = [
@@ -56,6 +57,8 @@ const WRONG: [line: string, code: number, message: string][] = [
   [`rc_write_imm -m ${"x".repeat(257)}`, 2, "--message takes 8 lines of 256 bytes"],
   ["atomics_counter -l -c ::1", 2, "Give --listen or --connect, not both"],
   ["atomics_counter --adds=1e3", 2, "--adds takes a whole number from 1 to 1000000"],
+  ["file_transfer -l -c ::1", 2, "Give --listen or --connect, not both"],
+  ["file_transfer --size=-1", 2, "--size takes a whole number from 0 to"],
   ["rpc_by_name -l -c ::1", 2, "Give --listen or --connect, not both"],
   ["rpc_by_name --service=0", 2, "--service takes a whole number from 1 to 65535"],
   ["multicast_chat --gid-index=-1", 2, "--gid-index takes a whole number from 0 to 255"],

@@ -2,6 +2,7 @@
 
 import { parseArgs } from "@std/cli/parse-args";
 import { unicodeWidth } from "@std/cli/unicode-width";
+import { ProgressBar } from "@std/cli/unstable-progress-bar";
 import {
   assert,
   assertEquals,
@@ -166,4 +167,18 @@ Deno.test("parseArgs() splits a command line as @std/cli does", () => {
 
 Deno.test("unicodeWidth() counts columns", () => {
   assertEquals(["rxe0", "天地", "a\u0301", "🦕"].map(unicodeWidth), [4, 4, 1, 2]);
+});
+
+Deno.test("ProgressBar draws how far it is, until it is stopped", async () => {
+  let drawn = "";
+  const write = (bytes: Uint8Array): void => void (drawn += new TextDecoder().decode(bytes));
+  for (const clear of [false, true]) {
+    drawn = "";
+    const bar = new ProgressBar({ max: 8, clear, writable: new WritableStream({ write }) });
+    bar.value = 4;
+    await bar.stop();
+    assertStringIncludes(drawn, `[${"-".repeat(50)}]`);
+    assertEquals(drawn.includes(`[${"#".repeat(25)}${"-".repeat(25)}]`), !clear);
+    assertEquals(drawn.endsWith(clear ? "\r\x1b[K" : "\n"), true);
+  }
 });
