@@ -7,6 +7,8 @@
  * @module
  */
 
+import { ARCH } from "../internal/runtime.ts";
+
 /**
  * How to read the bytes of a field: in host order, or big-endian if it begins with `be`.
  * Enums are `u32`, with a negative member `i32`; arrays, structs and unions are `bytes`.
@@ -1480,7 +1482,7 @@ export function structsOf(arch: typeof Deno.build.arch): Structs {
  *
  * @category Layouts of structs
  */
-export const structs: Structs = structsOf(Deno.build.arch);
+export const structs: Structs = structsOf(ARCH);
 
 /**
  * Every named enum: the value of each member, by the enum's tag in C.

@@ -1,3 +1,5 @@
+import { requireDeno } from "../internal/runtime.ts";
+
 /**
  * The lowest version of Deno by which all tests pass. Before 2.7.12 a Worker that waits leaves a descriptor behind when it
  * ends. Before 2.7.6 the buffers of a call on another thread are freed while the call uses them.
@@ -10,9 +12,11 @@ type Build = Pick<typeof Deno.build, "os" | "arch" | "env">;
 /**
  * Checks that the library works here.
  *
+ * @throws {Error} If this is not Deno.
  * @throws {Deno.errors.NotSupported} If it does not, with the reason.
  */
 export function checkPlatform(): void {
+  requireDeno();
   const fault = faultOf(Deno.build, Deno.version.deno);
   if (fault === undefined) return;
   throw new Deno.errors.NotSupported(`Cannot open libibverbs: ${fault}`);

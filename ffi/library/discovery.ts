@@ -1,5 +1,6 @@
 /** Finds libibverbs, librdmacm and libefa. */
 
+import { ARCH } from "../../internal/runtime.ts";
 import { type AnyFunction, callThrough, type FunctionPointer } from "../function_pointer.ts";
 import { libc } from "../libc.ts";
 import { askForFfi } from "../permission.ts";
@@ -9,8 +10,8 @@ import type { NativeRow } from "../table/row.ts";
 import { installCommands, type LibraryName, osRelease } from "./remedy.ts";
 
 const DIRECTORIES = [
-  `/usr/lib/${Deno.build.arch}-linux-gnu`,
-  `/lib/${Deno.build.arch}-linux-gnu`,
+  `/usr/lib/${ARCH}-linux-gnu`,
+  `/lib/${ARCH}-linux-gnu`,
   "/usr/lib64",
   "/lib64",
   "/usr/lib",
@@ -69,6 +70,7 @@ export class NativeLibrary {
   }
 
   #open(): string {
+    checkPlatform();
     const { needs } = this.#sought;
     // Else the loader takes the system's.
     if (needs !== undefined && environment(needs.variable)) libibverbs.path();
@@ -114,7 +116,6 @@ export const libefa: NativeLibrary = new NativeLibrary({
 
 function open(sought: Sought): string {
   const { name, soname, variable } = sought;
-  checkPlatform();
   const paths = candidates(soname, variable);
   askForFfi(paths);
   const failures: string[] = [];

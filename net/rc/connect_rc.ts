@@ -2,6 +2,7 @@ import { type AbortOptions, closeOnAbort, orAborted } from "../../internal/abort
 import { callable, quote, snapshot, text } from "../../internal/checks.ts";
 import { Deadline } from "../../internal/deadline.ts";
 import { option, readOptions, within } from "../../internal/options.ts";
+import { requireDeno } from "../../internal/runtime.ts";
 import { inTurn } from "../../internal/turns.ts";
 import { BY_NAME, connectByName, isAbsent } from "./by_name.ts";
 import { readLine, writeAddress } from "./exchange.ts";
@@ -115,6 +116,7 @@ export type RcConnectOptions =
  */
 export async function connectRc(options: RcConnectOptions): Promise<RcConn> {
   return await inTurn(async () => {
+    requireDeno();
     const given = snapshot<object>(
       options,
       "options",

@@ -1,6 +1,7 @@
 import { type AbortOptions, closeOnAbort, signalOf } from "../../internal/abort.ts";
 import { callable, snapshot, text } from "../../internal/checks.ts";
 import { option, readOptions, warn, within } from "../../internal/options.ts";
+import { requireDeno } from "../../internal/runtime.ts";
 import { inTurn, mayContinue, nextTurn } from "../../internal/turns.ts";
 import { Waiters } from "../../internal/waiters.ts";
 import { type AttemptLimits, Attempts } from "./attempts.ts";
@@ -342,6 +343,7 @@ function failure(hostname: string, port: number, cause: unknown): Error {
  */
 export async function listenRc(options: RcListenOptions = {}): Promise<RcListener> {
   return await inTurn(async () => {
+    requireDeno();
     const given = snapshot<RcListenOptions>(options, "options", Object.keys(RULES) as never);
     const { port } = given;
     const settings = readOptions(given, port === undefined ? RULES : { ...RULES, ...BY_NAME });

@@ -1,5 +1,6 @@
 import { type AbortOptions, closeOnAbort, signalOf } from "../../internal/abort.ts";
 import { byteArray, integer, listOf } from "../../internal/checks.ts";
+import { requireDeno } from "../../internal/runtime.ts";
 import { inTurn, mayContinue, mayRead, nextTurn } from "../../internal/turns.ts";
 import {
   AccessFlags,
@@ -160,6 +161,7 @@ export class UdConn
 
   /** @ignore For {@linkcode listenUd} and {@linkcode listenSrd}. */
   static open(settings: UdSettings): UdConn {
+    requireDeno();
     settings.signal?.throwIfAborted();
     using stack = new DisposableStack();
     const context = stack.use(Context.open(deviceOf(settings)));

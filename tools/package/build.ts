@@ -94,7 +94,7 @@ async function bundle(folder: string): Promise<void> {
     const base = join(folder, one.folder, isLibrary ? ENTRIES : "");
     if (isLibrary) { for (const source of sources) await writeEntry(source, folder); }
     const bundles = join(folder, one.folder, BUNDLES);
-    await runBundler(sources, base, bundles, isLibrary ? ["--splitting"] : []);
+    await runBundler(sources, base, bundles, isLibrary ? ["--splitting", ...FOR_OTHERS] : []);
     for (const name of await readdir(bundles, { recursive: true })) {
       if (name.endsWith(".js")) await finish(`${bundles}/${name}`);
     }
@@ -102,6 +102,9 @@ async function bundle(folder: string): Promise<void> {
   await copyFiles(changed, folder);
   await Deno.remove(`${folder}/${ENTRIES}`, { recursive: true });
 }
+
+/** Other runtimes, which use what needs no device, may not know the newest syntax. */
+const FOR_OTHERS = ["--supported:using=false"];
 
 /** Bundles modules, which have their paths from a base, into a folder. */
 async function runBundler(

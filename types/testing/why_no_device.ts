@@ -1,3 +1,4 @@
+import { checkPlatform } from "../../ffi/platform.ts";
 import { Context } from "../device/context.ts";
 
 /**
@@ -10,7 +11,8 @@ import { Context } from "../device/context.ts";
  *
  * @example A test that is ignored, with the reason, where there is no device
  * ```ts
- * import { Context } from "@rdma/ibverbs";
+ * import { checkPlatform } from "../../ffi/platform.ts";
+import { Context } from "@rdma/ibverbs";
  * import { whyNoDevice } from "@rdma/ibverbs/testing";
  *
  * const reason = whyNoDevice();
@@ -28,6 +30,7 @@ import { Context } from "../device/context.ts";
  */
 export function whyNoDevice(device?: string): string | undefined {
   try {
+    checkPlatform();
     const { state } = Deno.permissions.querySync({ name: "ffi" });
     if (state !== "granted") return "it needs --allow-ffi";
     Context.open(device).close();

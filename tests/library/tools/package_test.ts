@@ -282,3 +282,48 @@ Deno.test("buildPackages() keeps every layout and enum, which are parsed when th
   assertEquals({ ...bundle.enums }, { ...enums });
   assertEquals(bundle.constants, constants);
 });
+
+/** What Node prints of the package: each export, what needs no device, and what needs one. */
+const IN_NODE = `
+  const print = async (use) => {
+    try {
+      console.log(String(await use()));
+    } catch (error) {
+      console.log(error.name + ": " + error.message);
+    }
+  };
+  const at = {};
+  for (const [name, path] of Object.entries(EXPORTS)) at[name] = await import(path);
+  const { Context, Gid, Grh, QpType, RxHash, formatAddress, listDevices, microsoftRssKey, parseAddress } = at["."];
+  await print(() => Gid.parse("10.0.0.1"));
+  await print(() => new Grh(new Uint8Array(40)).sgid);
+  await print(() => QpType.UD + formatAddress(parseAddress("fd00::1")));
+  const flow = { source: "66.9.149.187", destination: "161.142.100.80" };
+  await print(() => at["./rss"].toeplitz(microsoftRssKey(), at["./rss"].rssInput(flow, 3)).toString(16));
+  await print(() => new RxHash({ rxHashKey: microsoftRssKey(), rxHashFieldsMask: 3 }).hash(flow).toString(16));
+  for (const use of [
+    () => listDevices(),
+    () => Context.open(),
+    () => at["./net"].listenUd({ qkey: 1 }),
+    () => at["./net"].connectRc({ tcpPort: 1 }),
+    () => at["./net"].listenRc(),
+    () => new at["./cm"].EventChannel(),
+    () => at["./ffi"].verbs().ibv_get_device_list(null),
+    () => { throw new Error(at["./testing"].whyNoDevice()); },
+  ]) await print(use);`;
+
+Deno.test("The package can be imported by Node, where what needs no library works, and all else needs Deno", async () => {
+  await Deno.writeTextFile(`${folder}/package.json`, JSON.stringify({ type: "module" }));
+  await Deno.writeTextFile(
+    `${folder}/in_node.js`,
+    IN_NODE.replace("EXPORTS", JSON.stringify(config.exports)),
+  );
+  const { stdout, stderr } = await new Deno.Command("node", { args: ["in_node.js"], cwd: folder })
+    .output();
+  const lines = new TextDecoder().decode(stdout).trimEnd().split("\n");
+  assertEquals(new TextDecoder().decode(stderr), "");
+  assertEquals(lines.slice(0, 5), ["::ffff:10.0.0.1", "::", "4fd00::1", "323e8fc2", "323e8fc2"]);
+  const needsDeno = "Error: Cannot open libibverbs: @rdma/ibverbs calls it by the FFI of Deno. " +
+    "Run the program with Deno: https://deno.com";
+  assertEquals(lines.slice(5), Array(8).fill(needsDeno));
+});

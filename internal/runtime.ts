@@ -1,0 +1,13 @@
+/** Whether this is Deno. Elsewhere nothing native can be called; what needs no library works all the same. */
+export const IS_DENO: boolean = "Deno" in globalThis;
+
+/** The architecture; where this is not Deno, one of those that are supported. */
+export const ARCH: typeof Deno.build.arch = IS_DENO ? Deno.build.arch : "x86_64";
+
+/** Throws where this is not Deno. */
+export function requireDeno(): void {
+  if (IS_DENO) return;
+  throw new Error(
+    "Cannot open libibverbs: @rdma/ibverbs calls it by the FFI of Deno. Run the program with Deno: https://deno.com",
+  );
+}
