@@ -225,51 +225,18 @@ netTest("RcConn[Symbol.dispose]() ends at once, and the peer notices it", async 
   await assertRejects(() => server.send(bytes("x")), ConnectionReset);
 });
 
-netTest("RcConn names the argument of the wrong type", async () => {
+netTest("RcConn names the numbers of atomics as its own arguments", async () => {
   await using pair = await rcPair();
-  const { client } = pair;
-  using memory = await pair.server.expose(8);
-  const { remote } = memory;
-  const [wrong, noNumber, data] = [5 as never, "5" as never, new Uint8Array(1)];
-  const options = { signal: wrong };
-  const noBytes = "5: it is not a Uint8Array";
-  const noBigint = '"5": it is not a bigint or an integer';
-  const noSignal = "signal 5: it is not an AbortSignal";
-  const none = null as never;
-  const noMemory = "remote memory null: it is not an object";
-  const calls: [call: () => Promise<unknown>, message: string][] = [
-    [() => client.send(wrong), `message ${noBytes}`],
-    [() => client.receive(wrong), `p ${noBytes}`],
-    [() => client.write(remote, 0, wrong), `data ${noBytes}`],
-    [() => client.read(remote, 0, null as never), "buffer null: it is not a Uint8Array"],
-    [() => client.read(remote, 0, 1.5), "length 1.5: it is not an integer"],
-    [() => client.fetchAdd(remote, 0, noNumber), `add ${noBigint}`],
-    [() => client.compareSwap(remote, 0, noNumber, 1n), `compare ${noBigint}`],
-    [() => client.compareSwap(remote, 0, 1n, noNumber), `swap ${noBigint}`],
-    [() => client.write(none, 0, data), noMemory],
-    [() => client.read(none, 0, 1), noMemory],
-    [() => client.fetchAdd(none, 0, 1n), noMemory],
-    [() => client.compareSwap(none, 0, 1n, 1n), noMemory],
-    [() => client.send(data, options), noSignal],
-    [() => client.receive(data, options), noSignal],
-    [() => client.flush(options), noSignal],
-    [() => client.expose(8, options), noSignal],
-    [() => client.write(remote, 0, data, options), noSignal],
-    [() => client.write(remote, 0, data, { imm: noNumber }), 'imm "5": it is not an integer'],
-    [async () => await client.writes(options).next(), noSignal],
-    [() => client.read(remote, 0, 1, options), noSignal],
-    [() => client.fetchAdd(remote, 0, 1n, options), noSignal],
-    [() => client.compareSwap(remote, 0, 1n, 1n, options), noSignal],
-    [() => client.close(options), noSignal],
-  ];
-  for (const [call, message] of calls) {
-    await assertRejects(call, TypeError, `Cannot use ${message}`, String(call));
+  const { client, server } = pair;
+  const [{ remote }, wrong] = [await server.expose(8), "5" as never];
+  const calls = {
+    add: () => client.fetchAdd(remote, 0, wrong),
+    compare: () => client.compareSwap(remote, 0, wrong, 1n),
+    swap: () => client.compareSwap(remote, 0, 1n, wrong),
+  };
+  for (const [name, call] of Object.entries(calls)) {
+    await assertRejects(call, TypeError, `Cannot use ${name} "5": it is not a bigint`);
   }
-  await assertRejects(() => client.compareSwap(remote, 0, 0n, 2n ** 64n), RangeError, "swap");
-  const timeout = AbortSignal.timeout(10);
-  await assertRejects(() => client.receive(undefined, { signal: timeout }), DOMException);
-  await client.send(bytes("x"));
-  assertEquals(text(await pair.server.receive()), "x");
 });
 
 netTest("RcConn writes, reads and does atomics in memory of the peer", async () => {

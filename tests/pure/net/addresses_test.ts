@@ -94,22 +94,6 @@ for (const [name, [read, base, limits]] of Object.entries(READERS)) {
   });
 }
 
-Deno.test("options have a device and a signal, and nothing unknown", () => {
-  const { signal } = new AbortController();
-  for (const name of ["rcOptions", "readUdOptions"]) {
-    const [read, base] = READERS[name]!;
-    const both = (given: object): unknown[] => {
-      const { device, signal } = any(read({ ...base, ...given }));
-      return [device, signal];
-    };
-    assertEquals(both({}), [undefined, undefined]);
-    assertEquals(both({ device: "a", signal }), ["a", signal]);
-    assertThrows(() => read({ ...base, device: 1 }), TypeError, "Cannot use device 1");
-    assertThrows(() => read({ ...base, signal: 1 }), TypeError, "Cannot use signal 1");
-  }
-  assertThrows(() => readUdOptions(any({ qkey: 1, a: 2 })), TypeError, '"a"');
-});
-
 Deno.test("readUdAddress() refuses what is no address", () => {
   assertEquals(readUdAddress({ ...UD }), UD);
   const wrong: [unknown, string][] = [
