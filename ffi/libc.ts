@@ -70,7 +70,7 @@ interface CFunction extends Deno.ForeignFunction {
  */
 function open(): Libc {
   checkPlatform();
-  askForFfi([LIBC]);
+  askForFfi();
   const rows = Object.entries<CFunction>(SYMBOLS);
   const own = openAll(LIBC, rows);
   const missing = rows.filter(([key]) => own[key] === null);

@@ -2,24 +2,34 @@
 
 const WHY = "@rdma/ibverbs asks for ffi: it calls libibverbs and the C library.\n";
 
+/** Deno 2.9 declares no `partial` of a status: some of what is asked for is denied. */
+type Status = Deno.PermissionStatus & { readonly partial?: boolean };
+
 /**
- * Asks for `--allow-ffi` for all libraries at once, if it is not given and somebody can answer.
+ * Asks for `--allow-ffi` for all libraries at once, if it is not given and somebody can answer. Deno calls through pointers
+ * only with the permission for all.
  *
- * @param paths Libraries that a list of paths may name.
- * @throws {Deno.errors.NotCapable} Without the permission, or with one that is narrowed to paths.
+ * @throws {Deno.errors.NotCapable} Without the permission, or with one that is narrowed to paths, or denied for some.
  */
-export function askForFfi(paths: readonly string[]): void {
-  const { state } = Deno.permissions.querySync({ name: "ffi" });
-  if (state === "granted") return;
-  const isNarrowed = paths.some((path) =>
-    Deno.permissions.querySync({ name: "ffi", path }).state === "granted"
-  );
+export function askForFfi(): void {
+  if (hasFfi()) return;
+  const { state, partial = false }: Status = Deno.permissions.querySync({ name: "ffi" });
   if (state === "prompt" && Deno.stdin.isTerminal() && Deno.stderr.isTerminal()) {
     Deno.stderr.writeSync(new TextEncoder().encode(WHY));
   }
-  if (Deno.permissions.requestSync({ name: "ffi" }).state === "granted") return;
-  const reason = isNarrowed ? "not only to some paths" : "which it does not have";
+  if (!partial && Deno.permissions.requestSync({ name: "ffi" }).state === "granted") return;
+  const isDenied = partial || state === "denied";
   throw new Deno.errors.NotCapable(
-    `Requires ffi access to all libraries, ${reason}: run again with --allow-ffi`,
+    isDenied
+      ? `Requires ffi access to all libraries, and it is denied for ${
+        partial ? "some" : "all"
+      }: run again with --allow-ffi and without --deny-ffi`
+      : "Requires ffi access to all libraries: run again with --allow-ffi, without a list of paths",
   );
+}
+
+/** Whether the permission was given. This asks nobody. */
+export function hasFfi(): boolean {
+  const { state, partial = false }: Status = Deno.permissions.querySync({ name: "ffi" });
+  return state === "granted" && !partial;
 }

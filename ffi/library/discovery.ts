@@ -117,7 +117,7 @@ export const libefa: NativeLibrary = new NativeLibrary({
 function open(sought: Sought): string {
   const { name, soname, variable } = sought;
   const paths = candidates(soname, variable);
-  askForFfi(paths);
+  askForFfi();
   const failures: string[] = [];
   let missing: string | undefined;
   for (const path of paths) {

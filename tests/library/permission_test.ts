@@ -1,33 +1,102 @@
+// What is said where the permission for all libraries is missing, in each way in which it can be.
 import { assertEquals, assertThrows } from "@std/assert";
 import { stub } from "@std/testing/mock";
 import { askForFfi } from "../../ffi/permission.ts";
+import { recorderPath } from "../provider/compile.ts";
+import { runDeno } from "../subprocess.ts";
 
-type Name = Deno.PermissionDescriptor & { readonly path?: string };
-
-/** Runs with one state for all libraries and another for each path, and an answer; returns how often it asked. */
-function asked(all: Deno.PermissionState, path: Deno.PermissionState, answer = all): number {
+/** Runs with one state, and an answer; returns how often it asked. */
+function asked(state: Deno.PermissionState, answer = state): number {
   let count = 0;
   const status = (state: Deno.PermissionState): Deno.PermissionStatus => ({ state }) as never;
-  using _query = stub(
-    Deno.permissions,
-    "querySync",
-    (name) => status((name as Name).path === undefined ? all : path),
-  );
+  using _query = stub(Deno.permissions, "querySync", () => status(state));
   using _request = stub(Deno.permissions, "requestSync", () => {
     count++;
     return status(answer);
   });
-  askForFfi(["/a", "/b"]);
+  askForFfi();
   return count;
 }
 
 Deno.test("askForFfi() asks once, and not for what it has", () => {
-  assertEquals(asked("granted", "granted"), 0);
-  assertEquals(asked("prompt", "prompt", "granted"), 1);
+  assertEquals(asked("granted"), 0);
+  assertEquals(asked("prompt", "granted"), 1);
+  assertThrows(() => asked("prompt", "denied"), Deno.errors.NotCapable, "with --allow-ffi");
 });
 
-Deno.test("askForFfi() tells a permission for paths from none", () => {
-  const { NotCapable } = Deno.errors;
-  assertThrows(() => asked("denied", "denied"), NotCapable, "which it does not have: run again");
-  assertThrows(() => asked("prompt", "granted"), NotCapable, "not only to some paths");
+const RECORDER = await recorderPath();
+const LACKS =
+  "Requires ffi access to all libraries: run again with --allow-ffi, without a list of paths";
+const deniedFor = (some: string): string =>
+  `Requires ffi access to all libraries, and it is denied for ${some}: run again with --allow-ffi and without --deny-ffi`;
+const [NONE, SOME] = [deniedFor("all"), deniedFor("some")];
+
+/** What a program may do by flags and by permission sets of deno.json, and what each use of a library says then. */
+const TABLE: readonly (readonly [flags: string[], set: object | undefined, said: string])[] = [
+  [[], undefined, LACKS],
+  [["--allow-ffi"], undefined, "works"],
+  [["--allow-all"], undefined, "works"],
+  [[`--allow-ffi=${RECORDER}`], undefined, LACKS],
+  [["--deny-ffi"], undefined, NONE],
+  [["--allow-ffi", "--deny-ffi"], undefined, NONE],
+  [["--allow-all", "--deny-ffi"], undefined, NONE],
+  [["--allow-ffi", "--deny-ffi=/nowhere.so"], undefined, SOME],
+  [["--allow-ffi", `--deny-ffi=${RECORDER}`], undefined, SOME],
+  [["--allow-all", "--deny-ffi=/nowhere.so"], undefined, SOME],
+  [[`--allow-ffi=${RECORDER}`, "--deny-ffi=/nowhere.so"], undefined, LACKS],
+  [["-P"], { ffi: true }, "works"],
+  [["-P"], { all: true }, "works"],
+  [["-P"], {}, LACKS],
+  [["-P"], { ffi: false }, LACKS],
+  [["-P"], { ffi: [RECORDER] }, LACKS],
+  [["-P"], { ffi: { allow: true, deny: ["/nowhere.so"] } }, SOME],
+  [["-P"], { ffi: { deny: true } }, NONE],
+];
+
+/** Uses of each library, and of what needs the C library alone. */
+const USES = `
+  import { Context, listDevices } from "MOD/mod.ts";
+  import { EventChannel } from "MOD/cm.ts";
+  import { verbs } from "MOD/ffi/mod.ts";
+  import { listenUd } from "MOD/net/mod.ts";
+  const said = new Set();
+  for (const use of [
+    () => listDevices(),
+    () => Context.open("recorder0").close(),
+    () => verbs().ibv_get_device_list,
+    () => listenUd({ device: "recorder0", qkey: 1 }).then((conn) => conn.close()),
+    () => new EventChannel(),
+  ]) {
+    try {
+      await use();
+      said.add("works");
+    } catch (error) {
+      // Where the use is permitted, there may be no such device or library.
+      const isRefused = error instanceof Deno.errors.NotCapable || !/recorder|librdmacm|event channel/.test(error.message);
+      said.add(isRefused ? error.name + ": " + error.message : "works");
+    }
+  }
+  console.log([...said].join("\\n"));`;
+
+Deno.test("Each use of a library says how the permission for all libraries is missing", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const root = import.meta.resolve("../../").replace(/\/$/, "");
+    await Deno.writeTextFile(`${folder}/use.ts`, USES.replaceAll("MOD", root));
+    for (const [flags, set, said] of TABLE) {
+      const config = set === undefined ? {} : { permissions: { default: { env: true, ...set } } };
+      await Deno.writeTextFile(`${folder}/deno.json`, JSON.stringify(config));
+      const options = ["--quiet", "--no-check", "--no-prompt", `--config=${folder}/deno.json`];
+      const env = { IBVERBS_LIBRARY: RECORDER };
+      const hasEnv = set !== undefined || flags.includes("--allow-all");
+      const all = hasEnv ? flags : ["--allow-env=IBVERBS_LIBRARY", ...flags];
+      const { stdout, stderr } = await runDeno(["run", ...options, ...all, `${folder}/use.ts`], {
+        env,
+      });
+      const wanted = said === "works" ? said : `NotCapable: ${said}`;
+      assertEquals([flags, set, stdout.trim()], [flags, set, wanted], stderr);
+    }
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
 });

@@ -3,12 +3,13 @@
 import { bindEfa } from "../../ffi/efa.ts";
 import { bindAll } from "../../ffi/library.ts";
 import { openSteps } from "../../ffi/library/native_steps.ts";
+import { hasFfi } from "../../ffi/permission.ts";
 import { bindRdmacm } from "../../ffi/rdmacm.ts";
 import { IS_DENO } from "../../internal/runtime.ts";
 
 /** Opens those libraries that this host has, if it may without asking. It throws nothing: a call that needs one tells why. */
 function openLibraries(): void {
-  if (!IS_DENO || Deno.permissions.querySync({ name: "ffi" }).state !== "granted") return;
+  if (!IS_DENO || !hasFfi()) return;
   for (const open of [bindAll, openSteps, bindRdmacm, bindEfa]) {
     try {
       open();

@@ -1,3 +1,4 @@
+import { hasFfi } from "../../ffi/permission.ts";
 import { checkPlatform } from "../../ffi/platform.ts";
 import { Context } from "../device/context.ts";
 
@@ -31,8 +32,7 @@ import { Context } from "@rdma/ibverbs";
 export function whyNoDevice(device?: string): string | undefined {
   try {
     checkPlatform();
-    const { state } = Deno.permissions.querySync({ name: "ffi" });
-    if (state !== "granted") return "it needs --allow-ffi";
+    if (!hasFfi()) return "it needs --allow-ffi";
     Context.open(device).close();
     return undefined;
   } catch (error) {

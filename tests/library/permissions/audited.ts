@@ -102,7 +102,7 @@ export async function auditedText(
 ): Promise<Audited> {
   const file = await Deno.makeTempFile({ suffix: ".ts" });
   const resolved = text.replaceAll(
-    /"((?:\w+\/)*(?:mod|rss|cm|testing)\.ts)"/g,
+    /"((?:\w+\/)*(?:mod|rss|cm|efa|testing)\.ts)"/g,
     (_, name) => JSON.stringify(new URL(name, ROOT).href),
   );
   await Deno.writeTextFile(file, resolved);
