@@ -26,6 +26,9 @@ export type Layer =
   | "erspan"
   | "mpls"
   | "vxlan"
+  | "vxlanGpe"
+  | "nsh"
+  | "metadata"
   | "geneve"
   | "lrh"
   | "grh"
@@ -79,7 +82,7 @@ const ETHERTYPES: Numbers = {
   digits: 4,
   layers: {
     ...{ 0x0800: "ipv4", 0x86dd: "ipv6", 0x6558: "ethernet", 0x8847: "mpls", 0x8848: "mpls" },
-    ...{ 0x88be: "erspan", 0x22eb: "erspan", 0x8915: "grh" },
+    ...{ 0x88be: "erspan", 0x22eb: "erspan", 0x8909: "metadata", 0x894f: "nsh", 0x8915: "grh" },
   },
   others: {
     ...{ 0x0806: "ARP", 0x8035: "RARP", 0x8808: "flow control: pause or PFC", 0x8809: "LACP" },
@@ -106,13 +109,31 @@ const PROTOCOLS: Numbers = {
 
 const PORTS: Numbers = {
   kind: "UDP port",
-  layers: { 4789: "vxlan", 4791: "bth", 6081: "geneve", 6635: "mpls", 8472: "vxlan" },
+  layers: {
+    ...{ 4754: "gre", 4789: "vxlan", 4790: "vxlanGpe", 4791: "bth", 6081: "geneve", 6635: "mpls" },
+    ...{ 8472: "vxlan" },
+  },
   others: {
     ...{ 53: "DNS", 67: "DHCP", 68: "DHCP", 123: "NTP", 319: "PTP", 320: "PTP", 5353: "mDNS" },
   },
 };
 const PORT_NAMES: Readonly<Record<number, string>> = {
-  ...{ 4789: "VXLAN", 4791: "RoCE v2", 6081: "Geneve", 6635: "MPLS", 8472: "VXLAN" },
+  ...{ 4754: "GRE", 4789: "VXLAN", 4790: "VXLAN GPE", 4791: "RoCE v2", 6081: "Geneve" },
+  ...{ 6635: "MPLS", 8472: "VXLAN" },
+};
+
+/** What VXLAN GPE and a network service header carry. */
+const CARRIED: Numbers = {
+  kind: "next protocol",
+  layers: { 1: "ipv4", 2: "ipv6", 3: "ethernet", 4: "nsh", 5: "mpls" },
+  others: {},
+};
+
+/** What ERSPAN of type III carries. */
+const MIRRORED: Numbers = {
+  kind: "ERSPAN frame type",
+  layers: { 0: "ethernet", 2: "rawIp" },
+  others: {},
 };
 
 /** The types of records of ERF, see www.endace.com/erf-extensible-record-format-types.pdf. */
@@ -166,6 +187,8 @@ const UDP_SIZE = 8;
 const LRH_SIZE = 8;
 const BTH_NEXT = 27;
 const LABEL_SIZE = 4;
+const VXLAN_SIZE = 8;
+const NSH_SIZE = 8;
 const GRE = { checksum: 0x8000, key: 0x2000, sequence: 0x1000, version: 7 } as const;
 const ERSPAN_I = 0x88be;
 
@@ -226,9 +249,25 @@ export const LAYERS: Readonly<Record<Layer, Reader>> = {
   gre: ["GRE header", 4, readGre],
   erspan: ["ERSPAN header", 8, readErspan],
   mpls: ["MPLS label", LABEL_SIZE, readMpls],
-  vxlan: ["VXLAN header", 8, (view, below) => {
-    below.sections.push(section("vxlan", "VXLAN header", row("vni", view.getUint32(4) >>> 8)));
-    return ["ethernet", 8];
+  vxlan: ["VXLAN header", VXLAN_SIZE, (view, below) => {
+    addVni(view, below, "VXLAN header");
+    return ["ethernet", VXLAN_SIZE];
+  }],
+  vxlanGpe: ["VXLAN GPE header", VXLAN_SIZE, (view, below) => {
+    addVni(view, below, "VXLAN GPE header");
+    return after(CARRIED, view.getUint8(3), VXLAN_SIZE);
+  }],
+  nsh: ["network service header", NSH_SIZE, (view) => {
+    const size = 4 * (view.getUint8(1) & 0x3f);
+    return size < NSH_SIZE
+      ? tooSmall("network service header", size)
+      : after(CARRIED, view.getUint8(3), size);
+  }],
+  metadata: ["Cisco metadata", 4, (view) => {
+    const size = 4 + 4 * view.getUint8(1);
+    return view.byteLength < size
+      ? cut("Cisco metadata", view, size)
+      : after(ETHERTYPES, view.getUint16(size - 2), size);
   }],
   geneve: ["Geneve header", 8, (view, below) => {
     below.sections.push(section("geneve", "Geneve header", row("vni", view.getUint32(4) >>> 8)));
@@ -425,7 +464,11 @@ function readErspan(view: View, { sections }: Below): Step {
   if (version === 1) return ["ethernet", 8];
   if (view.byteLength < 12) return cut("ERSPAN header", view, 12);
   const hasPlatform = (view.getUint8(11) & 1) === 1;
-  return ["ethernet", hasPlatform ? 20 : 12];
+  return after(MIRRORED, view.getUint8(10) >> 2 & 0x1f, hasPlatform ? 20 : 12);
+}
+
+function addVni(view: View, { sections }: Below, title: string): void {
+  sections.push(section("vxlan", title, row("vni", view.getUint32(4) >>> 8)));
 }
 
 function readMpls(view: View, { sections }: Below): Step {
