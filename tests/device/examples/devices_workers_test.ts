@@ -1,8 +1,11 @@
 // The examples that show devices, their events, and work in several threads.
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { main as show } from "../../../examples/devices.ts";
+import { main as serve } from "../../../examples/service.ts";
 import { main as watch } from "../../../examples/watch_events.ts";
 import { main as share } from "../../../examples/workers.ts";
+import { listenUd } from "../../../net/mod.ts";
+import { freshPort } from "../programs.ts";
 import { DEVICE, movingLink } from "../moving_link.ts";
 import { deviceTest, gidOf, openRxe, PORT, RXE } from "../setup.ts";
 import { linesOf, runHere, startHere, untilPrinted } from "./ladder.ts";
@@ -43,6 +46,27 @@ deviceTest("watch_events.ts watches all devices, for as long as it is told", asy
   const lines = linesOf(await runHere(watch, "-s", "1"));
   assertEquals(lines.includes(`watching ${RXE}`), true);
 });
+
+deviceTest(
+  "service.ts sends datagrams back, tells it over HTTP, and ends cleanly on SIGTERM",
+  async () => {
+    const port = freshPort();
+    const running = startHere(serve, `--http-port=${port}`, "-d", RXE);
+    {
+      await using _ = running;
+      const page = `http://127.0.0.1:${port}/`;
+      await untilPrinted(running, `the address and the counters: ${page}\n`);
+      const { address } = await (await fetch(page)).json();
+      await using conn = await listenUd({ device: RXE, qkey: 0x1111_1111 });
+      await conn.send(Uint8Array.of(1, 2, 3), address);
+      const [message] = await conn.receive();
+      assertEquals(message, Uint8Array.of(1, 2, 3));
+      const { received, sent } = await (await fetch(page)).json();
+      assertEquals([received, sent], [1, 1]);
+    }
+    assertEquals(linesOf(await running.ending).at(-1), "ended: 1 datagrams came, 1 were sent back");
+  },
+);
 
 deviceTest(
   "workers.ts has each message read by another thread than the one that sent it",

@@ -1,0 +1,63 @@
+/**
+ * A service that runs until the system ends it: it sends datagrams back, and a page over HTTP tells its address and its
+ * counters, as what watches services wants to know. At SIGTERM it takes no further request, answers those in progress,
+ * closes the connection and ends with status 0.
+ *
+ * ```text
+ * the address and the counters: http://127.0.0.1:8080/
+ * ended: 1 datagrams came, 1 were sent back
+ * ```
+ *
+ * @module
+ */
+
+import { listenUd, type UdConn } from "@rdma/ibverbs/net";
+import { number, program } from "./support/command_line.ts";
+import { PORT, PORT_HELP, socketOptions } from "./support/ends.ts";
+import { untilInterrupted } from "./support/signals.ts";
+
+const HELP = `Sends datagrams back, and tells its address over HTTP, until SIGTERM or Ctrl-C.
+
+  deno run --allow-ffi --allow-net examples/service.ts [OPTIONS]
+
+  -p, --http-port NUMBER  TCP port of the page (default 8080)
+${PORT_HELP}
+  -h, --help              show this text
+`;
+
+const QKEY = 0x1111_1111;
+
+/** Serves until the system ends the program. */
+export const main = program({
+  name: "service",
+  help: HELP,
+  options: { ...PORT, httpPort: number("p", 8080, 1, 65535) },
+  run: async ({ httpPort, ...options }) => {
+    using interruption = untilInterrupted();
+    const { signal } = interruption;
+    // The connection outlives the page: requests in progress ask it.
+    await using conn = await listenUd({ ...socketOptions(options), qkey: QKEY });
+    const echoing = echo(conn);
+    const page = Deno.serve(
+      {
+        hostname: "127.0.0.1",
+        port: httpPort,
+        signal,
+        onListen: ({ hostname, port }) =>
+          console.log(`the address and the counters: http://${hostname}:${port}/`),
+      },
+      () => Response.json({ address: conn.addr, ...conn.stats }),
+    );
+    await page.finished;
+    const { received, sent } = conn.stats;
+    await conn[Symbol.asyncDispose]();
+    await echoing;
+    console.log(`ended: ${received} datagrams came, ${sent} were sent back`);
+  },
+});
+
+async function echo(conn: UdConn): Promise<void> {
+  for await (const [message, from] of conn) await conn.send(message, from);
+}
+
+if (import.meta.main) Deno.exitCode = await main(Deno.args);
