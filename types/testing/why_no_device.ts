@@ -12,8 +12,7 @@ import { Context } from "../device/context.ts";
  *
  * @example A test that is ignored, with the reason, where there is no device
  * ```ts
- * import { checkPlatform } from "../../ffi/platform.ts";
-import { Context } from "@rdma/ibverbs";
+ * import { Context } from "@rdma/ibverbs";
  * import { whyNoDevice } from "@rdma/ibverbs/testing";
  *
  * const reason = whyNoDevice();
