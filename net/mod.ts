@@ -72,7 +72,8 @@
  *   {@linkcode RcOptions}.
  * - Memory of the peer: {@linkcode RcConn.prototype.expose | RcConn.expose} shares memory;
  *   {@linkcode RcConn.prototype.write | RcConn.write}, {@linkcode RcConn.prototype.read | RcConn.read} and
- *   {@linkcode RcConn.prototype.fetchAdd | RcConn.fetchAdd} use it.
+ *   {@linkcode RcConn.prototype.fetchAdd | RcConn.fetchAdd} use it. A write with a number tells the peer:
+ *   {@linkcode RcConn.prototype.writes | RcConn.writes} gives the number.
  * - Streams: {@linkcode RcConn.prototype.readable | RcConn.readable},
  *   {@linkcode RcConn.prototype.writable | RcConn.writable}.
  * - Addresses by other means: the option `exchange` of {@linkcode connectRc}.

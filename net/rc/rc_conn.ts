@@ -231,7 +231,8 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
   /**
    * Writes to memory of the peer. It resolves when the bytes are there. The peer does not notice it, unless `imm` is given:
    * then {@linkcode RcConn.writes} of the peer gives this number when all the bytes are there. Such a write needs a receive
-   * of the peer, as a message does: it waits while the peer takes neither messages nor writes. It may have no bytes.
+   * of the peer, as a message does: it waits while the peer takes neither messages nor writes. If it is longer than
+   * `maxMessage` of this end, a part of its bytes may be there while it waits. It may have no bytes.
    *
    * @param offset Where to write, in bytes from the start of the memory.
    * @param data The bytes. They must not change before the promise resolves.

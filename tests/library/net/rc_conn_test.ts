@@ -11,6 +11,7 @@ import {
   type RemoteMemory,
 } from "../../../net/mod.ts";
 import { clock } from "../../../internal/clock.ts";
+import { nextTurn } from "../../../internal/turns.ts";
 import { bytes, netTest, peerAddress, rcPair, RXE, text, until } from "./bed.ts";
 
 const { BadResource, ConnectionReset } = Deno.errors;
@@ -319,6 +320,32 @@ for (const credits of [1, 2, 3]) {
     },
   );
 }
+
+netTest(
+  "RcConn.write() overwrites no slot that the peer reads, if it has one more than credits",
+  async () => {
+    const [size, credits] = [64, 4];
+    const slots = credits + 1;
+    await using pair = await rcPair({ credits, maxMessage: size, keepAlive: 0 });
+    const { client, server } = pair;
+    using memory = await server.expose(slots * size);
+    const numbers = Array.from({ length: 30 }, (_, i) => i);
+    const writing = Promise.all(numbers.map((imm) => {
+      const data = new Uint8Array(size).fill(imm);
+      return client.write(memory.remote, imm % slots * size, data, { imm });
+    }));
+    const writes = server.writes();
+    for (const imm of numbers) {
+      assertEquals((await writes.next()).value, imm);
+      const start = imm % slots * size;
+      for (let turn = 0; turn < 5; turn++) {
+        await nextTurn();
+        assertEquals(memory.bytes.slice(start, start + size), new Uint8Array(size).fill(imm));
+      }
+    }
+    await writing;
+  },
+);
 
 netTest(
   "RcConn.writes() gives what has arrived after close(), and ends with its signal",
