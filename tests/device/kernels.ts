@@ -27,6 +27,11 @@ export const DIFFERENCES = {
     reason:
       "a port answers until its network device is gone; 6.1 refuses the query of the port with ENODEV before",
   },
+  readsSharedFiles: {
+    since: "6.12",
+    what: "a file that is mapped shared and read-only can be registered without LOCAL_WRITE",
+    reason: "it pins pages as the access needs them; 6.1 pins all of them to be written",
+  },
   sendsLater: {
     since: "6.12",
     what: "soft-RoCE loses sends whose queue pair is destroyed before they have completed",

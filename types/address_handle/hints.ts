@@ -1,6 +1,6 @@
 import { isEfa } from "../../internal/efa.ts";
 import { type AhAttr, ahAttrCodec } from "../address/ah_attr.ts";
-import type { Grh } from "../address/grh.ts";
+import { type Grh, IPV4_AT } from "../address/grh.ts";
 import { WcFlags } from "../completion/work_completion.ts";
 import { failure } from "../core/errors.ts";
 import { EFA_SENDERS, hintAddress, needOfGrh } from "../device/address_hints.ts";
@@ -61,17 +61,29 @@ function hintFromWc(
   return need && `The completion has no GRH. ${need}`;
 }
 
+/** What `ibv_init_ah_from_wc` gives for a packet that it cannot use. */
+const REFUSED: ReadonlySet<string> = new Set(["EPROTONOSUPPORT", "EINVAL", "ENOENT"]);
+
 function hintInit(code: string, grh: Grh | undefined): string | undefined {
   if (grh === undefined) {
     return "The completion has a GRH (WcFlags.GRH), and grh was left out: give mr.grhAt(offset)";
+  }
+  if (!REFUSED.has(code)) return undefined;
+  if (looksLikeIpv6(grh)) {
+    return "The packet may have an IPv4 header at byte 20, without a checksum, and the first byte of the buffer looks like " +
+      "IPv6: it is of an earlier packet. Clear the first byte of a buffer before each post of its receive";
   }
   if (code === "EPROTONOSUPPORT") {
     return grh.ipVersion === undefined
       ? "The GRH is neither an IPv6 nor an IPv4 header: is it the first 40 bytes of the receive's buffer?"
       : `The next header ${grh.nextHdr} of the GRH is neither UDP (17) nor the InfiniBand BTH (27)`;
   }
-  if (code !== "EINVAL" && code !== "ENOENT") return undefined;
   return grh.dgid.isMulticast
     ? "The packet was sent to a multicast group, and a group cannot send the reply: give the address yourself"
     : "The GID that the packet was sent to is not in the port's GID table";
+}
+
+/** Whether an IPv4 header without a checksum may be taken for the second half of an IPv6 header. */
+function looksLikeIpv6({ ipVersion, bytes, ipv4 }: Grh): boolean {
+  return ipVersion === 6 && bytes[IPV4_AT] === 0x45 && ipv4.checksum === 0;
 }

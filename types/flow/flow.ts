@@ -9,6 +9,7 @@ import { call } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { rootOf } from "../core/resource.ts";
 import { checkPort, type Context } from "../device/context.ts";
+import { QpType } from "../queue_pair/qp_enums.ts";
 import { QueuePair } from "../queue_pair/queue_pair.ts";
 import { type FlowSpec, writeSpecs } from "./flow_spec.ts";
 import { FlowSpecType } from "./flow_filter.ts";
@@ -132,7 +133,7 @@ export class Flow extends NativeResource<IbvFlow> {
     }
     const handle = call("ibv_create_flow", "create flow", [qp.unsafeHandle, view], {
       detail: () => describe(given, specs),
-      hint: hintCreate,
+      hint: (code) => hintCreate(code, qp),
     });
     super(Flow.#kind, handle, [qp, ...parts]);
     this.qp = qp;
@@ -164,8 +165,20 @@ function describe(
   return [`${nameOf(FlowAttrType, type)} rule on port ${port}`, ...names].join(", ");
 }
 
-function hintCreate(code: string): string | undefined {
+function hintCreate(code: string, { type }: QueuePair): string | undefined {
   switch (code) {
+    case "EINVAL":
+      return type === QpType.UD || type === QpType.RAW_PACKET
+        ? "The device does not take this rule: its kind, its port, its priority, a specification or a mask"
+        : `Packets are steered to queue pairs of type UD and RAW_PACKET, and this one is ${
+          nameOf(QpType, type)
+        }`;
+    case "EEXIST":
+      return "The port has a rule for the same packets, of this program or of another one";
+    case "EBUSY":
+      return "The device is changing its rules, or cannot change them now: try again";
+    case "ENOMEM":
+      return "The device has no room for a further rule: close some";
     case "EPERM":
       return "Flow steering needs the capability CAP_NET_RAW";
     case "EOPNOTSUPP":

@@ -155,12 +155,21 @@ function finish(
 
 /** The likely cause of a failed registration. */
 export function hintRegister(code: string, access: number): string | undefined {
-  const { LOCAL_WRITE, REMOTE_WRITE, REMOTE_ATOMIC, ON_DEMAND, FLUSH_PERSISTENT } = AccessFlags;
+  const { LOCAL_WRITE, REMOTE_WRITE, REMOTE_ATOMIC, ON_DEMAND, FLUSH_PERSISTENT, HUGETLB } =
+    AccessFlags;
   if (code === "EINVAL" && access & (REMOTE_WRITE | REMOTE_ATOMIC) && !(access & LOCAL_WRITE)) {
     return "REMOTE_WRITE and REMOTE_ATOMIC need LOCAL_WRITE as well";
   }
   if (code === "EINVAL" && access & FLUSH_PERSISTENT) {
     return "FLUSH_PERSISTENT needs persistent memory, and a device that flushes it";
+  }
+  if (code === "EFAULT") {
+    return access & LOCAL_WRITE
+      ? "The memory is not mapped, or it is read-only, and LOCAL_WRITE needs memory that may be written"
+      : "The memory is not mapped, or it is a file that is mapped shared and read-only, which Linux 6.1 refuses: copy it";
+  }
+  if ((code === "EOPNOTSUPP" || code === "EINVAL") && access & HUGETLB) {
+    return "The device, or its driver in this kernel, does not support HUGETLB, or the memory has no huge pages: leave it out";
   }
   if (code === "ENOMEM") {
     return 'The limit on locked memory is likely too small: "ulimit -l" shows it';

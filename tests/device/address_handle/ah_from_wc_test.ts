@@ -164,7 +164,27 @@ const REFUSALS: [string, (own: Gid, peer: Gid) => Grh | undefined, string, strin
     "EINVAL",
     "is not in the port's GID table",
   ],
+  [
+    "an IPv4 header without a checksum lies behind a byte of IPv6",
+    () => behindIpv6(17),
+    "EINVAL",
+    "Clear the first byte of a buffer before each post",
+  ],
+  [
+    "the bytes before an IPv4 header without a checksum look like those of another protocol",
+    () => behindIpv6(6),
+    "EPROTONOSUPPORT",
+    "Clear the first byte of a buffer before each post",
+  ],
 ];
+
+/** An IPv4 header without a checksum, behind what is left of an IPv6 header with this next header. */
+function behindIpv6(nextHdr: number): Grh {
+  const { bytes } = ipv4Grh("10.0.0.2", "10.0.0.1");
+  bytes[0] = 0x60;
+  bytes[6] = nextHdr;
+  return new Grh(bytes);
+}
 
 for (const [when, make, code, hint] of REFUSALS) {
   deviceTest(

@@ -1,7 +1,9 @@
 // Memory regions, of their own memory and of the caller's.
-import { assertEquals } from "@std/assert";
-import { AccessFlags, MemoryRegion, type MemorySource } from "../../../mod.ts";
-import { bufferAddress } from "../../../ffi/pointers.ts";
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { AccessFlags, MemoryRegion, type MemorySource, VerbsError } from "../../../mod.ts";
+import { libc } from "../../../ffi/libc.ts";
+import { bufferAddress, cString } from "../../../ffi/pointers.ts";
+import { differs } from "../kernels.ts";
 import { connectedPair, countOf, deviceTest, type Pair, rxe, waitFor } from "../setup.ts";
 
 const { LOCAL_WRITE } = AccessFlags;
@@ -50,5 +52,33 @@ deviceTest("new MemoryRegion() has the device use memory of every kind", async (
     assertEquals(bufferAddress(source), mr.addr);
     const { buffer, byteOffset } = ArrayBuffer.isView(source) ? source : new Uint8Array(source);
     assertEquals([...new Uint8Array(buffer, byteOffset + 16, 3)], [1, 2, 3], what);
+  }
+});
+
+const PROT_READ = 1;
+const MAP_SHARED = 1;
+
+/** Maps a page of a file so that it can be read only. */
+function readOnlyPage(path: string): Uint8Array<ArrayBuffer> {
+  const fd = libc().open(cString(path), 0);
+  const page = libc().mmap(null, 4096n, PROT_READ, MAP_SHARED, fd, 0n)!;
+  libc().close(fd);
+  return new Uint8Array(Deno.UnsafePointerView.getArrayBuffer(page, 4096));
+}
+
+deviceTest("new MemoryRegion() of read-only memory says what the access needs", () => {
+  using device = rxe();
+  const file = Deno.makeTempFileSync();
+  try {
+    Deno.writeFileSync(file, new Uint8Array(4096));
+    const page = readOnlyPage(file);
+    const error = assertThrows(() => new MemoryRegion(device.pd, page, LOCAL_WRITE), VerbsError);
+    assertEquals(error.code, "EFAULT");
+    assertStringIncludes(error.hint!, "LOCAL_WRITE needs memory that may be written");
+    const register = (): void => new MemoryRegion(device.pd, page, 0).close();
+    if (differs("readsSharedFiles")) return register();
+    assertStringIncludes(assertThrows(register, VerbsError).hint!, "mapped shared and read-only");
+  } finally {
+    Deno.removeSync(file);
   }
 });

@@ -1,5 +1,5 @@
 // Flow steering, flow actions and counters, as a provider receives them.
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import * as recorder from "../../provider/recorder.ts";
 import type { Call, RecordedStruct } from "../../provider/records.ts";
 import {
@@ -11,6 +11,7 @@ import {
   type FlowSpec,
   FlowSpecType,
   QpType,
+  VerbsError,
 } from "../../../mod.ts";
 import { structs } from "../../../ffi/layout.ts";
 import { testsWith } from "../recorded.ts";
@@ -138,3 +139,23 @@ on.test("FlowActionEsp refuses the fields that follow from its attributes", ({ c
     `there is no attribute "${name}"`,
   ]));
 });
+
+for (
+  const [type, code, hint] of [
+    [QpType.RAW_PACKET, "EINVAL", "The device does not take this rule"],
+    [QpType.UD, "EINVAL", "The device does not take this rule"],
+    [QpType.RC, "EINVAL", "queue pairs of type UD and RAW_PACKET, and this one is RC"],
+    [QpType.UD, "EEXIST", "The port has a rule for the same packets"],
+    [QpType.UD, "EBUSY", "try again"],
+    [QpType.UD, "ENOMEM", "no room for a further rule"],
+  ] as const
+) {
+  testsWith((fixture) => ({ qp: fixture.qp(type) })).test(
+    `Flow says why there is none: ${code} for queue pair type ${type}`,
+    ({ qp }) => {
+      recorder.fail("ibv_create_flow", code);
+      const error = assertThrows(() => new Flow(qp, { port: 1 }), VerbsError);
+      assertStringIncludes(error.hint!, hint);
+    },
+  );
+}

@@ -35,6 +35,24 @@ onPd.test("MemoryRegion frees its memory when the registration fails", ({ pd }) 
   assert(addressSpace() - before < 2 ** 30, "the address space grows");
 });
 
+onPd.test("MemoryRegion names what memory lacks that cannot be registered", ({ pd }) => {
+  const { HUGETLB, REMOTE_READ } = AccessFlags;
+  for (
+    const [code, access, hint] of [
+      ["EFAULT", LOCAL_WRITE, "LOCAL_WRITE needs memory that may be written"],
+      ["EFAULT", REMOTE_READ, "a file that is mapped shared and read-only"],
+      ["EOPNOTSUPP", HUGETLB, "does not support HUGETLB"],
+      ["EINVAL", HUGETLB, "the memory has no huge pages"],
+      ["EINVAL", LOCAL_WRITE, undefined],
+    ] as const
+  ) {
+    recorder.fail("ibv_reg_mr", code);
+    const error = assertThrows(() => new MemoryRegion(pd, 4096, access), VerbsError);
+    if (hint === undefined) assertEquals(error.hint, undefined);
+    else assertStringIncludes(error.hint!, hint);
+  }
+});
+
 onPd.test("MemoryRegion frees its memory when it is deregistered, and not before", ({ pd }) => {
   const mr = new MemoryRegion(pd, 2 ** 20, LOCAL_WRITE);
   const view = mr.bytes();
