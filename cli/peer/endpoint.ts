@@ -117,7 +117,7 @@ export class Endpoint implements Side, Disposable {
   /** Makes the objects and posts receives. */
   constructor(context: Context, options: Options, kind: EndpointKind) {
     const { type, shared = false, queuePairs = 1, verb = "send" } = kind;
-    const { events, ibPort, size, rxDepth, txDepth = 1 } = options;
+    const { events, ibPort, pkeyIndex = 0, size, rxDepth, txDepth = 1 } = options;
     const isDatagram = type === QpType.UD;
     const mtu = mtuBytes(context.queryPort(ibPort).activeMtu);
     if (isDatagram && size > mtu) {
@@ -138,7 +138,7 @@ export class Endpoint implements Side, Disposable {
     this.#qps = Array.from({ length: count }, () => stack.use(new QueuePair(pd, init)));
     const access = isDatagram ? { qkey: QKEY } : { qpAccessFlags: ACCESS[verb] };
     for (const qp of this.#qps) {
-      qp.modify({ qpState: QpState.INIT, pkeyIndex: 0, portNum: ibPort, ...access });
+      qp.modify({ qpState: QpState.INIT, pkeyIndex, portNum: ibPort, ...access });
     }
     this.addresses = this.#qps.map((qp) => addressOf(qp, options));
     this.cq = cq;

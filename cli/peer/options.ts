@@ -45,6 +45,10 @@ const FLAGS = {
 const COMMON = {
   "ib-dev": text("DEVICE", "RDMA device; the first one by default", "d"),
   "gid-idx": number("INDEX", "index of the GID to send from (RoCE)", [0, 255], "g"),
+  "pkey-index": number("INDEX", "index of the P_Key, which the peer must have too (default 0)", [
+    0,
+    65535,
+  ]),
 } as const;
 
 /** Names of options with a number. */
@@ -67,6 +71,8 @@ export type Options =
     readonly ibDev: string | undefined;
     /** The GID to send from. */
     readonly gidIdx: number | undefined;
+    /** The P_Key; that of index 0 if it is left out. */
+    readonly pkeyIndex?: number;
     /** Sends that may be under way at once; 1 if it is left out. */
     readonly txDepth?: number;
   };

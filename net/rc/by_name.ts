@@ -25,13 +25,17 @@ function chosen<T>(byDefault: Rule<T>): Rule<T> {
   };
 }
 
-const { device, portNum, gidIndex, peerGid } = RC_RULES;
+const { device, portNum, gidIndex, pkeyIndex, peerGid } = RC_RULES;
 
 /** The rules of options that an address stands for. */
-export const BY_NAME: Pick<Rules<RcSettings>, "device" | "portNum" | "gidIndex" | "peerGid"> = {
+export const BY_NAME: Pick<
+  Rules<RcSettings>,
+  "device" | "portNum" | "gidIndex" | "pkeyIndex" | "peerGid"
+> = {
   device: chosen(device),
   portNum: chosen(portNum),
   gidIndex: chosen(gidIndex),
+  pkeyIndex: chosen(pkeyIndex),
   peerGid: chosen(peerGid),
 };
 

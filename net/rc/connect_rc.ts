@@ -39,7 +39,7 @@ export type RcConnectOptions =
       readonly hostname: string;
       /**
        * The port that {@linkcode listenRc} listens on, 1 to 65535. The host is found by the RDMA communication manager. It
-       * chooses the device and the GIDs, so that the options `device`, `portNum`, `gidIndex` and `peerGid` are not
+       * chooses the device and the GIDs, so that the options `device`, `portNum`, `gidIndex`, `pkeyIndex` and `peerGid` are not
        * permitted, and `retryCnt` of this end holds for both. It needs librdmacm, and no TCP.
        */
       readonly port: number;

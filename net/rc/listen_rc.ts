@@ -27,7 +27,7 @@ export interface RcListenOptions extends RcOptions {
   readonly hostname?: string;
   /**
    * The port to listen on by the RDMA communication manager, in place of TCP; 0 is any free one. The address that a peer
-   * names chooses the device, so that `device`, `portNum`, `gidIndex` and `peerGid` are not permitted. It needs librdmacm.
+   * names chooses the device, so that `device`, `portNum`, `gidIndex`, `pkeyIndex` and `peerGid` are not permitted. It needs librdmacm.
    */
   readonly port?: number;
   /** The TCP port to listen on. The default is 0: any free one, see {@linkcode RcListener.addr}. */

@@ -73,7 +73,7 @@ export class RcEnd implements AsyncDisposable {
     stack: DisposableStack,
   ) {
     const { context, pd } = device;
-    const { portNum: port, credits, sendDepth } = settings;
+    const { portNum, pkeyIndex, credits, sendDepth } = settings;
     this.settings = settings;
     this.#pd = pd;
     const id = this.#id = way instanceof CmId ? way : undefined;
@@ -87,7 +87,7 @@ export class RcEnd implements AsyncDisposable {
     const qp = this.#qp = stack.use(new QueuePair(pd, init));
     // Rights are given when there is a peer.
     if (id !== undefined) qp.modify({ ...id.initQpAttr(QpState.INIT), qpAccessFlags: 0 });
-    else qp.init({ portNum: port, ...(gidIndex !== undefined && { gidIndex }) });
+    else qp.init({ portNum, pkeyIndex, ...(gidIndex !== undefined && { gidIndex }) });
     this.link = new Link(qp, cq, memory, settings, () => id !== undefined && hasEnded(id));
     const exposed = { [Symbol.dispose]: () => this.#exposed.forEach((mr) => mr.close()) };
     // Ending the connection first tells the peer.

@@ -20,6 +20,11 @@ export interface RcOptions {
    */
   readonly gidIndex?: number;
   /**
+   * The index of the P_Key in the table of the port, 0 to 65535. The default is 0, which on Ethernet is the only one. Ends
+   * with different partitions do not hear each other.
+   */
+  readonly pkeyIndex?: number;
+  /**
    * Which GID a peer may name when addresses are exchanged over TCP:
    *
    * - `"tcp"`, the default: the address that the peer has in the TCP connection. A peer on this host may name any GID of
@@ -80,6 +85,7 @@ export const RC_RULES: Rules<RcSettings> = {
   device: option(text, undefined),
   portNum: option(within(1, 255), 1),
   gidIndex: option(within(0, 255), undefined),
+  pkeyIndex: option(within(0, 0xffff), 0),
   peerGid: option(oneOf("tcp", "any"), "tcp"),
   credits: option(within(1, MAX_CREDITS), 32),
   sendDepth: option(within(1, MAX_CREDITS), 32),

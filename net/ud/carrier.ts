@@ -57,15 +57,15 @@ export function makeCarrier(pd: ProtectionDomain, settings: UdSettings): Carrier
 function makeQp(
   pd: ProtectionDomain,
   init: ConstructorParameters<typeof SrdQueuePair>[1],
-  { portNum: port, qkey, transport, rnrRetry }: UdSettings,
+  { portNum, qkey, pkeyIndex, transport, rnrRetry }: UdSettings,
 ): Pick<Carrier, "qp" | "activate"> {
   if (transport === "UD") {
     const qp = new QueuePair(pd, { ...init, type: QpType.UD });
-    return { qp, activate: () => qp.activateUd({ portNum: port, qkey }) };
+    return { qp, activate: () => qp.activateUd({ portNum, qkey, pkeyIndex }) };
   }
   const qp = new SrdQueuePair(pd, init);
   const retry = rnrRetry === undefined ? {} : { rnrRetry };
-  return { qp, activate: () => qp.activate({ portNum: port, qkey, ...retry }) };
+  return { qp, activate: () => qp.activate({ portNum, qkey, pkeyIndex, ...retry }) };
 }
 
 /**

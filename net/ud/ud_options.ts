@@ -34,6 +34,11 @@ export interface UdOptions {
   /** The number of sends that may be in progress, at least 1. The default is 128. */
   readonly sendDepth?: number;
   /**
+   * The index of the P_Key in the table of the port, 0 to 65535. The default is 0, which on Ethernet is the only one. Ends
+   * with different partitions do not hear each other.
+   */
+  readonly pkeyIndex?: number;
+  /**
    * The number of received datagrams that may wait for `receive()`, at least 1. The default is 512. If there are more, the
    * oldest one is dropped and counted. Each one has registered memory for the longest message.
    */
@@ -91,6 +96,7 @@ const RULES: Rules<Omit<UdSettings, "rnrRetry" | "transport">> = {
   portNum: option(within(1, 255), 1),
   qkey: within(0, 0xffff_ffff),
   gidIndex: option(within(0, 255), undefined),
+  pkeyIndex: option(within(0, 0xffff), 0),
   recvDepth: option(depth, 512),
   sendDepth: option(depth, 128),
   maxQueued: option(depth, 512),

@@ -46,6 +46,8 @@ export interface SrdActivation {
   readonly qkey: number;
   /** The port to use. The default is 1: the adapters have one port. */
   readonly portNum?: number;
+  /** The index of the P_Key in the table of the port. The default is 0: the adapters have one P_Key. */
+  readonly pkeyIndex?: number;
   /**
    * How often a send is tried again where the peer has no receive, 0 to 7. The default is what the device does: it tries
    * for ever, as with 7.
@@ -149,11 +151,15 @@ export class SrdQueuePair extends QueuePairEx {
    * @throws {VerbsError} If the device refuses.
    */
   activate(activation: SrdActivation): void {
-    const names = ["qkey", "portNum", "rnrRetry"] as const;
-    const { qkey, portNum = 1, rnrRetry } = snapshot(activation, "activation", names);
+    const names = ["qkey", "portNum", "pkeyIndex", "rnrRetry"] as const;
+    const { qkey, portNum = 1, pkeyIndex = 0, rnrRetry } = snapshot(
+      activation,
+      "activation",
+      names,
+    );
     uint32(qkey, "qkey");
     if (rnrRetry !== undefined) integer(rnrRetry, "rnrRetry", 0, 7);
-    this.modify({ qpState: QpState.INIT, pkeyIndex: 0, portNum, qkey });
+    this.modify({ qpState: QpState.INIT, pkeyIndex, portNum, qkey });
     this.modify({ qpState: QpState.RTR });
     this.modify({
       qpState: QpState.RTS,

@@ -33,7 +33,7 @@ export const EFA_RECIPES: Readonly<Record<string, Recipe>> = {
   "new EfaWorkCompletionList": () => [4],
   "EfaWorkCompletionList#sgid": () => [0],
   "new SrdQueuePair": srd,
-  "SrdQueuePair#activate": () => [{ qkey: 0x1111_1111, portNum: 1, rnrRetry: 7 }],
+  "SrdQueuePair#activate": () => [{ qkey: 0x1111_1111, portNum: 1, pkeyIndex: 0, rnrRetry: 7 }],
 };
 
 /** The objects of ./efa. */

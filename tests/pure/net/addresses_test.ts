@@ -37,6 +37,7 @@ const READERS: Readonly<
   rcOptions: [(given) => readOptions(given, RC_RULES), {}, {
     portNum: [1, 255, 1],
     gidIndex: [0, 255],
+    pkeyIndex: [0, 65535, 0],
     credits: [1, 2 ** 15, 32],
     sendDepth: [1, 2 ** 15, 32],
     maxMessage: [8, 2 ** 24, 32768],
@@ -50,6 +51,7 @@ const READERS: Readonly<
     portNum: [1, 255, 1],
     qkey: [0, UINT32, 5],
     gidIndex: [0, 255],
+    pkeyIndex: [0, 65535, 0],
     recvDepth: [1, 2 ** 20, 512],
     sendDepth: [1, 2 ** 20, 128],
     maxQueued: [1, 2 ** 20, 512],
