@@ -1,6 +1,6 @@
 /** errno of the last verb that reports by it, and the system's names for errno values. */
 
-import { addressOf, libc } from "./libc.ts";
+import { functionAddress, libc } from "./libc.ts";
 
 /** What verbs.h gives for an operation that is missing; asm-generic/errno.h has one number for both architectures. */
 export const EOPNOTSUPP = 95;
@@ -46,7 +46,7 @@ export function errnoCell(): Deno.PointerObject {
 
 /** The address of `__errno_location`, for the thunks. */
 export function errnoLocation(): bigint {
-  return addressOf("__errno_location");
+  return functionAddress("__errno_location");
 }
 
 /** errno of this thread as memory: its address never changes, and reading it calls nothing that could overwrite it. */

@@ -4,7 +4,7 @@ import { hasTurned, nextTurn } from "../internal/turns.ts";
 import { mappedErrno } from "./errno.ts";
 import { libc } from "./libc.ts";
 import { inWorker } from "./native_memory.ts";
-import { checked, systemError } from "./system_error.ts";
+import { checkedCall, systemError } from "./system_error.ts";
 
 // asm-generic, alike on both architectures: poll.h, fcntl.h, sys/eventfd.h
 const POLLIN = 0x1;
@@ -80,7 +80,7 @@ export class FdWatcher {
   /** {@linkcode waitReadable} */
   wait(fd: number, isHeld: boolean = true): FdWait {
     if (this.#eventFd < 0) {
-      this.#eventFd = checked(
+      this.#eventFd = checkedCall(
         "watch descriptor",
         "eventfd",
         libc().eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
@@ -247,8 +247,8 @@ export function endWaits(): void {
  * @throws {SystemError} If the descriptor is not open (`EBADF`).
  */
 export function setNonblocking(fd: number): void {
-  const flags = checked("watch descriptor", "fcntl", libc().fcntl(fd, F_GETFL, 0));
-  checked("watch descriptor", "fcntl", libc().fcntl(fd, F_SETFL, flags | O_NONBLOCK));
+  const flags = checkedCall("watch descriptor", "fcntl", libc().fcntl(fd, F_GETFL, 0));
+  checkedCall("watch descriptor", "fcntl", libc().fcntl(fd, F_SETFL, flags | O_NONBLOCK));
 }
 
 /** errno of making a descriptor, such as that of `EMFILE`; 0 if the process may make one. */

@@ -96,7 +96,7 @@ function openAll(
 }
 
 /** The address of a function of the process, such as one of the C library. */
-export function addressOf(name: string): bigint {
+export function functionAddress(name: string): bigint {
   // RTLD_DEFAULT is NULL.
   return Deno.UnsafePointer.value(libc().dlsym(null, cString(name)));
 }

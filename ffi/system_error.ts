@@ -38,7 +38,7 @@ export function systemError(action: string, call: string, errno: number): System
 }
 
 /** The result of a C function, or the error of one that has just set errno: nothing runs between the call and this check. */
-export function checked(action: string, call: string, result: number): number {
+export function checkedCall(action: string, call: string, result: number): number {
   if (result < 0) throw systemError(action, call, mappedErrno()[0]!);
   return result;
 }

@@ -1,4 +1,4 @@
-import { instance, snapshot } from "./checks.ts";
+import { instanceOf, snapshot } from "./checks.ts";
 
 /**
  * Options of calls that wait.
@@ -25,7 +25,7 @@ export function signalOf(options: AbortOptions | undefined): AbortSignal | undef
 
 /** Checks that a signal, if there is one, is an AbortSignal. */
 export function checkSignal(signal: AbortSignal | undefined): AbortSignal | undefined {
-  return signal === undefined ? undefined : instance(signal, AbortSignal, "signal");
+  return signal === undefined ? undefined : instanceOf(signal, AbortSignal, "signal");
 }
 
 /** Waits for a promise that others may wait for as well, until the signal aborts. */

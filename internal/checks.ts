@@ -111,7 +111,7 @@ export interface ClassOf<T> {
 }
 
 /** Checks that a value is an instance of a class. Returns it. */
-export function instance<T>(value: unknown, type: ClassOf<T>, what: string): T {
+export function instanceOf<T>(value: unknown, type: ClassOf<T>, what: string): T {
   if (value instanceof (type as unknown as abstract new () => T & object)) return value;
   const readsText = typeof value === "string" && "parse" in type;
   const hint = readsText ? `. ${type.name}.parse() reads text` : "";

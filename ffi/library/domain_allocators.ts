@@ -3,7 +3,7 @@
  * aborts if one of them makes it discard compiled code that is being run (https://github.com/denoland/deno/issues/31122).
  */
 
-import { addressOf } from "../libc.ts";
+import { functionAddress } from "../libc.ts";
 import { bytesOf, loadAddress } from "../thunks/aarch64.ts";
 import { type SharedObject, writeSharedObject } from "../thunks/elf.ts";
 import { MACHINES } from "../thunks/image.ts";
@@ -84,7 +84,7 @@ export function domainAllocators(alignment: number): DomainAllocators {
 
 function load(alignment: number): DomainAllocators {
   const arch = Deno.build.arch as Arch;
-  const path = loadImage(allocatorImage(alignment, arch, addressOf));
+  const path = loadImage(allocatorImage(alignment, arch, functionAddress));
   const library = Deno.dlopen(path, {
     domain_alloc: { type: "pointer" },
     domain_free: { type: "pointer" },

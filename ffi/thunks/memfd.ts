@@ -1,7 +1,7 @@
 import { mappedErrno } from "../errno.ts";
 import { libc } from "../libc.ts";
 import { cString } from "../pointers.ts";
-import { checked } from "../system_error.ts";
+import { checkedCall } from "../system_error.ts";
 import type { SharedObject } from "./elf.ts";
 
 /**
@@ -64,14 +64,14 @@ function createMemfd(): number {
   const fd = libc().memfd_create(name, MFD_CLOEXEC | MFD_EXEC);
   // Linux before 6.3 does not know MFD_EXEC, and needs none.
   if (fd < 0 && mappedErrno()[0] === EINVAL) {
-    return checked(ACTION, "memfd_create", libc().memfd_create(name, MFD_CLOEXEC));
+    return checkedCall(ACTION, "memfd_create", libc().memfd_create(name, MFD_CLOEXEC));
   }
-  return checked(ACTION, "memfd_create", fd);
+  return checkedCall(ACTION, "memfd_create", fd);
 }
 
 function writeAll(fd: number, bytes: Uint8Array<ArrayBuffer>): void {
   for (let done = 0; done < bytes.length;) {
     const rest = bytes.subarray(done);
-    done += checked(ACTION, "write", Number(libc().write(fd, rest, BigInt(rest.length))));
+    done += checkedCall(ACTION, "write", Number(libc().write(fd, rest, BigInt(rest.length))));
   }
 }

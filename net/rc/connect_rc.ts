@@ -139,7 +139,7 @@ export async function connectRc(options: RcConnectOptions): Promise<RcConn> {
     const { signal } = deadline;
     if (port !== undefined) {
       const attempt = () => connectByName(settings, hostname!, port, signal, late);
-      return await abortable(signal, () => retrying(settings, signal, attempt));
+      return await unlessAborted(signal, () => retrying(settings, signal, attempt));
     }
     if (exchange !== undefined) return await overExchange(settings, exchange, signal, late);
     return await overTcp(settings, tcpPort!, signal, late);
@@ -175,7 +175,7 @@ async function overTcp(
   const ends = endsOf(conn);
   const device = new SharedDevice(settings).use();
   await using end = await RcEnd.make(device, settings, ends);
-  const value = await abortable(signal, async () => {
+  const value = await unlessAborted(signal, async () => {
     await writeAddress(conn, end.address, signal);
     return await readLine(conn, signal);
   });
@@ -247,7 +247,7 @@ async function overExchange(
 }
 
 /** If the signal aborts, its reason is the error. */
-export async function abortable<T>(signal: AbortSignal, body: () => Promise<T>): Promise<T> {
+export async function unlessAborted<T>(signal: AbortSignal, body: () => Promise<T>): Promise<T> {
   try {
     return await body();
   } catch (error) {

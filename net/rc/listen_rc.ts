@@ -7,7 +7,7 @@ import { Waiters } from "../../internal/waiters.ts";
 import { type AttemptLimits, Attempts } from "./attempts.ts";
 import { BY_NAME } from "./by_name.ts";
 import { CmDoor } from "./cm_door.ts";
-import { abortable, handshakeDeadline } from "./connect_rc.ts";
+import { handshakeDeadline, unlessAborted } from "./connect_rc.ts";
 import type { Door, Partner } from "./door.ts";
 import { type Late, NO_ADDRESS } from "./late.ts";
 import { RcConn } from "./rc_conn.ts";
@@ -235,7 +235,7 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
     using _closing = partner;
     closeOnAbort(partner, signal);
     try {
-      const connecting = abortable(signal, () => this.#connect(partner, attempt, signal, late));
+      const connecting = unlessAborted(signal, () => this.#connect(partner, attempt, signal, late));
       this.#add(await connecting, attempt);
     } catch (error) {
       this.#limits.delete(attempt);

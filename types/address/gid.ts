@@ -1,4 +1,4 @@
-import { copyOfBytes, instance } from "../../internal/checks.ts";
+import { copyOfBytes, instanceOf } from "../../internal/checks.ts";
 import { type CEnum, structs } from "../../ffi/layout.ts";
 import { members } from "../../ffi/members.ts";
 import { readField } from "../../ffi/struct.ts";
@@ -55,7 +55,7 @@ export class Gid {
 
   static {
     bytesOfGid = (value, what) => {
-      const gid = instance(value, Gid, what);
+      const gid = instanceOf(value, Gid, what);
       if (#bytes in gid) return gid.#bytes;
       throw new TypeError(`Cannot use ${what}: it is not a Gid, but looks like one`);
     };
@@ -126,7 +126,7 @@ export class Gid {
 
   /** Whether the other GID has the same bytes. */
   equals(other: Gid): boolean {
-    instance(other, Gid, "other");
+    instanceOf(other, Gid, "other");
     return this.#bytes.every((byte, i) => byte === other.#bytes[i]);
   }
 

@@ -1,4 +1,4 @@
-import { instance, object, uint16, uint32, uint8 } from "../../internal/checks.ts";
+import { instanceOf, object, uint16, uint32, uint8 } from "../../internal/checks.ts";
 import { Grh, grhView } from "../address/grh.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import type { WcAddress } from "../completion/work_completion.ts";
@@ -60,7 +60,7 @@ export const wcCodec: AttributeCodec<WcAddress> = codecOf(
 
 /** The bytes of a GRH, without a copy; zeros if it is left out. */
 export function viewOfGrh(grh: Grh | undefined): DataView<ArrayBuffer> {
-  return grh === undefined ? NO_GRH : grhView(instance(grh, Grh, "grh"));
+  return grh === undefined ? NO_GRH : grhView(instanceOf(grh, Grh, "grh"));
 }
 
 /** The GRH in the bytes; undefined if it was left out. */

@@ -17,7 +17,7 @@ import type { QueuePair } from "../queue_pair/queue_pair.ts";
 import type { CmService } from "./conn_param.ts";
 import { type CmState, PortSpace } from "./enums.ts";
 import { callCm } from "./errors.ts";
-import { deviceOf } from "./functions.ts";
+import { deviceInfoOf } from "./functions.ts";
 import { readSockaddr, type SocketAddress } from "./socket_address.ts";
 
 const { fields, size } = structs.rdma_cm_id;
@@ -123,7 +123,7 @@ export abstract class CmIdentity extends NativeResource<RdmaCmId> {
   get device(): DeviceInfo | undefined {
     const context = handleAt<IbvContext>(readNative(this.#handle, fields.verbs));
     // An id that has a device keeps it.
-    return context === null ? undefined : this.#device ??= deviceOf(context);
+    return context === null ? undefined : this.#device ??= deviceInfoOf(context);
   }
 
   /** The port of the device, from 1; 0 as long as the id has no device. */

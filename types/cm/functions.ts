@@ -9,7 +9,7 @@ import type { CmEventType } from "./enums.ts";
 import { callCm } from "./errors.ts";
 
 /** The device of a context that librdmacm has opened. */
-export function deviceOf(context: IbvContext): DeviceInfo {
+export function deviceInfoOf(context: IbvContext): DeviceInfo {
   const device = readNative(context, structs.ibv_context.fields.device);
   return describeDevice(handleAt<IbvDevice>(device)!);
 }
@@ -25,7 +25,7 @@ export function getDevices(): DeviceInfo[] {
   const count = new Int32Array(1);
   const list = callCm("rdma_get_devices", "list devices", [count])!;
   try {
-    return readPointers(list, count[0]!).map((context) => deviceOf(context as IbvContext));
+    return readPointers(list, count[0]!).map((context) => deviceInfoOf(context as IbvContext));
   } finally {
     rdmacm().rdma_free_devices(list);
   }

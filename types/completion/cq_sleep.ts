@@ -4,7 +4,7 @@ import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
 import { libibverbs } from "../../ffi/library/discovery.ts";
 import { opAddress } from "../../ffi/library/ops.ts";
-import { addressOf } from "../../ffi/libc.ts";
+import { functionAddress } from "../../ffi/libc.ts";
 import { NativeSteps, type openSteps } from "../../ffi/library/native_steps.ts";
 import { bufferAddress, handleAddress } from "../../ffi/pointers.ts";
 import { readNative } from "../../ffi/struct.ts";
@@ -59,7 +59,7 @@ export class CqSleep {
         wanted: 0,
       },
       { address: poll, args: [this.own], wanted: 0 },
-      { address: addressOf("poll"), args: [bufferAddress(this.#descriptors), 1n], wanted: 1 },
+      { address: functionAddress("poll"), args: [bufferAddress(this.#descriptors), 1n], wanted: 1 },
       {
         address: libibverbs.symbolAddress("ibv_get_cq_event"),
         args: [handleAddress(channel), event, event + 8n],

@@ -1,6 +1,6 @@
 import { structs } from "../../ffi/layout.ts";
 import { bufferPointer } from "../../ffi/pointers.ts";
-import { instance, positiveInt, show, uint32 } from "../../internal/checks.ts";
+import { instanceOf, positiveInt, show, uint32 } from "../../internal/checks.ts";
 import { WcOpcode, WcStatus, WorkCompletion } from "./work_completion.ts";
 
 const { size: SIZE, fields: WC } = structs.ibv_wc;
@@ -265,6 +265,6 @@ export class WorkCompletionList<C extends WorkCompletion = WorkCompletion> {
 }
 
 function notBatch(batch: unknown): TypeError {
-  instance(batch, WorkCompletionList, "batch");
+  instanceOf(batch, WorkCompletionList, "batch");
   return new TypeError("Cannot use batch: it is not a WorkCompletionList, but looks like one");
 }

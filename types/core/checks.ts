@@ -1,4 +1,4 @@
-import { type ClassOf, instance as instanceOf, show, withArticle } from "../../internal/checks.ts";
+import { type ClassOf, instanceOf, show, withArticle } from "../../internal/checks.ts";
 import { isResource, Resource } from "./resource.ts";
 
 /** Checks that a value is an instance of a class, and no object that only inherits from one. Returns it. */

@@ -9,7 +9,7 @@ import { call, failure } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { assertOpen } from "../core/resource.ts";
 import { adopting, MemoryRegion } from "./memory_region.ts";
-import { Memory, own } from "./memory_source.ts";
+import { Memory, takeOver } from "./memory_source.ts";
 import { ProtectionDomain } from "./protection_domain.ts";
 import { AccessFlags, hintRegister } from "./reg_mr.ts";
 import { Region } from "./region.ts";
@@ -58,7 +58,7 @@ export class AllocatedBuffer extends NativeResource<IbvBuf> {
     this.addr = addr;
     this.length = length;
     this.#memory = nativeView(handleAt(addr)!, length).buffer;
-    own(this.#memory);
+    takeOver(this.#memory);
     // The C library may give memory that was used before.
     this.bytes().fill(0);
   }
@@ -121,7 +121,7 @@ export class AllocatedBufferRegion extends MemoryRegion {
   constructor(buf: AllocatedBuffer, access: number, offset: number = 0, length?: number) {
     instance(buf, AllocatedBuffer, "buf");
     uint32(access, "access");
-    const memory = partOf(buf, offset, length);
+    const memory = memoryPart(buf, offset, length);
     const { start, bytes } = memory;
     const { pd } = buf;
     const size = BigInt(bytes.length);
@@ -142,7 +142,7 @@ export class AllocatedBufferRegion extends MemoryRegion {
 }
 
 /** A part of a buffer to register, of one byte at least. The buffer frees it. */
-export function partOf(buf: AllocatedBuffer, offset: number, length?: number): Memory {
+export function memoryPart(buf: AllocatedBuffer, offset: number, length?: number): Memory {
   const bytes = buf.bytes(offset, length);
   integer(bytes.length, "length", 1, buf.length - offset);
   return new Memory(bytes);

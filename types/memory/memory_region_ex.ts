@@ -7,7 +7,7 @@ import { instance } from "../core/checks.ts";
 import { namesOf } from "../core/enums.ts";
 import { failure } from "../core/errors.ts";
 import { rootOf } from "../core/resource.ts";
-import { AllocatedBuffer, partOf } from "./allocated_buffer.ts";
+import { AllocatedBuffer, memoryPart } from "./allocated_buffer.ts";
 import { DmaHandle } from "./dma_handle.ts";
 import { adopting, MemoryRegion } from "./memory_region.ts";
 import { checkSource, type Memory, type MemorySource } from "./memory_source.ts";
@@ -153,7 +153,7 @@ function planOf(
     if (instance(buf, AllocatedBuffer, "buf").pd !== pd) {
       throw new TypeError("Cannot register memory: buf belongs to another protection domain");
     }
-    const memory = partOf(buf, start, length);
+    const memory = memoryPart(buf, start, length);
     return () => ({ buf, memory, length: memory.bytes.length, iova });
   }
   const descriptor = integer(fd!, "fd", 0, 0x7fff_ffff);

@@ -40,7 +40,7 @@ export class Memory {
 const owned: WeakSet<ArrayBufferLike> = new WeakSet();
 
 /** Refuses to register a buffer by itself from now on. */
-export function own(buffer: ArrayBuffer): void {
+export function takeOver(buffer: ArrayBuffer): void {
   owned.add(buffer);
 }
 

@@ -137,7 +137,7 @@ function randomPsn(): number {
   return crypto.getRandomValues(new Uint32Array(1))[0]! & 0xff_ffff;
 }
 
-export function addressOf(
+export function qpAddressOf(
   type: QpType,
   qpn: number,
   context: Context,

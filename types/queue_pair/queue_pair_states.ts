@@ -21,12 +21,12 @@ import { LinkLayer, Mtu, mtuBytes } from "../device/port.ts";
 import { AccessFlags } from "../memory/reg_mr.ts";
 import { WrOpcode } from "../work/work_request.ts";
 import {
-  addressOf,
   attrFor,
   choose,
   type Chosen,
   connection,
   datagramPath,
+  qpAddressOf,
   type QpInitialization,
   RC_CHOICES,
   type RcActivation,
@@ -239,7 +239,7 @@ export abstract class QueuePairStates extends NativeResource<IbvQp> {
    * @throws {VerbsError} If the device does not answer.
    */
   get address(): QpAddress {
-    return addressOf(this.#type, this.qpNum, this.#context, this.#choices());
+    return qpAddressOf(this.#type, this.qpNum, this.#context, this.#choices());
   }
 
   #choices(): Chosen {

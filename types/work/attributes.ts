@@ -94,7 +94,7 @@ export const NEEDS: Uint16Array<ArrayBuffer> = Uint16Array.from(
     ALL.reduce((set, { bit, opcodes }) => has(opcodes, opcode) ? set | bit : set, 0) & ~OPTIONAL,
 );
 
-export function namesOf(set: number): string[] {
+export function attributeNamesOf(set: number): string[] {
   return names.filter((_, i) => has(set, i));
 }
 

@@ -10,13 +10,13 @@ import { assertOpen, type Resource } from "../core/resource.ts";
 import { assertBindable, windowCore } from "../memory/memory_window.ts";
 import { pdCore, type ProtectionDomain } from "../memory/protection_domain.ts";
 import {
+  attributeNamesOf,
   CONSUMING,
   DATAGRAM,
   EIGHT_BYTES,
   FIELDS,
   has,
   INLINE,
-  namesOf,
   NEEDS,
   RDMA,
 } from "./attributes.ts";
@@ -354,5 +354,5 @@ function missingAttribute({ transport }: SendRules, opcode: number, missing: num
   const who = missing & (DATAGRAM | remoteSrqn.bit)
     ? `on a ${transport} queue pair it`
     : nameOf(WrOpcode, opcode);
-  return new TypeError(`Cannot post send: ${who} needs ${namesOf(missing).join(", ")}`);
+  return new TypeError(`Cannot post send: ${who} needs ${attributeNamesOf(missing).join(", ")}`);
 }

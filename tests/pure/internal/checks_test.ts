@@ -4,7 +4,7 @@ import {
   callable,
   classOf,
   copyOfBytes,
-  instance,
+  instanceOf,
   integer,
   listOf,
   positiveInt,
@@ -56,20 +56,20 @@ Deno.test("uint64() takes bigints that fit 64 bits and integers up to 2^53 - 1",
   }
 });
 
-Deno.test("boolean(), text(), callable() and instance() name the value they refuse", () => {
+Deno.test("boolean(), text(), callable() and instanceOf() name the value they refuse", () => {
   const bytes = new Uint8Array();
   assertEquals([boolean(true, "x"), boolean(false, "x"), text("", "x")], [true, false, ""]);
-  assertEquals(instance(bytes, Uint8Array, "x"), bytes);
+  assertEquals(instanceOf(bytes, Uint8Array, "x"), bytes);
   assertThrows(() => boolean(1 as unknown as boolean, "x"), TypeError, "Cannot use x 1");
   assertThrows(() => text(1 as unknown as string, "x"), TypeError, "x 1: it is not a string");
   assertEquals(callable(assertEquals, "x"), assertEquals);
   assertThrows(() => callable({}, "x"), TypeError, "Cannot use x an object: it is not a function");
   for (const value of [null, undefined, {}, Uint8Array, "now"]) {
-    assertThrows(() => instance(value, Uint8Array, "x"), TypeError, "it is not a Uint8Array");
-    assertThrows(() => instance(value, AbortSignal, "x"), TypeError, "it is not an AbortSignal");
+    assertThrows(() => instanceOf(value, Uint8Array, "x"), TypeError, "it is not a Uint8Array");
+    assertThrows(() => instanceOf(value, AbortSignal, "x"), TypeError, "it is not an AbortSignal");
   }
   const message = "Cannot use x a Map: it is not a Uint8Array";
-  assertThrows(() => instance(new Map(), Uint8Array, "x"), TypeError, message);
+  assertThrows(() => instanceOf(new Map(), Uint8Array, "x"), TypeError, message);
 });
 
 Deno.test("listOf() copies a list once, however it changes while it is read", () => {

@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { stub } from "@std/testing/mock";
-import { abortable, connectRc } from "../../../net/rc/connect_rc.ts";
+import { connectRc, unlessAborted } from "../../../net/rc/connect_rc.ts";
 import { readLine, readOffer, writeAddress, writeOffer } from "../../../net/rc/exchange.ts";
 import { listenRc } from "../../../net/rc/listen_rc.ts";
 import { type RcAddress, readRcAddress } from "../../../net/rc/rc_address.ts";
@@ -93,9 +93,9 @@ Deno.test("readRcAddress() shows nothing that a terminal obeys", () => {
 Deno.test("abortable() rejects with the reason of the signal, whatever fails because of it", async () => {
   const { signal } = new AbortController();
   const closed = (): Promise<never> => Promise.reject(new Error("closed"));
-  await assertRejects(() => abortable(signal, closed), Error, "closed");
+  await assertRejects(() => unlessAborted(signal, closed), Error, "closed");
   const aborted = AbortSignal.abort(new Error("enough"));
-  await assertRejects(() => abortable(aborted, closed), Error, "enough");
+  await assertRejects(() => unlessAborted(aborted, closed), Error, "enough");
 });
 
 Deno.test("connectRc() names the host and the port where nobody listens", async () => {
