@@ -41,7 +41,7 @@ export const main = program({
     await using socket = await listenUd({ ...socketOptions(options), qkey: QKEY, signal });
     // The group is an address like any other. A send to it reaches all members.
     const group = options.group.includes(":")
-      ? socket.joinMulticast(options.group)
+      ? socket.attachMcast(options.group)
       : await socket.join(options.group, { signal });
     console.log(`group ${group.gid}, you are ${nameOf(socket.addr)}`);
     const showing = show(socket);

@@ -430,7 +430,7 @@ export class UdConn
    * ```
    *
    * @param address The IP address of the group, such as `"239.1.2.3"`. Over RoCE, Linux has groups of IPv4 only:
-   * {@linkcode UdConn.joinMulticast} joins others.
+   * {@linkcode UdConn.attachMcast} joins others.
    * @param options The signal that ends the wait.
    * @returns The address to send to all members.
    * @throws {TypeError} If an argument has the wrong type, or the connection is in the group.
@@ -469,7 +469,7 @@ export class UdConn
   }
 
   /**
-   * Joins a multicast group by its GID, on this device only. The connection then receives the datagrams of the group that
+   * Joins a multicast group by its GID, on this device only (`ibv_attach_mcast`). The connection then receives the datagrams of the group that
    * reach the device. {@linkcode UdConn.join} also has the network deliver them.
    *
    * The host itself is not in the group. On RoCE it drops the packets then, also those of its own programs, unless something
@@ -484,7 +484,7 @@ export class UdConn
    * @throws {VerbsError} If the device refuses.
    * @throws {Deno.errors.BadResource} If the connection is closed.
    */
-  joinMulticast(gid: string, lid: number = 0): UdAddress {
+  attachMcast(gid: string, lid: number = 0): UdAddress {
     const group = this.#checkGroup(gid, lid, "join multicast group");
     this.#qp.attachMcast(group, lid);
     return this.#groupAddress(group, lid);
@@ -496,13 +496,13 @@ export class UdConn
   }
 
   /**
-   * Leaves a multicast group.
+   * Leaves a multicast group that {@linkcode UdConn.attachMcast} has joined (`ibv_detach_mcast`).
    *
    * @param gid The GID of the group as text.
    * @param lid The LID of the group; 0 on RoCE, and if left out.
-   * @throws As {@linkcode UdConn.joinMulticast}; {VerbsError} if the connection is not a member.
+   * @throws As {@linkcode UdConn.attachMcast}; {VerbsError} if the connection is not a member.
    */
-  leaveMulticast(gid: string, lid: number = 0): void {
+  detachMcast(gid: string, lid: number = 0): void {
     const group = this.#checkGroup(gid, lid, "leave multicast group");
     this.#qp.detachMcast(group, lid);
   }

@@ -159,7 +159,7 @@ function wordsOf(path: Path, what: string): RegExp {
 
 /** Calls that are made once in a world: they end what they are made on, or what was made for them is left. */
 const ONE_EACH =
-  /#(completions|events|getCqEventSync|getCqEvent|waitSync|detachMcast|leave|leaveMulticast|joinMulticast|join)( \(extended\))?$/;
+  /#(completions|events|getCqEventSync|getCqEvent|waitSync|attachMcast|detachMcast|leave|leaveMulticast|joinMulticast|join)( \(extended\))?$/;
 
 /** Verbs that only look, and those that end what the caller closes. */
 const HARMLESS = /query|get_|free|close|destroy|dealloc|dereg/;

@@ -30,7 +30,7 @@ deviceTest(
     }
 
     await using _ = await link.listen("239.1.2.5/32", 0);
-    member.joinMulticast(GROUP);
+    member.attachMcast(GROUP);
     await chat.write(`${"x".repeat(1025)}\nGrüße\n`);
     const [message, from] = await member.receive(undefined, {
       signal: AbortSignal.timeout(20_000),

@@ -142,7 +142,7 @@ deviceTest("UdConn warns on the console of an outage, once, and stays in its gro
   await using sender = await open(link.devices[0]);
   await using member = await open(link.devices[1]);
   await link.listen("239.1.2.4/32");
-  const target = member.joinMulticast("::ffff:239.1.2.4");
+  const target = member.attachMcast("::ffff:239.1.2.4");
   const peer = sender.addr;
   await member.send(Uint8Array.of(1), peer);
   assertEquals((await sender.receive())[0], Uint8Array.of(1));

@@ -242,7 +242,7 @@ netTest("UdConn.close() rejects those who wait, and says what they did", async (
   const waiting = calls.map(rejected);
   conn.close();
   await Promise.all([...waiting, ...calls.map(rejected)]);
-  const joins = [() => conn.joinMulticast("ff0e::1"), () => conn.leaveMulticast("ff0e::1")];
+  const joins = [() => conn.attachMcast("ff0e::1"), () => conn.detachMcast("ff0e::1")];
   for (const [i, action] of ["join", "leave"].entries()) {
     assertThrows(joins[i]!, Deno.errors.BadResource, `Cannot ${action} multicast group`);
   }
@@ -279,13 +279,13 @@ netTest("UdConn drops the oldest datagrams when too many wait", async () => {
   assertEquals(text((await server.receive())[0]), "9");
 });
 
-netTest("UdConn.joinMulticast() and leaveMulticast() refuse what cannot work", async () => {
+netTest("UdConn.attachMcast() and detachMcast() refuse what cannot work", async () => {
   const conn = await listenUd({ device: RXE, qkey: QKEY });
-  assertThrows(() => conn.joinMulticast("10.0.0.1"), RangeError, "not a GID of multicast");
-  assertThrows(() => conn.joinMulticast("nowhere"), SyntaxError);
-  assertThrows(() => conn.joinMulticast("ff0e::1", 2 ** 16), RangeError);
-  assertThrows(() => conn.leaveMulticast("ff0e::1"), VerbsError);
+  assertThrows(() => conn.attachMcast("10.0.0.1"), RangeError, "not a GID of multicast");
+  assertThrows(() => conn.attachMcast("nowhere"), SyntaxError);
+  assertThrows(() => conn.attachMcast("ff0e::1", 2 ** 16), RangeError);
+  assertThrows(() => conn.detachMcast("ff0e::1"), VerbsError);
   // Closing leaves the groups.
-  conn.joinMulticast("ff0e::1");
+  conn.attachMcast("ff0e::1");
   await conn[Symbol.asyncDispose]();
 });

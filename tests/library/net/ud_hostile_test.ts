@@ -130,7 +130,7 @@ netTest("UdConn.close() works in every state, and every call tells of it", async
     "datagrams wait": async (conn) => {
       for (let i = 0; i < 100; i++) await conn.send(bytes("x"), conn.addr);
     },
-    "member of a group": (conn) => Promise.resolve(conn.joinMulticast("::ffff:239.1.2.3")),
+    "member of a group": (conn) => Promise.resolve(conn.attachMcast("::ffff:239.1.2.3")),
   };
   for (const [state, enter] of Object.entries(states)) {
     const conn = await listenUd({ device: RXE, qkey: QKEY, sendDepth: 8 });

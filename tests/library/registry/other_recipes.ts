@@ -90,9 +90,9 @@ export const OTHER_RECIPES: Readonly<Record<string, Recipe>> = {
     await (await world.udConn()).join(IP_GROUP);
     return [IP_GROUP];
   },
-  "UdConn#joinMulticast": () => [GROUP, 0],
-  "UdConn#leaveMulticast": async (world) => {
-    (await world.udConn()).joinMulticast(GROUP);
+  "UdConn#attachMcast": () => [GROUP, 0],
+  "UdConn#detachMcast": async (world) => {
+    (await world.udConn()).attachMcast(GROUP);
     return [GROUP, 0];
   },
   listenRc: ({ signal }) => [
