@@ -4,7 +4,7 @@ import { namesOf } from "../core/enums.ts";
 import { call } from "../core/errors.ts";
 import { adopting, MemoryRegion } from "./memory_region.ts";
 import { ProtectionDomain } from "./protection_domain.ts";
-import { AccessFlags } from "./reg_mr.ts";
+import { AccessFlags, hintRegister } from "./reg_mr.ts";
 import { Region } from "./region.ts";
 
 /**
@@ -76,8 +76,26 @@ export class DmaBufMemoryRegion extends MemoryRegion {
     const args = [pd.unsafeHandle, offset, BigInt(length), addr, fd, access | 0] as const;
     const handle = call("ibv_reg_dmabuf_mr", "register DMA buffer", args, {
       detail: () => `${length} bytes from ${offset}, access ${namesOf(AccessFlags, access)}`,
-      hint: (code) => code === "EBADF" ? "fd is no open DMA buffer" : undefined,
+      hint: (code) => hintDmaBuf(code, access, offset, addr),
     });
     super(pd, adopting(new Region({ pd, handle, addr, length })), 0);
   }
 }
+
+/** The likely cause of a DMA buffer that was refused. */
+function hintDmaBuf(
+  code: string,
+  access: number,
+  offset: bigint,
+  iova: bigint,
+): string | undefined {
+  if (code === "EBADF") return "fd is no open DMA buffer";
+  if (code !== "EINVAL") return undefined;
+  // Linux compares the offsets within a page; no machine has smaller pages than these.
+  if ((offset ^ iova) & 0xfffn) return "offset and iova must have the same lowest 12 bits";
+  return hintRegister(code, access & RIGHTS_TO_WRITE) ??
+    "fd is no DMA buffer, or offset and length are beyond its end";
+}
+
+const RIGHTS_TO_WRITE = AccessFlags.LOCAL_WRITE | AccessFlags.REMOTE_WRITE |
+  AccessFlags.REMOTE_ATOMIC;

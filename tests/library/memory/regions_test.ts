@@ -11,7 +11,7 @@ import { regionCore } from "../../../types/memory/memory_region.ts";
 import { onPd } from "../recorded.ts";
 import { assertRefused, bad } from "../refusals.ts";
 
-const { LOCAL_WRITE, REMOTE_READ, ON_DEMAND, ZERO_BASED } = AccessFlags;
+const { LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, ON_DEMAND, ZERO_BASED } = AccessFlags;
 
 /** The arguments of a call as numbers, where they are. */
 function argsOf(verb: string): Record<string, bigint | string> {
@@ -64,6 +64,30 @@ onPd.test("DmaBufMemoryRegion has the addresses that it is given, or those from 
   recorder.take();
   using other = new DmaBufMemoryRegion(pd, { ...init, offset: 64 });
   assertEquals([other.addr, argsOf("ibv_reg_dmabuf_mr").iova], [64n, 64n]);
+});
+
+onPd.test("DmaBufMemoryRegion names what was refused", ({ pd }) => {
+  const base = { fd: 7, offset: 4096, length: 8192, access: LOCAL_WRITE };
+  for (
+    const [code, init, hint] of [
+      ["EBADF", {}, "fd is no open DMA buffer"],
+      ["EINVAL", {}, "fd is no DMA buffer, or offset and length are beyond its end"],
+      [
+        "EINVAL",
+        { access: REMOTE_WRITE },
+        "REMOTE_WRITE and REMOTE_ATOMIC need LOCAL_WRITE as well",
+      ],
+      ["EINVAL", { iova: 64 }, "offset and iova must have the same lowest 12 bits"],
+      ["EINVAL", { iova: 8192 }, "fd is no DMA buffer, or offset and length are beyond its end"],
+      ["EFAULT", {}, undefined],
+      ["EPERM", { iova: 64 }, undefined],
+    ] as const
+  ) {
+    recorder.fail("ibv_reg_dmabuf_mr", code);
+    const refused = (): unknown => new DmaBufMemoryRegion(pd, { ...base, ...init });
+    const error = assertThrows(refused, VerbsError);
+    assertEquals([error.code, error.hint], [code, hint]);
+  }
 });
 
 onPd.test("ImplicitMemoryRegion registers the whole address space, and allocates in it", (recorded) => {
