@@ -60,12 +60,12 @@ export class Pump {
 
   /** Takes note of what has changed: somebody waits, or nobody does any more, or the queue is closed. */
   look(): void {
-    const { cq, isOpen, isAwaited } = this.#pumping;
+    const { cq, isOpen, isAwaited, unawaited } = this.#pumping;
     if (!isOpen()) return this.#stop();
-    if (isAwaited()) {
-      this.#endPause();
-      cq.channel!.ref();
-    } else cq.channel!.unref();
+    if (isAwaited()) this.#endPause();
+    // A wait that nobody needs any more goes on until there is an event.
+    if (isAwaited() || unawaited() === "expected") cq.channel!.ref();
+    else cq.channel!.unref();
     this.#holdPause();
   }
 
@@ -110,7 +110,8 @@ export class Pump {
     const { busyPoll, cq, isAwaited, signal } = this.#pumping;
     const isSparse = this.#read <= SPARSE;
     this.#read = 0;
-    if (isSparse && busyPoll.finds(() => this.read() > 0)) return;
+    // Hundreds of connections may begin to wait in one turn of the event loop.
+    if (isSparse && mayContinue() && busyPoll.finds(() => this.read() > 0)) return;
     cq.reqNotify();
     const read = (): void => void (isAwaited() && this.read());
     // A completion before the arming makes no event.

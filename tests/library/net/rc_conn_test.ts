@@ -180,9 +180,9 @@ netTest("RcConn.send() and receive() keep the order, and let the event loop run"
   await Promise.all(words.map((word) => client.send(bytes(word))));
   assertEquals((await Promise.all(words.map(() => server.receive()))).map(text), words);
   // Each look at the clock is a millisecond later.
-  let now = 0;
+  let [now, watch] = [Date.now(), performance.now()];
   using _clock = stub(clock, "now", () => now++);
-  using _watch = stub(performance, "now", () => now++);
+  using _watch = stub(performance, "now", () => watch++);
   for (const call of [() => client.send(bytes("x")), () => server.receive()]) {
     let hasRun = false;
     setImmediate(() => hasRun = true);
