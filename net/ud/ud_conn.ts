@@ -621,6 +621,8 @@ export async function listenUd(options: UdOptions): Promise<UdConn> {
  * @throws {RangeError} If a number is out of range, or the device has no such port.
  * @throws {VerbsError} If the device refuses; EOPNOTSUPP if it does not tell the GIDs of unknown senders.
  * @throws The reason of the signal, if it has aborted.
+ *
+ * @experimental It has only run on a stub adapter, and on no hardware.
  * @category Datagrams
  */
 export async function listenSrd(options: SrdOptions): Promise<UdConn> {

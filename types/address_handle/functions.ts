@@ -99,6 +99,8 @@ function computation(
  * @throws {TypeError} If an attribute has the wrong type, is missing or is unknown, or the context is disposed.
  * @throws {RangeError} If a number is out of range, or the device has no such port.
  * @throws {VerbsError} If the address cannot be resolved.
+ *
+ * @experimental No device of the tests has it: it has only run on a library that records calls.
  * @category Address handles
  */
 export function resolveEthL2FromGid(
@@ -112,6 +114,8 @@ export function resolveEthL2FromGid(
  * {@linkcode resolveEthL2FromGid} on another thread.
  *
  * @throws As {@linkcode resolveEthL2FromGid}; the signal's reason if it aborts.
+ *
+ * @experimental No device of the tests has it: it has only run on a library that records calls.
  * @category Address handles
  */
 export async function resolveEthL2FromGidAsync(

@@ -104,6 +104,7 @@ export class Context extends NativeResource<IbvContext> {
    * @throws {TypeError} If it is not an integer.
    * @throws {RangeError} If it is negative.
    * @throws {VerbsError} EOPNOTSUPP if the provider cannot import; another code if the descriptor is not of a device.
+   * @experimental No device of the tests has it: it has only run on a library that records calls.
    */
   static import(cmdFd: number): Context {
     integer(cmdFd, "cmdFd", 0, 0x7fff_ffff);
@@ -306,6 +307,7 @@ export class Context extends NativeResource<IbvContext> {
    * @returns The speed in units of 100 Mb/s.
    * @throws {RangeError} If the device has no such port.
    * @throws {VerbsError} EOPNOTSUPP if the device or the installed libibverbs does not tell.
+   * @experimental No device of the tests has it: it has only run on a library that records calls.
    */
   queryPortSpeed(portNum: number): bigint {
     checkPort(this, portNum);

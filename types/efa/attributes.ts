@@ -88,6 +88,8 @@ function query<H>(
  * @throws {TypeError} If the context is disposed.
  * @throws {Deno.errors.NotFound} If there is no libefa. The message names the package that has it.
  * @throws {VerbsError} EOPNOTSUPP if the device is another one.
+ *
+ * @experimental It has only run on a stub adapter, and on no hardware.
  * @category Devices
  */
 export function queryEfaDevice(context: Context): EfaDeviceAttr {

@@ -35,6 +35,7 @@ function gidAt(view: DataView, extra: number): Gid | undefined {
  * A completion of an {@linkcode EfaCompletionQueue}. Its `slid` is the number of an address handle of the receiver's
  * protection domain, see {@linkcode efaAhNumber}, or {@linkcode EFA_UNKNOWN_SENDER}.
  *
+ * @experimental It has only run on a stub adapter, and on no hardware.
  * @category Senders
  */
 export class EfaWorkCompletion extends WorkCompletionEx {
@@ -56,6 +57,7 @@ const FORMAT: Format<EfaWorkCompletion> = {
 /**
  * Memory for completions of an {@linkcode EfaCompletionQueue}, to poll into again and again.
  *
+ * @experimental It has only run on a stub adapter, and on no hardware.
  * @category Senders
  */
 export class EfaWorkCompletionList extends WorkCompletionList<EfaWorkCompletion> {
@@ -140,6 +142,7 @@ const WAY: CqExWay<EfaWorkCompletion> = {
  * }
  * ```
  *
+ * @experimental It has only run on a stub adapter, and on no hardware.
  * @category Senders
  */
 export class EfaCompletionQueue extends CompletionQueueEx<EfaWorkCompletion> {

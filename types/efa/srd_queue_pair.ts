@@ -119,6 +119,7 @@ const WAY: Omit<QpWay, "maxRdma"> = {
  * }
  * ```
  *
+ * @experimental It has only run on a stub adapter, and on no hardware.
  * @category Queue pairs
  */
 export class SrdQueuePair extends QueuePairEx {

@@ -66,6 +66,7 @@ const MAX_COUNTERS = 65_536;
  * A set of counters (`struct ibv_counters`). Attach counting points first, then name the set in the specifications of a
  * flow with {@linkcode FlowSpecType}.ACTION_COUNT, then read.
  *
+ * @experimental No device of the tests has it: it has only run on a library that records calls.
  * @category Flow steering
  */
 export class Counters extends NativeResource<IbvCounters> {

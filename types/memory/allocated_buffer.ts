@@ -85,6 +85,7 @@ export class AllocatedBuffer extends NativeResource<IbvBuf> {
    * closes it.
    *
    * @throws {VerbsError} ENODATA if the memory is no DMA buffer, EOPNOTSUPP if libibverbs is too old.
+   * @experimental No device of the tests has it: it has only run on a library that records calls.
    */
   exportDmabufFd(): number {
     return call("ibv_export_buf_dmabuf_fd", "export allocated buffer", [this.unsafeHandle], {

@@ -56,6 +56,7 @@ function alloc(context: Context, attr: AllocDmAttr): AdoptedDm {
  * Memory on the device (`struct ibv_dm`), which the device accesses faster than memory of the host. This process copies
  * bytes in and out; a {@linkcode DeviceMemoryRegion} registers it for work requests.
  *
+ * @experimental No device of the tests has it: it has only run on a library that records calls.
  * @category Memory
  */
 export class DeviceMemory extends NativeResource<IbvDm> {
@@ -185,6 +186,7 @@ export interface RegDmMrInit {
  * A memory region of device memory (`ibv_reg_dm_mr`). Its addresses count from 0. This process cannot read its bytes
  * through the region; work requests can use it.
  *
+ * @experimental No device of the tests has it: it has only run on a library that records calls.
  * @category Memory
  */
 export class DeviceMemoryRegion extends MemoryRegion {

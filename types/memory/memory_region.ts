@@ -180,6 +180,7 @@ export class MemoryRegion extends NativeResource<IbvMr> {
    * @param handle The number of the region: {@linkcode MemoryRegion.handle} in the other process.
    * @param addr {@linkcode MemoryRegion.addr} in the other process, which the kernel does not tell.
    * @throws {VerbsError} If there is no such region, or the provider cannot import (EOPNOTSUPP).
+   * @experimental No device of the tests has it: it has only run on a library that records calls.
    */
   static import(pd: ProtectionDomain, handle: number, addr: bigint | number): MemoryRegion {
     instance(pd, ProtectionDomain, "pd");

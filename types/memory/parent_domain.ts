@@ -25,6 +25,7 @@ const KIND: NativeKind<IbvTd, ThreadDomain> = {
  * All objects of this module belong to one thread of JavaScript, but calls that run on other threads, such as
  * {@linkcode MemoryRegion.createAsync}, do not.
  *
+ * @experimental No device of the tests has it: it has only run on a library that records calls.
  * @category Protection domains
  */
 export class ThreadDomain extends NativeResource<IbvTd> {
@@ -94,6 +95,7 @@ const codec: AttributeCodec<Attr> = codecOf("ibv_parent_domain_init_attr", "pare
  * Allocators in JavaScript are not offered: memory of JavaScript may be freed while the device uses it, and the engine may
  * end the process in such a callback (https://github.com/denoland/deno/issues/31122).
  *
+ * @experimental No device of the tests has it: it has only run on a library that records calls.
  * @category Protection domains
  */
 export class ParentDomain extends ProtectionDomain {

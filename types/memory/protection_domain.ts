@@ -86,6 +86,7 @@ export class ProtectionDomain extends NativeResource<IbvPd> {
    * @param context The device, which is imported from that process, too.
    * @param handle The number of the domain: {@linkcode ProtectionDomain.handle} in the other process.
    * @throws {VerbsError} If there is no such domain, or the provider cannot import (EOPNOTSUPP).
+   * @experimental No device of the tests has it: it has only run on a library that records calls.
    */
   static import(context: Context, handle: number): ProtectionDomain {
     instance(context, Context, "context");

@@ -392,6 +392,7 @@ export class QueuePair extends QueuePairStates {
    * @throws {TypeError} If the counter is disposed or of another context.
    * @throws {RangeError} If `opMask` does not fit 32 bits.
    * @throws {VerbsError} If the device refuses: EBUSY if an operation has a counter.
+   * @experimental No device of the tests has it: it has only run on a library that records calls.
    */
   attachCompCntr(counter: CompletionCounter, opMask: number): void {
     const { view } = attachCodec.write({ opMask });

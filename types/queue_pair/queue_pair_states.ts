@@ -424,6 +424,7 @@ export abstract class QueuePairStates extends NativeResource<IbvQp> {
    * @throws {TypeError} If an attribute is missing, is unknown or has the wrong type.
    * @throws {RangeError} If a number is out of range.
    * @throws {VerbsError} If the device has no rate limits (EOPNOTSUPP), or refuses.
+   * @experimental No device of the tests has it: it has only run on a library that records calls.
    */
   modifyRateLimit(attr: QpRateLimitAttr): void {
     const { view } = rateLimitCodec.write(attr);
@@ -435,6 +436,7 @@ export abstract class QueuePairStates extends NativeResource<IbvQp> {
    * INIT or RTR.
    *
    * @throws As {@linkcode QueuePairStates.modifyRateLimit}, for these options.
+   * @experimental No device of the tests has it: it has only run on a library that records calls.
    */
   setEce(ece: Ece): void {
     const { view } = eceCodec.write(ece);
@@ -446,6 +448,7 @@ export abstract class QueuePairStates extends NativeResource<IbvQp> {
    * the connection those that are in use.
    *
    * @throws {VerbsError} If the device has no such options (EOPNOTSUPP).
+   * @experimental No device of the tests has it: it has only run on a library that records calls.
    */
   queryEce(): Ece {
     const view = allocStruct(structs.ibv_ece);
@@ -462,6 +465,7 @@ export abstract class QueuePairStates extends NativeResource<IbvQp> {
    * combined.
    * @throws {RangeError} If a number is out of range.
    * @throws {VerbsError} EOPNOTSUPP if the installed libibverbs is older than rdma-core 36.
+   * @experimental No device of the tests has it: it has only run on a library that records calls.
    */
   queryDataInOrder(opcode: WrOpcode, flags: number = 0): number {
     integer(opcode, "opcode", 0, Math.max(...Object.values(WrOpcode)));

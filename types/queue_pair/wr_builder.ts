@@ -117,6 +117,7 @@ export class WrBuilder implements Disposable {
    *
    * @param hdr The header of each packet. It is copied.
    * @param mss The size of the payload of each packet in bytes.
+   * @experimental No device of the tests has it: it has only run on a library that records calls.
    */
   sendTso(hdr: Uint8Array, mss: number): this {
     const bytes = copyOfBytes(hdr, "hdr");

@@ -67,6 +67,7 @@ const KIND: NativeKind<IbvRwqIndTable, RwqIndirectionTable> = {
  * }
  * ```
  *
+ * @experimental It has only run on a stub adapter, and on no hardware.
  * @category Receive work queues and RSS
  */
 export class RwqIndirectionTable extends NativeResource<IbvRwqIndTable> {

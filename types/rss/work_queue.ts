@@ -159,6 +159,7 @@ const KIND: NativeKind<IbvWq, WorkQueue> = {
  * }
  * ```
  *
+ * @experimental It has only run on a stub adapter, and on no hardware.
  * @category Receive work queues and RSS
  */
 export class WorkQueue extends NativeResource<IbvWq> {

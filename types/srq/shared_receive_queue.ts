@@ -160,6 +160,7 @@ export class SharedReceiveQueue extends NativeResource<IbvSrq> {
    * @returns TAG_ADD: the handle of the receive, for TAG_DEL. Otherwise 0.
    * @throws {TypeError} Also if an attribute does not belong to the opcode.
    * @throws {VerbsError} If the device has no tag matching (EOPNOTSUPP), or refuses.
+   * @experimental No device of the tests has it: it has only run on a library that records calls.
    */
   postOps(op: OpsWr): number {
     const written = writeOps(op);

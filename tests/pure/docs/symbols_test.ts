@@ -10,6 +10,8 @@ import * as verbs from "../../../mod.ts";
 import { runDeno } from "../../subprocess.ts";
 
 /** What readers look for. A further noun is a decision: it is one more line in the list of categories. */
+const VERBS = Deno.readTextFileSync(new URL("../../../docs/verbs.md", import.meta.url));
+
 const CATEGORIES: Record<string, string> = {
   "@rdma/ibverbs":
     `Address handles, Asynchronous events, Completions, Constants, Devices and ports, Errors,
@@ -165,4 +167,21 @@ Deno.test("the search of the pages finds each verb by its name in C", async () =
   const verbs = Object.keys(rows()).filter((name) => !NOT_SEARCHED.test(name));
   assertEquals(verbs.filter((name) => !words.has(name)), []);
   assertGreater(verbs.length, 125);
+});
+
+Deno.test("a class whose verbs only the recorder has run says so", async () => {
+  const places = new Map<string, Set<string>>();
+  for (const [, classes, where] of VERBS.matchAll(/^\| `\w+` +\|(.*?)\|[^|]*\|(.*?)\|$/gm)) {
+    for (const [, name] of classes!.matchAll(/`(\w+)`/g)) {
+      places.set(name!, (places.get(name!) ?? new Set()).add(where!.trim()));
+    }
+  }
+  const { symbols } = await pageOf(denoJson.exports["."]);
+  const saying = symbols.filter(({ declarations }) =>
+    declarations.some(({ jsDoc }) => jsDoc?.tags?.some(({ kind }) => kind === "experimental"))
+  ).map(({ name }) => name);
+  const recorded = [...places].filter(([, where]) => [...where].join() === "the recording provider")
+    .map(([name]) => name);
+  assert(recorded.length >= 6);
+  assertEquals(recorded.filter((name) => !saying.includes(name)), []);
 });
