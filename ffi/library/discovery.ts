@@ -66,15 +66,7 @@ export class NativeLibrary {
    * @throws {Deno.errors.NotCapable} Without `--allow-ffi`; one that is narrowed to paths does not suffice.
    */
   path(): string {
-    return this.#path ??= this.#open();
-  }
-
-  #open(): string {
-    checkPlatform();
-    const { needs } = this.#sought;
-    // Else the loader takes the system's.
-    if (needs !== undefined && environment(needs.variable)) libibverbs.path();
-    return open(this.#sought);
+    return this.#path ??= open(this.#sought);
   }
 
   /** The address of a symbol; 0 if the installed version does not have it. */
@@ -115,7 +107,10 @@ export const libefa: NativeLibrary = new NativeLibrary({
 });
 
 function open(sought: Sought): string {
-  const { name, soname, variable } = sought;
+  checkPlatform();
+  const { name, soname, variable, needs } = sought;
+  // Else the loader takes the system's.
+  if (needs !== undefined && environment(needs.variable)) libibverbs.path();
   const paths = candidates(soname, variable);
   askForFfi();
   const failures: string[] = [];
