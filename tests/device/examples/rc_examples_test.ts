@@ -8,9 +8,9 @@ import { main as rpc } from "../../../examples/rpc_by_name.ts";
 import { connectRc, type RemoteMemory } from "../../../net/mod.ts";
 // librdmacm keeps the device open: not within a test.
 import "../cm/bed.ts";
-import { freshPort } from "../programs.ts";
+import { freshPort, untilListening } from "../programs.ts";
 import { deviceTest, RXE } from "../setup.ts";
-import { linesOf, runEnds, runHere, runPair, serve } from "./ladder.ts";
+import { linesOf, runEnds, runHere, runPair, serve, startHere } from "./ladder.ts";
 
 for (const [how, run] of [["in one process", runHere], ["that meet over TCP", runPair]] as const) {
   deviceTest(`rc_write_imm.ts writes lines between ends ${how}`, async () => {
@@ -109,13 +109,18 @@ for (const [how, run] of [["in one process", runHere], ["that meet over TCP", ru
 deviceTest(
   "file_transfer.ts stops a client that writes another part than the next one",
   async () => {
-    const ending = await serve(transfer, ["-d", RXE], async (tcpPort) => {
+    const tcpPort = freshPort();
+    const running = startHere(transfer, "--listen", `--tcp-port=${tcpPort}`, "-d", RXE);
+    await untilListening(tcpPort);
+    {
       await using client = await connectRc({ device: RXE, tcpPort });
       await client.send(new TextEncoder().encode('{"size":200000}'));
       const memory: RemoteMemory = JSON.parse(new TextDecoder().decode((await client.receive())!));
       await client.write(memory, 0, new Uint8Array(8), { imm: 5 });
       assertEquals(await client.receive(), null);
-    });
+    }
+    // It ends by itself: a signal could come when it listens to none any more.
+    const ending = await running.ending;
     assertEquals([ending.code, ending.stderr], [1, "file_transfer: The client wrote no part 0\n"]);
   },
 );
