@@ -10,6 +10,9 @@ type State = "awaited" | ReturnType<Pumping["unawaited"]>;
 
 /** A pump of a queue that has so many completions at each look, and what it does with it. */
 async function pumped(looks: number[], state: State, microseconds = 0): Promise<string[]> {
+  // A turn of the event loop that never ends.
+  using _clock = stub(clock, "now", () => 0);
+  await nextTurn();
   const log: string[] = [];
   const cq = {
     reqNotify: () => log.push("arm"),
