@@ -65,10 +65,12 @@ export function pair(who: string, language: End[0], kind: string, window: number
     who,
     measure: async (count, programs) => {
       const pair = await pairOf(end, end, programs);
+      // A client sends whole windows, and waits for an answer to each message.
+      const messages = Math.ceil(count / window) * window;
       const run = async (): Promise<Sample> => {
         const spent = [pair.server, pair.client].map(({ pid }) => stopwatch(pid));
-        const sample = await pair.play(count, window);
-        return { ...sample, processor: spent.reduce((sum, stop) => sum + stop(), 0) / count };
+        const sample = await pair.play(messages, window);
+        return { ...sample, processor: spent.reduce((sum, stop) => sum + stop(), 0) / messages };
       };
       if (!pair.isWarm) await warmUp(run);
       pair.isWarm = true;
