@@ -12,15 +12,14 @@ type Status = Deno.PermissionStatus & { readonly partial?: boolean };
  * @throws {Deno.errors.NotCapable} Without the permission, or with one that is narrowed to paths, or denied for some.
  */
 export function askForFfi(): void {
-  if (hasFfi()) return;
-  const { state, partial = false }: Status = Deno.permissions.querySync({ name: "ffi" });
+  const { state, partial } = ffiStatus();
+  if (state === "granted" && !partial) return;
   if (state === "prompt" && Deno.stdin.isTerminal() && Deno.stderr.isTerminal()) {
     Deno.stderr.writeSync(new TextEncoder().encode(WHY));
   }
   if (!partial && Deno.permissions.requestSync({ name: "ffi" }).state === "granted") return;
-  const isDenied = partial || state === "denied";
   throw new Deno.errors.NotCapable(
-    isDenied
+    partial || state === "denied"
       ? `Requires ffi access to all libraries, and it is denied for ${
         partial ? "some" : "all"
       }: run again with --allow-ffi and without --deny-ffi`
@@ -30,6 +29,10 @@ export function askForFfi(): void {
 
 /** Whether the permission was given. This asks nobody. */
 export function hasFfi(): boolean {
-  const { state, partial = false }: Status = Deno.permissions.querySync({ name: "ffi" });
+  const { state, partial } = ffiStatus();
   return state === "granted" && !partial;
+}
+
+function ffiStatus(): Status {
+  return Deno.permissions.querySync({ name: "ffi" });
 }

@@ -1,7 +1,13 @@
-import { MAX_SPIN_MICROSECONDS, SPIN_MICROSECONDS } from "../../internal/busy_poll.ts";
 import { checkSignal } from "../../internal/abort.ts";
 import { milliseconds, text } from "../../internal/checks.ts";
-import { oneOf, option, type Rules, type Settings, within } from "../../internal/options.ts";
+import {
+  oneOf,
+  option,
+  type Rules,
+  type Settings,
+  spinning,
+  within,
+} from "../../internal/options.ts";
 import { MAX_CREDITS, MAX_MESSAGE } from "./rc_address.ts";
 
 /**
@@ -93,7 +99,7 @@ export const RC_RULES: Rules<RcSettings> = {
   timeout: option(within(1, 31), 17),
   retryCnt: option(within(0, 7), 6),
   keepAlive: option(within(0, MAX_MS, " ms"), 1000),
-  spinMicroseconds: option(within(0, MAX_SPIN_MICROSECONDS), SPIN_MICROSECONDS),
+  spinMicroseconds: spinning,
   connectTimeout: option(milliseconds, 15_000),
   signal: option(checkSignal, undefined),
 };

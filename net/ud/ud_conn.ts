@@ -469,8 +469,8 @@ export class UdConn
   }
 
   /**
-   * Joins a multicast group by its GID, on this device only (`ibv_attach_mcast`). The connection then receives the datagrams of the group that
-   * reach the device. {@linkcode UdConn.join} also has the network deliver them.
+   * Joins a multicast group by its GID, on this device only (`ibv_attach_mcast`). The connection then receives the
+   * datagrams of the group that reach the device. {@linkcode UdConn.join} also has the network deliver them.
    *
    * The host itself is not in the group. On RoCE it drops the packets then, also those of its own programs, unless something
    * else has joined it: `ip addr add 239.1.2.3/32 dev eth0 autojoin`.

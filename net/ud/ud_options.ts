@@ -1,4 +1,3 @@
-import { MAX_SPIN_MICROSECONDS, SPIN_MICROSECONDS } from "../../internal/busy_poll.ts";
 import { checkSignal } from "../../internal/abort.ts";
 import { callable, text } from "../../internal/checks.ts";
 import {
@@ -6,6 +5,7 @@ import {
   readOptions,
   type Rules,
   type Settings,
+  spinning,
   warn,
   within,
 } from "../../internal/options.ts";
@@ -101,7 +101,7 @@ const RULES: Rules<Omit<UdSettings, "rnrRetry" | "transport">> = {
   sendDepth: option(depth, 128),
   maxQueued: option(depth, 512),
   maxPeers: option(depth, 1024),
-  spinMicroseconds: option(within(0, MAX_SPIN_MICROSECONDS), SPIN_MICROSECONDS),
+  spinMicroseconds: spinning,
   onOutage: option(callable<(error: Error) => void>, warn),
   signal: option(checkSignal, undefined),
 };

@@ -1,7 +1,7 @@
 // Opening libibverbs: when, from where, and what is said where that fails.
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { compileC } from "../c/compile.ts";
-import { whyNoDevice } from "../../types/device/no_device.ts";
+import { causeOfNone } from "../../types/device/no_device.ts";
 import { outputOf, runScript, type ScriptOptions } from "../subprocess.ts";
 
 const OLD = await compileC("old_ibverbs.c", ["-shared", "-fPIC"]);
@@ -130,19 +130,19 @@ for (const thunks of ["on", "off"]) {
 }
 
 // The C library stays open.
-whyNoDevice();
+causeOfNone();
 
-Deno.test("whyNoDevice() tells a missing module, a missing provider and no device apart", async () => {
+Deno.test("causeOfNone() tells a missing module, a missing provider and no device apart", async () => {
   const folder = await Deno.makeTempDir();
-  assertStringIncludes(whyNoDevice(folder), "the kernel module ib_uverbs is not loaded. Load its");
+  assertStringIncludes(causeOfNone(folder), "the kernel module ib_uverbs is not loaded. Load its");
   await Deno.writeTextFile(`${folder}/abi_version`, "6\n");
   assertStringIncludes(
-    whyNoDevice(folder),
+    causeOfNone(folder),
     "There is no RDMA device: the kernel has none. Load its",
   );
   await Deno.mkdir(`${folder}/uverbs3`);
   await Deno.writeTextFile(`${folder}/uverbs3/ibdev`, "mlx5_0\n");
-  assertStringIncludes(whyNoDevice(folder), "libibverbs has no provider for mlx5_0. Install");
+  assertStringIncludes(causeOfNone(folder), "libibverbs has no provider for mlx5_0. Install");
   await Deno.remove(folder, { recursive: true });
 });
 

@@ -35,7 +35,7 @@ import {
   queryRtValuesEx,
   type RtValuesEx,
 } from "./device_attr_ex.ts";
-import { whyNoDevice } from "./no_device.ts";
+import { causeOfNone } from "./no_device.ts";
 import { type PortAttr, PortState, readPortAttr } from "./port.ts";
 import { recommendGid } from "./recommend_gid.ts";
 
@@ -469,7 +469,7 @@ export function checkPort(context: Context, port: number, name = "portNum"): num
 }
 
 function notFound(reason: string, devices: readonly string[], cause?: Error): Error {
-  const known = devices.length === 0 ? whyNoDevice() : `The devices are: ${devices.join(", ")}`;
+  const known = devices.length === 0 ? causeOfNone() : `The devices are: ${devices.join(", ")}`;
   return new Deno.errors.NotFound(
     `Cannot open device: ${reason}. ${known}`,
     cause === undefined ? {} : { cause },

@@ -14,7 +14,7 @@ const REMEDY =
  *
  * @param folder Where the kernel tells of the device files.
  */
-export function whyNoDevice(folder = "/sys/class/infiniband_verbs"): string {
+export function causeOfNone(folder = "/sys/class/infiniband_verbs"): string {
   const files = Array.from({ length: MOST_FILES }, (_, i) => `${folder}/uverbs${i}/ibdev`);
   const names = files.map((file) => textOf(file).trim()).filter((name) => name !== "");
   if (names.length > 0) {
