@@ -2,9 +2,6 @@
 
 import { functionAddress, libc } from "./libc.ts";
 
-/** What verbs.h gives for an operation that is missing; asm-generic/errno.h has one number for both architectures. */
-export const EOPNOTSUPP = 95;
-
 /** Where thunks, and the slow calls in their place, leave errno. */
 const cell = new Int32Array(1);
 let cellPointer: Deno.PointerObject | undefined;

@@ -1,13 +1,10 @@
 import { mappedErrno } from "./errno.ts";
+import { constants } from "./layout.ts";
 import { libc } from "./libc.ts";
 import { systemError } from "./system_error.ts";
 
-// asm-generic, alike on both architectures: poll.h, errno.h
-export const POLLIN = 0x1;
-const EINTR = 4;
-
 /** The longest `poll`: a Worker can only be terminated between two of them. */
-const LONGEST_MS = 10_000;
+export const LONGEST_MS = 10_000;
 
 /** The milliseconds that one `poll` may take of a wait until then. */
 export function pollTimeout(until: number): number {
@@ -25,13 +22,13 @@ export function pollTimeout(until: number): number {
  */
 export function blockUntilReadable(fd: number, until: number): boolean {
   // `struct pollfd { int fd; short events; short revents; }`
-  const descriptors = Int32Array.of(fd, POLLIN);
+  const descriptors = Int32Array.of(fd, constants.POLLIN);
   for (let ms = 1; ms > 0;) {
     ms = pollTimeout(until);
     const ready = libc().poll_here(descriptors, 1n, ms);
     if (ready > 0) return true;
-    const errno = ready < 0 ? mappedErrno()[0]! : EINTR;
-    if (errno !== EINTR) throw systemError("watch descriptor", "poll", errno);
+    const errno = ready < 0 ? mappedErrno()[0]! : constants.EINTR;
+    if (errno !== constants.EINTR) throw systemError("watch descriptor", "poll", errno);
   }
   return false;
 }

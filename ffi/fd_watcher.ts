@@ -2,23 +2,11 @@
 
 import { hasTurned, nextTurn } from "../internal/turns.ts";
 import { mappedErrno } from "./errno.ts";
+import { LONGEST_MS } from "./fd_block.ts";
+import { constants } from "./layout.ts";
 import { libc } from "./libc.ts";
 import { inWorker } from "./native_memory.ts";
 import { checkedCall, systemError } from "./system_error.ts";
-
-// asm-generic, alike on both architectures: poll.h, fcntl.h, sys/eventfd.h
-const POLLIN = 0x1;
-const F_GETFL = 3;
-const F_SETFL = 4;
-const O_NONBLOCK = 0o4000;
-const EFD_CLOEXEC = 0o2000000;
-const EFD_NONBLOCK = O_NONBLOCK;
-
-/**
- * `poll` returns after this time and is called again. A Worker that is terminated cannot end its `poll`: the thread goes
- * away when this time is over.
- */
-const POLL_TIMEOUT_MS = 10_000;
 
 /** A `poll` on another thread keeps the process alive. Waits that must not do so are looked at this often. */
 const GLANCE_MS = 10;
@@ -83,7 +71,7 @@ export class FdWatcher {
       this.#eventFd = checkedCall(
         "watch descriptor",
         "eventfd",
-        libc().eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
+        libc().eventfd(0, constants.EFD_CLOEXEC | constants.EFD_NONBLOCK),
       );
     }
     const wait: Wait = { fd, isHeld, ...Promise.withResolvers<void>() };
@@ -155,7 +143,7 @@ export class FdWatcher {
     this.#round = promise;
     const fds = this.#descriptors(polled);
     const count = BigInt(fds.length / 2);
-    let ready = await this.#poll(fds, count, POLL_TIMEOUT_MS);
+    let ready = await this.#poll(fds, count, LONGEST_MS);
     hasTurned();
     // errno of the other thread is out of reach: a call on this thread fails as well, or tells what is ready.
     if (ready < 0) ready = libc().poll_here(fds, count, 0);
@@ -175,7 +163,7 @@ export class FdWatcher {
     let at = 0;
     for (const fd of [this.#eventFd, ...[...waits].map(({ fd }) => fd)]) {
       fds[at++] = fd;
-      fds[at++] = POLLIN;
+      fds[at++] = constants.POLLIN;
     }
     return fds;
   }
@@ -247,13 +235,14 @@ export function endWaits(): void {
  * @throws {SystemError} If the descriptor is not open (`EBADF`).
  */
 export function setNonblocking(fd: number): void {
-  const flags = checkedCall("watch descriptor", "fcntl", libc().fcntl(fd, F_GETFL, 0));
-  checkedCall("watch descriptor", "fcntl", libc().fcntl(fd, F_SETFL, flags | O_NONBLOCK));
+  const fcntl = (op: number, arg: number): number =>
+    checkedCall("watch descriptor", "fcntl", libc().fcntl(fd, op, arg));
+  fcntl(constants.F_SETFL, fcntl(constants.F_GETFL, 0) | constants.O_NONBLOCK);
 }
 
 /** errno of making a descriptor, such as that of `EMFILE`; 0 if the process may make one. */
 export function descriptorErrno(): number {
-  const fd = libc().eventfd(0, EFD_CLOEXEC);
+  const fd = libc().eventfd(0, constants.EFD_CLOEXEC);
   if (fd < 0) return mappedErrno()[0]!;
   libc().close(fd);
   return 0;

@@ -1,10 +1,6 @@
+import { constants } from "./layout.ts";
 import { libc } from "./libc.ts";
 import { bufferAddress } from "./pointers.ts";
-
-// sys/mman.h, alike on both architectures
-const PROT_READ_WRITE = 0x3;
-const MAP_PRIVATE_ANONYMOUS = 0x22;
-const MAP_FAILED = 0xffff_ffff_ffff_ffffn;
 
 /** Buffers whose memory stays where it is until a device has no more use for it. */
 const inPlace: WeakSet<ArrayBuffer> = new WeakSet();
@@ -29,12 +25,12 @@ export class NativeMemory {
     const pointer = libc().mmap(
       null,
       this.#length,
-      PROT_READ_WRITE,
-      MAP_PRIVATE_ANONYMOUS,
+      constants.PROT_READ | constants.PROT_WRITE,
+      constants.MAP_PRIVATE | constants.MAP_ANONYMOUS,
       -1,
       0n,
     );
-    if (Deno.UnsafePointer.value(pointer) === MAP_FAILED) {
+    if (Deno.UnsafePointer.value(pointer) === constants.MAP_FAILED) {
       throw new RangeError(`Cannot allocate ${length} bytes: there is not so much memory`);
     }
     this.#pointer = pointer!;

@@ -1,5 +1,8 @@
 /** Why connections fail: what connection managers tell each other when one refuses, and what their silence means. */
 
+/** How long the kernel may take to tell why it does not know a connection any more, in milliseconds. */
+export const REASON_MS = 1000;
+
 /** Likely causes if the peer does not answer, as a part of a sentence. */
 export const SILENT_HOST =
   "the host does not answer: it may drop RoCE packets (UDP port 4791), or have no kernel module rdma_cm";

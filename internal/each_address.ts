@@ -1,8 +1,6 @@
 /** The addresses that a host may be reached at. */
 
-// getaddrinfo(3) of Linux.
-const AF_INET = 2;
-const AF_INET6 = 10;
+import { constants } from "../ffi/layout.ts";
 
 interface Found<Address> {
   readonly family: number;
@@ -22,7 +20,8 @@ export async function* eachAddress<Address>(
   const [preferred] = await lookUp();
   yield preferred!.dstAddr!;
   try {
-    const [other] = await lookUp(preferred!.family === AF_INET ? AF_INET6 : AF_INET);
+    const isIPv4 = preferred!.family === constants.AF_INET;
+    const [other] = await lookUp(isIPv4 ? constants.AF_INET6 : constants.AF_INET);
     yield other!.dstAddr!;
   } catch {
     signal?.throwIfAborted();

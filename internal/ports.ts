@@ -1,8 +1,10 @@
-// verbs.h
-const IBV_LINK_LAYER_ETHERNET = 2;
-const IBV_QPF_GRH_REQUIRED = 1;
+import { constants } from "../ffi/layout.ts";
+
+/** LIDs from this one on are those of multicast, or of no port (InfiniBand specification, 4.1.3). */
+export const FIRST_MULTICAST_LID = 0xc000;
 
 /** Whether every address of a port needs a GRH: RoCE, and InfiniBand ports that say so. */
 export function needsGrh(port: { readonly linkLayer: number; readonly flags: number }): boolean {
-  return port.linkLayer === IBV_LINK_LAYER_ETHERNET || (port.flags & IBV_QPF_GRH_REQUIRED) !== 0;
+  return port.linkLayer === constants.IBV_LINK_LAYER_ETHERNET ||
+    (port.flags & constants.IBV_QPF_GRH_REQUIRED) !== 0;
 }

@@ -1,7 +1,8 @@
 /** Binds verbs, each one when it is first used: opening a symbol costs 0.1 ms. */
 
-import { EOPNOTSUPP, errno, setErrno } from "../errno.ts";
+import { errno, setErrno } from "../errno.ts";
 import type { AnyFunction } from "../function_pointer.ts";
+import { constants } from "../layout.ts";
 import { SystemError } from "../system_error.ts";
 import type { AnyRow, NativeRow } from "../table/row.ts";
 import type { NativeLibrary } from "./discovery.ts";
@@ -77,14 +78,16 @@ function isInstalled({ library }: Calls, name: string, row: NativeRow): boolean 
 function notInstalled({ library }: Calls, name: string, row: NativeRow): unknown {
   if (row.fails !== "never") return notSupported(row);
   const message = `Cannot call ${name}: not supported by the installed ${library.name}`;
-  throw new SystemError(message, name, EOPNOTSUPP);
+  throw new SystemError(message, name, constants.EOPNOTSUPP);
 }
 
 /** Fails with EOPNOTSUPP in the way of the verb. */
 function notSupported({ fails, result }: NativeRow): unknown {
-  if (fails === "code") return EOPNOTSUPP;
-  if (fails === "negative") return result === "isize" ? BigInt(-EOPNOTSUPP) : -EOPNOTSUPP;
-  setErrno(EOPNOTSUPP);
+  if (fails === "code") return constants.EOPNOTSUPP;
+  if (fails === "negative") {
+    return result === "isize" ? BigInt(-constants.EOPNOTSUPP) : -constants.EOPNOTSUPP;
+  }
+  setErrno(constants.EOPNOTSUPP);
   if (result === "pointer") return null;
   return result === "u64" ? 0n : -1;
 }

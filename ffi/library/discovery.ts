@@ -2,6 +2,7 @@
 
 import { ARCH } from "../../internal/runtime.ts";
 import { type AnyFunction, callThrough, type FunctionPointer } from "../function_pointer.ts";
+import { constants } from "../layout.ts";
 import { libc } from "../libc.ts";
 import { askForFfi } from "../permission.ts";
 import { checkPlatform } from "../platform.ts";
@@ -38,9 +39,6 @@ interface Sought {
 /** What the loader says of a library that another one is linked with. */
 const MISSING = /^(\S+\.so[.\d]*): cannot open shared object file/;
 
-// dlfcn.h, alike on both architectures
-const RTLD_NOW = 2;
-
 /** A library of the system, opened on first use and never closed. */
 export class NativeLibrary {
   readonly #sought: Sought;
@@ -71,7 +69,7 @@ export class NativeLibrary {
 
   /** The address of a symbol; 0 if the installed version does not have it. */
   symbolAddress(name: string): bigint {
-    this.#handle ??= libc().dlopen(cString(this.path()), RTLD_NOW);
+    this.#handle ??= libc().dlopen(cString(this.path()), constants.RTLD_NOW);
     return Deno.UnsafePointer.value(libc().dlsym(this.#handle, cString(name)));
   }
 

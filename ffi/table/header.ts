@@ -1,6 +1,5 @@
 /** The functions that `verbs.h` defines and that do more than to call an op. */
 
-import { EOPNOTSUPP } from "../errno.ts";
 import type { AnyFunction } from "../function_pointer.ts";
 import type {
   IbvContext,
@@ -18,11 +17,6 @@ import { libc } from "../libc.ts";
 import { handleAddress, handleAt, nativeView } from "../pointers.ts";
 import { readField, readNative, writeField } from "../struct.ts";
 import type { Native } from "./row.ts";
-
-// asm-generic/errno.h and errno-base.h, alike on both architectures
-const EPERM = 1;
-const EINVAL = 22;
-const ENOSYS = 38;
 
 const sizeOf = ({ size }: Struct): bigint => BigInt(size);
 
@@ -43,9 +37,9 @@ export function queryDeviceEx(
   const { fields } = structs.ibv_query_device_ex_input;
   const size = sizeOf(structs.ibv_device_attr_ex);
   return (context, input, attr) => {
-    if (input !== null && readField(viewOf(input), fields.comp_mask) !== 0) return EINVAL;
+    if (input !== null && readField(viewOf(input), fields.comp_mask) !== 0) return constants.EINVAL;
     const code = call(context, input, attr, size);
-    if (code !== EOPNOTSUPP && code !== ENOSYS) return code;
+    if (code !== constants.EOPNOTSUPP && code !== constants.ENOSYS) return code;
     zero(attr);
     return verbs.ibv_query_device!(context, attr);
   };
@@ -117,9 +111,9 @@ export function bindMw(
     const address = readField(view, fields["bind_info.addr"]);
     const length = readField(view, fields["bind_info.length"]);
     const type = readNative(mw, structs.ibv_mw.fields.type);
-    if (type !== enums.ibv_mw_type.IBV_MW_TYPE_1) return EINVAL;
-    if (mr === null && (address !== 0n || length !== 0n)) return EINVAL;
-    if (mr !== null && !haveSameDomain(mw, mr)) return EPERM;
+    if (type !== enums.ibv_mw_type.IBV_MW_TYPE_1) return constants.EINVAL;
+    if (mr === null && (address !== 0n || length !== 0n)) return constants.EINVAL;
+    if (mr !== null && !haveSameDomain(mw, mr)) return constants.EPERM;
     return call(qp, mw, mw_bind);
   };
 }
@@ -163,7 +157,7 @@ export function postSrqOps(
   return (srq, op, bad_op) => {
     if (hasOp(srq)) return call(srq, op, bad_op);
     viewOf(bad_op).setBigUint64(0, handleAddress(op), true);
-    return EOPNOTSUPP;
+    return constants.EOPNOTSUPP;
   };
 }
 

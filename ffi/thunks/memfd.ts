@@ -1,4 +1,5 @@
 import { mappedErrno } from "../errno.ts";
+import { constants } from "../layout.ts";
 import { libc } from "../libc.ts";
 import { cString } from "../pointers.ts";
 import { checkedCall } from "../system_error.ts";
@@ -15,14 +16,9 @@ export class ThunksUnavailable extends Error {
 
 const ACTION = "write thunks";
 
-// asm-generic/errno-base.h, linux/memfd.h
-const EINVAL = 22;
+// linux/memfd.h: many systems have an older one.
 const MFD_CLOEXEC = 0x1;
 const MFD_EXEC = 0x10;
-
-// dlfcn.h, alike on both architectures
-const RTLD_NOW = 0x2;
-const RTLD_NOLOAD = 0x4;
 
 /**
  * Loads an image from memory, without a file.
@@ -43,7 +39,7 @@ export function loadImage({ soname, bytes }: SharedObject): string {
 }
 
 function isLoaded(soname: string): boolean {
-  return libc().dlopen(cString(soname), RTLD_NOW | RTLD_NOLOAD) !== null;
+  return libc().dlopen(cString(soname), constants.RTLD_NOW | constants.RTLD_NOLOAD) !== null;
 }
 
 function loadNew(image: Uint8Array<ArrayBuffer>): string {
@@ -63,7 +59,7 @@ function createMemfd(): number {
   const name = cString("ibverbs-thunks");
   const fd = libc().memfd_create(name, MFD_CLOEXEC | MFD_EXEC);
   // Linux before 6.3 does not know MFD_EXEC, and needs none.
-  if (fd < 0 && mappedErrno()[0] === EINVAL) {
+  if (fd < 0 && mappedErrno()[0] === constants.EINVAL) {
     return checkedCall(ACTION, "memfd_create", libc().memfd_create(name, MFD_CLOEXEC));
   }
   return checkedCall(ACTION, "memfd_create", fd);

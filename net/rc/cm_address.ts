@@ -1,12 +1,10 @@
 import { CmError, type CmId } from "../../cm.ts";
 import { show } from "../../internal/checks.ts";
+import { REASON_MS } from "../../internal/cm_reasons.ts";
 import { Deadline } from "../../internal/deadline.ts";
 import { type Mtu, mtuBytes, QpState, VerbsError } from "../../mod.ts";
 import type { PeerEnds } from "./peer_gid.ts";
 import type { RcAddress, RcOffer } from "./rc_address.ts";
-
-/** How long the kernel may take to tell why it does not know a connection any more. */
-const EVENT_MS = 1000;
 
 const GONE = "The connection is broken: the peer has disconnected";
 
@@ -59,7 +57,7 @@ export async function orReset<T>(
   } catch (error) {
     if (error instanceof CmError) throw resetBy(error);
     if (!(error instanceof VerbsError)) throw error;
-    using deadline = new Deadline(EVENT_MS, () => error, [signal]);
+    using deadline = new Deadline(REASON_MS, () => error, [signal]);
     try {
       await id.disconnected({ signal: deadline.signal });
     } catch (cause) {

@@ -1,3 +1,4 @@
+import { FIRST_MULTICAST_LID } from "../../internal/ports.ts";
 import { Gid, type GidEntry, GidType } from "../../mod.ts";
 import type { RcAddress } from "./rc_address.ts";
 
@@ -10,9 +11,6 @@ export interface PeerEnds {
   readonly remote: string;
   readonly way: "tcp" | "cm";
 }
-
-/** LIDs from this one on are those of multicast, or of no port. */
-const FIRST_MULTICAST_LID = 0xc000;
 
 export function endsOf({ localAddr, remoteAddr }: Deno.TcpConn): PeerEnds {
   return { local: localAddr.hostname, remote: remoteAddr.hostname, way: "tcp" };

@@ -1,12 +1,12 @@
 // What verbs answer that the installed libibverbs does not have.
 import { assertEquals, assertThrows } from "@std/assert";
-import { EOPNOTSUPP, errno, setErrno } from "../../ffi/errno.ts";
+import { errno, setErrno } from "../../ffi/errno.ts";
 import type { IbvQpEx } from "../../ffi/handles.ts";
 import { bindNonblocking, bindVerb, type Calls } from "../../ffi/library/bind.ts";
 import { hasSymbol, libibverbs } from "../../ffi/library/discovery.ts";
 import { hasOwnOp } from "../../ffi/library/ops.ts";
 import { bufferPointer } from "../../ffi/pointers.ts";
-import { structs } from "../../ffi/layout.ts";
+import { constants, structs } from "../../ffi/layout.ts";
 import { SystemError } from "../../ffi/system_error.ts";
 import type { NativeRow } from "../../ffi/table/row.ts";
 import { prototypes } from "./header.ts";
@@ -30,12 +30,12 @@ function call(fails: NativeRow["fails"], result: NativeRow["result"]): unknown {
 }
 
 Deno.test("A verb that is not installed fails in its own way", () => {
-  assertEquals(call("code", "i32"), EOPNOTSUPP);
-  assertEquals(call("negative", "i32"), -EOPNOTSUPP);
-  assertEquals(call("negative", "isize"), BigInt(-EOPNOTSUPP));
+  assertEquals(call("code", "i32"), constants.EOPNOTSUPP);
+  assertEquals(call("negative", "i32"), -constants.EOPNOTSUPP);
+  assertEquals(call("negative", "isize"), BigInt(-constants.EOPNOTSUPP));
   for (const [result, value] of [["pointer", null], ["u64", 0n], ["i32", -1]] as const) {
     setErrno(0);
-    assertEquals([call("errno", result), errno()], [value, EOPNOTSUPP]);
+    assertEquals([call("errno", result), errno()], [value, constants.EOPNOTSUPP]);
   }
   assertThrows(
     () => call("never", "void"),
@@ -47,7 +47,7 @@ Deno.test("A verb that is not installed fails in its own way", () => {
 Deno.test("A verb that is not installed fails on another thread too", async () => {
   const row = { parameters: [], result: "pointer", fails: "errno", symbol: "ibv_no_such" } as const;
   const outcome = await bindNonblocking(NONE, "ibv_no_such_verb", row)();
-  assertEquals(outcome, { value: null, errno: EOPNOTSUPP });
+  assertEquals(outcome, { value: null, errno: constants.EOPNOTSUPP });
 });
 
 Deno.test("hasOwnOp() finds newer builders only in a libibverbs whose ibv_qp_ex has them", async () => {

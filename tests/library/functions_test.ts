@@ -3,8 +3,9 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { bindEfa, efa } from "../../ffi/efa.ts";
 import { efaRows } from "../../ffi/efa/functions.ts";
-import { EOPNOTSUPP, errno } from "../../ffi/errno.ts";
+import { errno } from "../../ffi/errno.ts";
 import type { AnyFunction } from "../../ffi/function_pointer.ts";
+import { constants } from "../../ffi/layout.ts";
 import { libefa, librdmacm } from "../../ffi/library/discovery.ts";
 import { bindRdmacm, rdmacm } from "../../ffi/rdmacm.ts";
 import { rdmacmRows } from "../../ffi/rdmacm/functions.ts";
@@ -145,8 +146,12 @@ Deno.test("A function that the installed libefa lacks fails with EOPNOTSUPP, in 
     const [name, { fails }] of rows.filter(([name, row]) => !("op" in row) && !libefa.has(name))
   ) {
     const result = (efa() as unknown as Record<string, AnyFunction>)[name]!();
-    if (fails === "errno") assertEquals([result, errno()], [null, EOPNOTSUPP], name);
-    else assertEquals(result, fails === "negative" ? -EOPNOTSUPP : EOPNOTSUPP, name);
+    if (fails === "errno") assertEquals([result, errno()], [null, constants.EOPNOTSUPP], name);
+    else {assertEquals(
+        result,
+        fails === "negative" ? -constants.EOPNOTSUPP : constants.EOPNOTSUPP,
+        name,
+      );}
     const error = assertThrows(() => callEfa(name as "efadv_query_mr", "ask", [] as never), Error);
     assertStringIncludes(error.message, `Cannot ask: ${name} gave EOPNOTSUPP`);
     assertStringIncludes(error.message, "or the installed libefa is older");

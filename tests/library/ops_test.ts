@@ -1,7 +1,7 @@
 // Where static-inline verbs lead, and what they answer when their op is missing, compared with the installed header.
 import { assert, assertEquals, assertGreater } from "@std/assert";
-import { EOPNOTSUPP, errno } from "../../ffi/errno.ts";
-import { type Field, structs } from "../../ffi/layout.ts";
+import { errno } from "../../ffi/errno.ts";
+import { constants, type Field, structs } from "../../ffi/layout.ts";
 import { bindAll, verbs } from "../../ffi/library.ts";
 import type { AnyRow, NativeRow } from "../../ffi/table/row.ts";
 import { rows } from "../../ffi/verbs.ts";
@@ -128,7 +128,7 @@ function told({ fails }: OpRow, value: unknown, code: number): object {
 }
 
 function answerOfHeader([name, row]: [string, OpRow]): object {
-  if (UNCHECKED.includes(name)) return { value: `${EOPNOTSUPP}`, errno: 0 };
+  if (UNCHECKED.includes(name)) return { value: `${constants.EOPNOTSUPP}`, errno: 0 };
   const answer = new BigInt64Array(1);
   const code = targets.header_answers(cString(name), answer);
   return told(row, answer[0], code);
@@ -147,7 +147,7 @@ Deno.test("Every guarded verb answers as verbs.h does when its op is missing", (
       const { result, reached } = call(entry);
       const ours = told(row, result, errno());
       assertEquals({ ...ours, reached }, { ...expected, reached: -1 }, name);
-      assert(Object.values(ours).some((value) => Number(value) === EOPNOTSUPP), name);
+      assert(Object.values(ours).some((value) => Number(value) === constants.EOPNOTSUPP), name);
     }
     if (table !== "vctx") continue;
     targets.prepare();

@@ -8,7 +8,8 @@ import ts from "npm:typescript@5.9.3";
  * Imports run down or stay on a floor.
  */
 export const FLOORS = [
-  "internal",
+  // What the headers fix is below all that needs it.
+  ...["internal/runtime.ts", "ffi/layout.ts", "internal"],
   ...["ffi", "ffi/table", "ffi/verbs", "ffi/verbs.ts", "ffi/rdmacm", "ffi/efa", "ffi/thunks"],
   ...["ffi/library", "ffi/library.ts", "ffi/rdmacm.ts", "ffi/efa.ts", "ffi/mod.ts"],
   ...["types/core", "types/address", "types/device", "types/memory", "types/completion"],

@@ -9,6 +9,7 @@ export function emit({ x86_64, aarch64, enums, constants }: Table, source: strin
 
 /**
  * What \`infiniband/verbs.h\`, \`rdma/rdma_cma.h\` and \`infiniband/efadv.h\` fix: sizes, offsets and constants.
+ * Some constants of the system's headers are here too: those that the library needs.
  *
  * @module
  */

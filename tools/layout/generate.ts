@@ -12,7 +12,7 @@ import { readHeader } from "./read.ts";
 import { usableArchitectures } from "./toolchain.ts";
 
 const HELP = `Writes ffi/layout.ts from infiniband/verbs.h, rdma/rdma_cma.h and
-infiniband/efadv.h.
+infiniband/efadv.h. Constants of the system come from its own headers.
 
   deno task generate layout [OPTIONS]
 

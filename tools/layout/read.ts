@@ -20,6 +20,14 @@ const FIELDS = /^(_?ABI_placeholder\d|ops\._compat_\w+|context\..*|qp_base\..*)$
 /** Places of structs of EFA that newer headers give a name to. */
 const RESERVED = /^efadv_\w+ (\w+\.)*reserved$/;
 const INNER = /^(rdma|sockaddr)_\w+ (route\.addr\.\w+|param|ah_attr|sin6?_addr)\./;
+/** What the library needs of the system's headers. The numbers are the same on both architectures. */
+const SYSTEM = [
+  ...["EPERM", "ENOENT", "EINTR", "EAGAIN", "EINVAL", "ENOSYS", "ENODATA", "EPROTONOSUPPORT"],
+  ...["EOPNOTSUPP", "AF_INET", "AF_INET6", "IF_NAMESIZE"],
+  ...["F_GETFL", "F_SETFL", "O_CREAT", "O_NONBLOCK", "EFD_CLOEXEC", "EFD_NONBLOCK", "POLLIN"],
+  ...["PROT_READ", "PROT_WRITE", "MAP_PRIVATE", "MAP_ANONYMOUS", "MAP_FAILED"],
+  ...["RTLD_NOW", "RTLD_NOLOAD"],
+];
 /** What the name of an enumerator begins with that has the value of a macro. */
 const VALUE = "value_of_";
 
@@ -31,7 +39,7 @@ export async function readHeader(arch: Architecture): Promise<Layout> {
   const structs: Record<string, Struct> = {};
   const enums: Record<string, Integers> = {};
   const constants: Record<string, Integer> = {};
-  const names = [...macros.keys()].filter((name) => !KERNEL.test(name));
+  const names = [...macros.keys()].filter((name) => !KERNEL.test(name)).concat(SYSTEM);
   const source = HEADER + (await numericOf(arch, names)).map(enumOf).join("");
   for (const entry of await readEntries(arch, source)) {
     if (entry.attributes.has("declaration")) continue;

@@ -13,6 +13,7 @@ import {
   uint24,
   uint64,
 } from "../../internal/checks.ts";
+import { REASON_MS } from "../../internal/cm_reasons.ts";
 import { Deadline } from "../../internal/deadline.ts";
 import { inTurn } from "../../internal/turns.ts";
 import { abortable, type Cause } from "../core/abortable.ts";
@@ -224,9 +225,6 @@ const EXISTING: readonly CmState[] = [
 const CONNECTED: readonly CmState[] = [
   ...["CONNECTING", "RESPONDED", "ACCEPTING", "ESTABLISHED", "DISCONNECTING"] as const,
 ];
-
-/** How long the system may take to tell why it does not know a connection any more. */
-const EVENT_MS = 1000;
 
 /** States after which no event comes that a step could wait for. */
 const OVER: readonly CmState[] = ["FAILED", "DISCONNECTED", "REMOVED"];
@@ -881,7 +879,7 @@ export class CmId extends CmIdentity {
     } catch (error) {
       const isUnknown = error instanceof VerbsError && ["EINVAL", "ENOTCONN"].includes(error.code);
       if (!isUnknown || !isOpen(this)) throw error;
-      using deadline = new Deadline(EVENT_MS, () => error, [signal]);
+      using deadline = new Deadline(REASON_MS, () => error, [signal]);
       await this.disconnected({ signal: deadline.signal }).catch(() => {});
       const { end } = this.#core;
       throw end === undefined ? error : this.#error(action, end);

@@ -1,6 +1,6 @@
 import { snapshot, text } from "../../internal/checks.ts";
 import { readField } from "../../ffi/struct.ts";
-import { structs } from "../../ffi/layout.ts";
+import { constants, structs } from "../../ffi/layout.ts";
 import { formatAddress, parseAddress } from "../address/ip_address.ts";
 import { AttributeCodec } from "../core/attributes.ts";
 
@@ -17,10 +17,6 @@ export interface SocketAddress {
   /** The index of the network interface, for IPv6 addresses that hold within one link (`fe80::`). */
   readonly scopeId?: number;
 }
-
-// bits/socket.h, alike on both architectures
-const AF_INET = 2;
-const AF_INET6 = 10;
 
 interface Family {
   readonly family: number;
@@ -57,14 +53,15 @@ export function sockaddrOf(value: SocketAddress): DataView<ArrayBuffer> {
   const given = snapshot(value, "address", ["hostname", "port", "scopeId"]);
   const isIPv6 = text(given.hostname, "hostname").includes(":");
   return isIPv6
-    ? ipv6.write(given, { family: AF_INET6 }).view
-    : ipv4.write(given, { family: AF_INET }).view;
+    ? ipv6.write(given, { family: constants.AF_INET6 }).view
+    : ipv4.write(given, { family: constants.AF_INET }).view;
 }
 
 /** The address in a C struct; `undefined` if it is of another family, or of none. */
 export function readSockaddr(view: DataView<ArrayBuffer>, base = 0): SocketAddress | undefined {
   const family = readField(view, structs.sockaddr_in.fields.sin_family, base);
-  if (family !== AF_INET && family !== AF_INET6) return undefined;
-  const { hostname, port, scopeId = 0 } = (family === AF_INET ? ipv4 : ipv6).read(view, base);
+  const isIPv4 = family === constants.AF_INET;
+  if (!isIPv4 && family !== constants.AF_INET6) return undefined;
+  const { hostname, port, scopeId = 0 } = (isIPv4 ? ipv4 : ipv6).read(view, base);
   return scopeId === 0 ? { hostname, port } : { hostname, port, scopeId };
 }

@@ -1,4 +1,5 @@
-import { POLLIN, pollTimeout } from "../../ffi/fd_block.ts";
+import { pollTimeout } from "../../ffi/fd_block.ts";
+import { constants } from "../../ffi/layout.ts";
 import type { IbvCompChannel, IbvCq } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
@@ -49,7 +50,7 @@ export class CqSleep {
     this.#cq = cq;
     this.own = handleAddress(cq);
     const fd = readNative(channel, structs.ibv_comp_channel.fields.fd);
-    this.#descriptors = Int32Array.of(fd, POLLIN);
+    this.#descriptors = Int32Array.of(fd, constants.POLLIN);
     const event = bufferAddress(this.#event);
     const poll = opAddress(["ibv_cq", "ops", "poll_cq"], cq);
     this.#steps = new NativeSteps(steps, [

@@ -1,5 +1,6 @@
-import { EOPNOTSUPP, errno, errnoDescription, errnoName } from "../../ffi/errno.ts";
+import { errno, errnoDescription, errnoName } from "../../ffi/errno.ts";
 import type { AnyFunction } from "../../ffi/function_pointer.ts";
+import { constants } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
 import { SystemError } from "../../ffi/system_error.ts";
 import type { NativeRow } from "../../ffi/table/row.ts";
@@ -89,8 +90,8 @@ export function call<V extends keyof Verbs>(
     result = (verbs()[verb] as AnyFunction)(...args);
   } catch (error) {
     // One that cannot fail has no result to say that the installed libibverbs lacks it.
-    if (!(error instanceof SystemError) || error.errno !== EOPNOTSUPP) throw error;
-    throw failure(verb, action, EOPNOTSUPP, options);
+    if (!(error instanceof SystemError) || error.errno !== constants.EOPNOTSUPP) throw error;
+    throw failure(verb, action, constants.EOPNOTSUPP, options);
   }
   return checked(verb, rows()[verb] as Partial<NativeRow>, result, action, options);
 }
@@ -129,7 +130,7 @@ export function failure(
  * Every class throws it when the object is made.
  */
 export function lacking(verb: string, action: string): VerbsError {
-  return failure(verb, action, EOPNOTSUPP);
+  return failure(verb, action, constants.EOPNOTSUPP);
 }
 
 /** Limits of the process that any verb may reach when it makes an object or reads the list of devices. */
@@ -146,7 +147,7 @@ function hintLimit(verb: string, value: number): string | undefined {
 
 /** What lacks an operation can be any of these: the kernel answers as a provider or a library does. */
 function hintLacking(value: number): string | undefined {
-  const isLacking = value === EOPNOTSUPP || errnoName(value) === "ENOSYS";
+  const isLacking = value === constants.EOPNOTSUPP || value === constants.ENOSYS;
   return isLacking
     ? "The device, its driver, its provider or the installed rdma-core does not have it"
     : undefined;

@@ -1,6 +1,6 @@
 import { efa } from "../../ffi/efa.ts";
 import type { EfadvCq, IbvCqEx } from "../../ffi/handles.ts";
-import { constants } from "../../ffi/layout.ts";
+import { constants, structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
 import { uint32 } from "../../internal/checks.ts";
 import { Gid } from "../address/gid.ts";
@@ -24,10 +24,14 @@ import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { handOver } from "../core/native_resource.ts";
 import type { Context } from "../device/context.ts";
 import { callEfa } from "./call.ts";
-import { EXTRA_WITH_GID, GID_SIZE } from "./sender_gid.ts";
+import { EXTRA_WITH_GID } from "./sender_gid.ts";
 
 function gidAt(view: DataView, extra: number): Gid | undefined {
-  const bytes = new Uint8Array(view.buffer, view.byteOffset + extra + EXTENDED.extra, GID_SIZE);
+  const bytes = new Uint8Array(
+    view.buffer,
+    view.byteOffset + extra + EXTENDED.extra,
+    structs.ibv_gid.size,
+  );
   return bytes.some((byte) => byte !== 0) ? new Gid(bytes.slice()) : undefined;
 }
 
@@ -88,7 +92,7 @@ export class EfaWorkCompletionList extends WorkCompletionList<EfaWorkCompletion>
 /** Polls a queue that tells GIDs. */
 class EfaCqCore extends CqCoreEx<EfaWorkCompletion> {
   readonly #cq: EfadvCq;
-  readonly #gid: Uint8Array<ArrayBuffer> = new Uint8Array(GID_SIZE);
+  readonly #gid: Uint8Array<ArrayBuffer> = new Uint8Array(structs.ibv_gid.size);
   readonly #readSgid = efa().efadv_wc_read_sgid;
   readonly #readOpcode = verbs().ibv_wc_read_opcode;
 
@@ -103,7 +107,7 @@ class EfaCqCore extends CqCoreEx<EfaWorkCompletion> {
     // Only a message has the GID: of an RDMA write there is a length in its place.
     const isMessage = this.#readOpcode(cq) === WcOpcode.RECV;
     if (!isMessage || this.#readSgid(this.#cq, this.#gid) !== 0) return;
-    new Uint8Array(batch.view.buffer, at + EXTENDED.extra, GID_SIZE).set(this.#gid);
+    new Uint8Array(batch.view.buffer, at + EXTENDED.extra, structs.ibv_gid.size).set(this.#gid);
   }
 }
 

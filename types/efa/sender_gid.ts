@@ -1,3 +1,4 @@
+import { structs } from "../../ffi/layout.ts";
 import type { BatchCore } from "../completion/work_completion_list.ts";
 import { EXTENDED } from "../completion/work_completion_list_ex.ts";
 
@@ -8,10 +9,8 @@ import { EXTENDED } from "../completion/work_completion_list_ex.ts";
  */
 export const EFA_UNKNOWN_SENDER = 0xffff;
 
-export const GID_SIZE = 16;
-
 /** The extra bytes of a completion that has the sender's GID, behind what all extended queues report. */
-export const EXTRA_WITH_GID: number = EXTENDED.extra + GID_SIZE;
+export const EXTRA_WITH_GID: number = EXTENDED.extra + structs.ibv_gid.size;
 
 /** Where the GID of a completion is in its batch; undefined if the batch has no room for GIDs. */
 export function gidOffset(batch: BatchCore<unknown>, index: number): number | undefined {

@@ -1,4 +1,5 @@
 import { isEfa } from "../../internal/efa.ts";
+import { FIRST_MULTICAST_LID } from "../../internal/ports.ts";
 import type { Gid } from "../address/gid.ts";
 import { nameOf } from "../core/enums.ts";
 import { hintAddress } from "../device/address_hints.ts";
@@ -98,13 +99,10 @@ export function hintGroup(
   if (!gid.isMulticast) return `${gid} is no multicast GID: those begin with ff`;
   if (hasJoined === false) return "The queue pair has not joined this group with this LID";
   const isInfiniBand = context.queryPort(1).linkLayer === LinkLayer.INFINIBAND;
-  return isInfiniBand && lid < FIRST_GROUP_LID
+  return isInfiniBand && lid < FIRST_MULTICAST_LID
     ? `A group of InfiniBand has a LID from 0xc000 on, which the subnet manager gives, and lid is ${lid}`
     : undefined;
 }
-
-/** Below are the LIDs of ports (InfiniBand specification, 4.1.3). */
-const FIRST_GROUP_LID = 0xc000;
 
 /** From here on qkeys are for the kernel and for privileged programs. */
 const PRIVILEGED_QKEY = 0x8000_0000;

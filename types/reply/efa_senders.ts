@@ -3,7 +3,7 @@
  * that its device has, or else a GID.
  */
 
-import { structs } from "../../ffi/layout.ts";
+import { constants, structs } from "../../ffi/layout.ts";
 import { bytesOfGid, type Gid } from "../address/gid.ts";
 import { AddressHandle, AhCore, ahCore } from "../address_handle/address_handle.ts";
 import { type WcAddress, WcFlags } from "../completion/work_completion.ts";
@@ -18,11 +18,6 @@ import type { ReplyAddress } from "./reply_address.ts";
 const { size: WC_SIZE, fields: wcFields } = structs.ibv_wc;
 const SLID = wcFields.slid.offset;
 const WC_FLAGS = wcFields.wc_flags.offset;
-
-// asm-generic/errno-base.h and errno.h, equal on both architectures
-const ENOENT = 2;
-const ENODATA = 61;
-const EOPNOTSUPP = 95;
 
 type Words = Uint32Array<ArrayBuffer>;
 
@@ -81,16 +76,19 @@ export class EfaSenders {
   }
 
   #find(wcFlags: number, slid: number, view?: DataView, gid?: number): Words | AhCore {
-    if (wcFlags & WcFlags.GRH) throw refusal(EOPNOTSUPP, NO_GRH);
+    if (wcFlags & WcFlags.GRH) throw refusal(constants.EOPNOTSUPP, NO_GRH);
     if (slid === EFA_UNKNOWN_SENDER) {
       if (gid !== undefined && this.#address.computeFromGid(view!, gid)) return this.#address.words;
-      throw refusal(ENODATA, NO_GID);
+      throw refusal(constants.ENODATA, NO_GID);
     }
     const made = this.#made.get(slid);
     if (made?.ah.isOpen) return made.words;
     const lent = this.#lend(slid);
     if (lent !== undefined) return lent;
-    throw refusal(ENOENT, `No address handle of the protection domain has the number ${slid} now`);
+    throw refusal(
+      constants.ENOENT,
+      `No address handle of the protection domain has the number ${slid} now`,
+    );
   }
 
   #lend(number: number): AhCore | undefined {
@@ -110,7 +108,7 @@ export class EfaSenders {
 function wordsOf(found: Words | AhCore): Words {
   if (!(found instanceof AhCore)) return found;
   throw refusal(
-    ENOENT,
+    constants.ENOENT,
     "The program made the address handle of this number: its address is not known",
   );
 }

@@ -1,4 +1,5 @@
 import { orAborted } from "../../internal/abort.ts";
+import { constants } from "../../ffi/layout.ts";
 import {
   type AhCore,
   ahCore,
@@ -9,9 +10,6 @@ import type { Cause } from "../core/abortable.ts";
 import { VerbsError } from "../core/errors.ts";
 import type { ProtectionDomain } from "../memory/protection_domain.ts";
 import { WordCache } from "./word_cache.ts";
-
-// asm-generic/errno-base.h, equal on both architectures
-const EAGAIN = 11;
 
 /** A handle that is being made on another thread. */
 interface Pending {
@@ -186,7 +184,7 @@ export class PeerHandles implements Disposable {
 }
 
 function tooManyPending(maxPending: number): VerbsError {
-  return new VerbsError("ibv_create_ah", "create address handle", EAGAIN, {
+  return new VerbsError("ibv_create_ah", "create address handle", constants.EAGAIN, {
     hint:
       `The handles of ${maxPending} other peers are being made (maxPending): answer this one later, or not at all`,
   });

@@ -1,13 +1,9 @@
 /** The address of a packet's sender. Every bit and every error is that of `ibv_init_ah_from_wc`. */
 
-import { structs } from "../../ffi/layout.ts";
+import { constants, structs } from "../../ffi/layout.ts";
 import { IPV4_AT, ipVersionAt } from "../address/grh.ts";
 import { type WcAddress, WcFlags } from "../completion/work_completion.ts";
 import type { GidCache } from "./gid_cache.ts";
-
-// asm-generic/errno-base.h and errno.h, equal on both architectures
-const EINVAL = 22;
-const EPROTONOSUPPORT = 93;
 
 /** A constant of this module, which V8 folds. */
 const GRH_FLAG = WcFlags.GRH;
@@ -117,7 +113,7 @@ export class ReplyAddress {
     words[PORT] = this.#portNum | 1 << IS_GLOBAL;
     const version = ipVersionAt(grh, at);
     if (version === 4) return writeFromIpv4(words, grh, at, gids);
-    if (version !== 6) return leave(words, EPROTONOSUPPORT);
+    if (version !== 6) return leave(words, constants.EPROTONOSUPPORT);
     this.#hasFlowLabel = true;
     return writeFromIpv6(words, first, grh, at, gids);
   }
@@ -138,7 +134,7 @@ export function writeWords(words: Uint32Array, attr: DataView, base: number): vo
 
 function writeFromIpv4(words: Uint32Array, grh: DataView, at: number, gids: GidCache): number {
   const daddr = grh.getUint32(at + DADDR, true);
-  if ((daddr & 0xf0) === 0xe0) return leave(words, EINVAL);
+  if ((daddr & 0xf0) === 0xe0) return leave(words, constants.EINVAL);
   const index = gids.find(0, 0, MAPPED_WORD, daddr, true);
   if (index < 0) return leave(words, gids.missErrno);
   words[DGID_WORD] = 0;
@@ -157,14 +153,14 @@ function writeFromIpv6(
   gids: GidCache,
 ): number {
   const dgid = grh.getUint32(at + DGID, true);
-  if ((dgid & 0xff) === 0xff) return leave(words, EINVAL);
+  if ((dgid & 0xff) === 0xff) return leave(words, constants.EINVAL);
   words[DGID_WORD] = grh.getUint32(at + SGID, true);
   words[DGID_WORD + 1] = grh.getUint32(at + SGID + 4, true);
   words[DGID_WORD + 2] = grh.getUint32(at + SGID + 8, true);
   words[DGID_WORD + 3] = grh.getUint32(at + SGID + 12, true);
   words[ROUTE] = 0;
   const next = grh.getUint8(at + NEXT_HDR);
-  if (next !== UDP && next !== BTH) return EPROTONOSUPPORT;
+  if (next !== UDP && next !== BTH) return constants.EPROTONOSUPPORT;
   const index = gids.find(
     dgid,
     grh.getUint32(at + DGID + 4, true),

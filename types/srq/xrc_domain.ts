@@ -1,13 +1,11 @@
 import type { IbvXrcd } from "../../ffi/handles.ts";
+import { constants } from "../../ffi/layout.ts";
 import { members } from "../../ffi/members.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance } from "../core/checks.ts";
 import { call } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { Context } from "../device/context.ts";
-
-/** fcntl.h, the same on both architectures. */
-const O_CREAT = 0x40;
 
 /**
  * Attributes of an XRC domain (`struct ibv_xrcd_init_attr`).
@@ -28,7 +26,7 @@ const MASK = members("ibv_xrcd_init_attr_mask", "IBV_XRCD_INIT_ATTR_");
 
 const codec: AttributeCodec<XrcdInitAttr> = codecOf("ibv_xrcd_init_attr", "XRC domain attributes", {
   fd: { mask: MASK.FD, fallback: -1, min: -1 },
-  oflags: { mask: MASK.OFLAGS, fallback: O_CREAT },
+  oflags: { mask: MASK.OFLAGS, fallback: constants.O_CREAT },
 });
 
 const KIND: NativeKind<IbvXrcd, XrcDomain> = {
