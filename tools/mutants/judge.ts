@@ -31,10 +31,6 @@ const LEFT_OUT: readonly string[] = [
   "tests/library/misuse/misuse_test.ts",
   // Needs the git repository, which a copy of the project has not.
   "tests/library/tools/package_test.ts",
-  // Needs files whose names start with a dot.
-  "tests/pure/tools/workflows_test.ts",
-  // Judges mutants.
-  "tests/pure/tools/mutants_test.ts",
 ];
 
 /** The test files that judge mutants on this host, those that need no library first. */

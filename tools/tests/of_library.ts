@@ -7,7 +7,6 @@ import { foldersOf } from "./plan.ts";
 /** Files and folders that test programs of the project's own machine, which always runs the newest Deno. */
 const OF_TOOLS = [
   "rxe/tests",
-  "tests/pure/bench",
   "tests/pure/docs",
   "tests/pure/tools",
   "tests/library/docs",

@@ -25,7 +25,6 @@ const LONG = [
   "tests/pure/docs/symbols_test.ts",
   "tests/pure/examples/example_command_lines_test.ts",
   "rxe/tests/pure/run_test.ts",
-  "tests/pure/tools/mutants_test.ts",
   "cli/tests/library/",
   "tests/library/docs/",
   "tests/library/faults/",

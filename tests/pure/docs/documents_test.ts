@@ -1,6 +1,6 @@
 // The documents: their snippets fit the public API, and their links lead somewhere.
 
-import { assert, assertEquals, assertGreater } from "@std/assert";
+import { assertEquals, assertGreater } from "@std/assert";
 import {
   documents,
   faultOf,
@@ -10,7 +10,6 @@ import {
 } from "../../../tools/docs/documents.ts";
 import { allFences } from "../../../tools/docs/fences.ts";
 import { stdArguments } from "../../../tools/host/jsr.ts";
-import { inProject } from "../../../tools/host/paths.ts";
 import { runDeno } from "../../subprocess.ts";
 import { rdmacmRows } from "../../../ffi/rdmacm/functions.ts";
 import { QpState, QpType } from "../../../types/queue_pair/qp_enums.ts";
@@ -57,37 +56,8 @@ Deno.test("docs/queue_pairs.md names what each transition needs", () => {
   }
 });
 
-Deno.test("docs/queue_pairs.md explains each attribute of activations", () => {
-  const text = readDocument("docs/queue_pairs.md");
-  const source = Deno.readTextFileSync(inProject("types/queue_pair/activation.ts"));
-  const names = ["QpInitialization", "UcActivation", "RcActivation"].flatMap((name) => {
-    const [, body] = new RegExp(`interface ${name}\\b[^{]*\\{(.*?)\\n\\}`, "s").exec(source)!;
-    return [...body!.matchAll(/^ {2}readonly (\w+)/gm)].map(([, attribute]) => attribute!);
-  });
-  assertEquals(names.length, 17);
-  assertEquals(names.filter((name) => !new RegExp(`^\\| \`${name}\``, "m").test(text)), []);
-});
-
 Deno.test("docs/from_c.md has a row for each function of librdmacm", () => {
   const rows = readDocument("docs/from_c.md").split("\n").filter((line) => line.startsWith("|"));
   const named = new Set(rows.flatMap((row) => row.split("|")[1]!.match(/\brdma_\w+/g) ?? []));
   assertEquals(Object.keys(rdmacmRows).filter((name) => !named.has(name)), []);
 });
-
-const drawings = inProject("docs/drawings");
-
-for (const { name } of Deno.readDirSync(drawings)) {
-  Deno.test(`${name} has all its shapes on the page, and colours for dark pages`, async () => {
-    const text = await Deno.readTextFile(`${drawings}/${name}`);
-    const [, width, height] = /viewBox="0 0 (\d+) (\d+)"/.exec(text)!.map(Number);
-    const places = [
-      ...text.matchAll(/ x="([\d.]+)" y="([\d.]+)"(?: width="([\d.]+)" height="([\d.]+)")?/g),
-    ];
-    assert(places.length > 10);
-    for (const [place, x, y, w = "0", h = "0"] of places) {
-      assert(Number(x) + Number(w) <= width!, `${place} is right of the page`);
-      assert(Number(y) + Number(h) <= height!, `${place} is below the page`);
-    }
-    assertEquals(text.match(/\.page \{ fill: #\w{6}/g)?.length, 2);
-  });
-}
