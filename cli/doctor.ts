@@ -23,6 +23,7 @@ import { pairFindings } from "./doctor/pair_checks.ts";
 import type { PairFacts, SideFacts } from "./doctor/pair_facts.ts";
 import { PORT_CHECKS } from "./doctor/port_checks.ts";
 import { Channel } from "./peer/channel.ts";
+import { PKEY_INDEX } from "./peer/options.ts";
 import { acceptOne, connectTo } from "./peer/tcp.ts";
 
 const STATUS = { healthy: 0, warning: 1, broken: 2, notExamined: 3 } as const;
@@ -40,6 +41,7 @@ const OPTIONS = {
   listen: flag("wait for the doctor of another host, and examine the way to it"),
   peer: text("HOST", "examine the way to that host, where doctor --listen runs"),
   port: number("PORT", `TCP port of --listen and --peer; ${TCP_PORT} by default`, [1, 65535], "p"),
+  "pkey-index": PKEY_INDEX,
 };
 
 type DoctorValues = Values<typeof OPTIONS>;
@@ -61,11 +63,14 @@ other, and both tell in which direction they are lost.`,
       const reason = "--listen is for one host, and --peer for the other one";
       throw new UsageError(reason, STATUS.notExamined);
     }
+    const isPair = values.listen || values.peer !== undefined;
+    if (values["pkey-index"] !== undefined && !isPair) {
+      throw new UsageError("--pkey-index is for --listen and --peer", STATUS.notExamined);
+    }
     if (Deno.permissions.querySync({ name: "read", path: "/sys" }).state !== "granted") {
       const reason = "it reads /sys and /proc, which Deno opens only with deno run -A";
       throw new CommandError(reason, STATUS.notExamined);
     }
-    const isPair = values.listen || values.peer !== undefined;
     const { facts, pair, failure } = isPair
       ? await examineBoth(values)
       : await examineHost(values, () => watch(values, terminal));
@@ -113,13 +118,15 @@ async function examineHost(
 async function examineBoth(values: DoctorValues): Promise<Examined> {
   const { facts: before } = await examineHost(values);
   try {
+    using context = contextOf(before);
+    // Before the other doctor is involved, which would wait for messages.
+    const pkeyIndex = values["pkey-index"] ?? 0;
+    const here = sideOf(before, context, pkeyIndex);
     using connection = await connectionOf(values);
     const channel = new Channel(connection, "doctor", SILENCE_S);
-    using context = contextOf(before);
-    const here = sideOf(before, context);
     const there = await introduce(channel, here);
     const host = values.peer ?? connection.remoteAddr.hostname;
-    const given = { host, here, there, isFirst: values.peer !== undefined };
+    const given = { host, here, there, pkeyIndex, isFirst: values.peer !== undefined };
     let pair: PairFacts | undefined;
     const { facts } = await examineHost(values, async () => {
       const start = performance.now();
@@ -149,9 +156,13 @@ function contextOf({ devices }: HostFacts): Context | undefined {
   return device === undefined ? undefined : Context.open(device.name);
 }
 
-function sideOf(facts: HostFacts, context: Context | undefined): SideFacts {
+function sideOf(
+  facts: HostFacts,
+  context: Context | undefined,
+  pkeyIndex: number,
+): SideFacts {
   const findings: readonly Finding[] = findingsOf(CHECKS, facts);
   if (context === undefined) return { findings, port: null };
   const { ports } = facts.devices.find(({ name }) => name === context.device.name)!;
-  return { findings, port: pairPort(context, ports.find(works)!.port) };
+  return { findings, port: pairPort(context, ports.find(works)!.port, pkeyIndex) };
 }

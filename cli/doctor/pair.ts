@@ -52,9 +52,18 @@ interface Link {
   readonly isFirst: boolean;
 }
 
-/** What a port tells the other side. */
-export function pairPort(context: Context, port: number): PairPort {
-  const { linkLayer, activeMtu } = context.queryPort(port);
+/**
+ * What a port tells the other side.
+ *
+ * @throws {CommandError} If its table of P_Keys has no such index.
+ */
+export function pairPort(context: Context, port: number, pkeyIndex: number): PairPort {
+  const { linkLayer, activeMtu, pkeyTblLen } = context.queryPort(port);
+  if (pkeyIndex >= pkeyTblLen) {
+    const table =
+      `the table of ${context.device.name} port ${port} has ${pkeyTblLen}, from index 0`;
+    throw new CommandError(`there is no P_Key of index ${pkeyIndex}: ${table}`);
+  }
   const isRoce = linkLayer === LinkLayer.ETHERNET;
   // Other interfaces of the port may be those of other namespaces.
   const best = bestNetdev(context, port);
@@ -64,7 +73,7 @@ export function pairPort(context: Context, port: number): PairPort {
     port,
     isRoce,
     mtu: mtuBytes(activeMtu),
-    pkey: context.queryPkey(port, 0),
+    pkey: context.queryPkey(port, pkeyIndex),
     gids: context.gidTable(port)
       .filter(({ gid, gidType }) => !gid.isZero && (!isRoce || gidType === GidType.ROCE_V2))
       .sort((a, b) => isOther(a) - isOther(b))
@@ -104,7 +113,10 @@ export async function introduce(channel: Channel, here: SideFacts): Promise<Side
 export async function examinePair(
   channel: Channel,
   context: Context | undefined,
-  { host, here, there, isFirst }: Pick<PairFacts, "host" | "here" | "there"> & { isFirst: boolean },
+  { host, here, there, isFirst, pkeyIndex }: Pick<PairFacts, "host" | "here" | "there"> & {
+    readonly isFirst: boolean;
+    readonly pkeyIndex: number;
+  },
 ): Promise<PairFacts> {
   const none = { host, here, there, gids: null, mtu: 0, out: [], in: [] };
   if (context === undefined || here.port === null || there.port === null) return none;
@@ -112,7 +124,13 @@ export async function examinePair(
   if (matched === undefined) return none;
   const [ours, theirs] = matched;
   const mtu = Math.min(here.port.mtu, there.port.mtu);
-  const values = { "ib-port": here.port.port, "gid-idx": ours.index, mtu, "rx-depth": MESSAGES };
+  const values = {
+    "ib-port": here.port.port,
+    "gid-idx": ours.index,
+    "pkey-index": pkeyIndex,
+    mtu,
+    "rx-depth": MESSAGES,
+  };
   const options = readOptions({ numbers: [] }, values, []);
   const link = { channel, context, options: { ...options, txDepth: MESSAGES }, mtu, isFirst };
   const [out, back] = await probeAll(link);

@@ -31,7 +31,7 @@ export interface PairPort {
   readonly isRoce: boolean;
   /** The active MTU in bytes. */
   readonly mtu: number;
-  /** The first P_Key of its table. */
+  /** The P_Key that messages have: the first of its table, or that of `--pkey-index`. */
   readonly pkey: number;
   /** The GIDs that can be used, the best one first. */
   readonly gids: readonly PairGid[];

@@ -42,13 +42,17 @@ const FLAGS = {
   "reply-from-wc": flag(FROM_WC),
 } as const;
 
+/** The option of a partition. */
+export const PKEY_INDEX: Option<number> = number(
+  "INDEX",
+  "index of the P_Key, which the peer must have too (default 0)",
+  [0, 65535],
+);
+
 const COMMON = {
   "ib-dev": text("DEVICE", "RDMA device; the first one by default", "d"),
   "gid-idx": number("INDEX", "index of the GID to send from (RoCE)", [0, 255], "g"),
-  "pkey-index": number("INDEX", "index of the P_Key, which the peer must have too (default 0)", [
-    0,
-    65535,
-  ]),
+  "pkey-index": PKEY_INDEX,
 } as const;
 
 /** Names of options with a number. */

@@ -110,6 +110,16 @@ deviceTest(
   },
 );
 
+deviceTest("doctor refuses a P_Key index that the port lacks, and waits for nobody", async () => {
+  for (const ends of [["--listen"], ["--peer", HOST]]) {
+    const { code, stderr } = await cli(
+      ...["doctor", "-d", RXE, "-p", PORT, "--pkey-index", "1", ...ends],
+    );
+    const table = `the table of ${RXE} port 1 has 1, from index 0`;
+    assertEquals([code, stderr], [3, `doctor: there is no P_Key of index 1: ${table}\n`]);
+  }
+});
+
 /** What a doctor says of a peer that sends something by TCP and hangs up. */
 async function doctorOf(answer: string): Promise<Ending> {
   using listener = Deno.listen({ hostname: HOST, port: Number(PORT) });

@@ -1,7 +1,8 @@
 // Two doctors in one process: the recorder moves the messages that they send each other.
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import * as recorder from "../../../tests/provider/recorder.ts";
-import { Context, GidType, LinkLayer, PortState } from "../../../mod.ts";
+import { Context, GidType, LinkLayer, PortState, QpState } from "../../../mod.ts";
+import type { RecordedStruct } from "../../../tests/provider/records.ts";
 import { pairPort } from "../../doctor/pair.ts";
 import { run } from "../../run.ts";
 import { recorder as keep } from "../pure/terminal.ts";
@@ -47,7 +48,7 @@ Deno.test("doctor sends from GIDs of RoCE v2 only, where there are other ones to
   setUp();
   recorder.answer("_ibv_query_gid_table", { gid_type: GidType.ROCE_V1 });
   using context = Context.open();
-  assertEquals(pairPort(context, 1).gids.map(({ index, family }) => [index, family]), [[
+  assertEquals(pairPort(context, 1, 0).gids.map(({ index, family }) => [index, family]), [[
     1,
     "IPv4",
   ]]);
@@ -98,4 +99,41 @@ Deno.test("two doctors of hosts without a link tell each other what is broken", 
   const expected = ["peer-broken 127.0.0.1 recorder0 port 1", "link-down recorder0 port 1"];
   assertEquals(expected.filter((id) => !ids.includes(id)), []);
   assertStringIncludes(kept.out, "broken: 127.0.0.1 recorder0 port 1: there is no link");
+});
+
+Deno.test("two doctors send in the partition of --pkey-index, whose P_Keys they compare", async () => {
+  setUp();
+  recorder.answer("ibv_query_port", { link_layer: LinkLayer.ETHERNET, pkey_tbl_len: 4 });
+  recorder.take();
+  const [listens, connects] = await Promise.all([
+    says("--listen", "-p", PORT, "--pkey-index", "1"),
+    says("--peer", "127.0.0.1", "-p", PORT, "--pkey-index=3"),
+  ]);
+  assertEquals([listens, connects].map(({ told }) => told.pair.out.length), [4, 4]);
+  const calls = recorder.takeOf("ibv_modify_qp", "ibv_query_pkey").map(({ verb, args }) => ({
+    verb,
+    ...verb === "ibv_query_pkey" ? args : (args["attr"] as RecordedStruct).fields,
+  })) as Told[];
+  const asked = calls.filter(({ verb }) => verb === "ibv_query_pkey").map(({ index }) => index);
+  const used = calls.filter(({ qp_state }) => qp_state === QpState.INIT)
+    .map(({ pkey_index }) => pkey_index);
+  assertEquals([asked.toSorted(), [...new Set(used)].toSorted()], [[1, 3], [1, 3]]);
+});
+
+Deno.test("doctor refuses a P_Key index beyond the table before it waits for another doctor", async () => {
+  setUp();
+  recorder.answer("ibv_query_port", { link_layer: LinkLayer.ETHERNET, pkey_tbl_len: 4 });
+  // Nobody connects to the one, and nobody listens for the other.
+  for (const ends of [["--listen"], ["--peer", "127.0.0.1"]]) {
+    const kept = keep();
+    const args = ["doctor", "-d", "recorder0", "-p", PORT, ...ends, "--pkey-index", "4"];
+    assertEquals(await run(args, kept.terminal), 3);
+    assertEquals(
+      kept.err,
+      "doctor: there is no P_Key of index 4: the table of recorder0 port 1 has 4, from index 0\n",
+    );
+  }
+  const kept = keep();
+  assertEquals(await run(["doctor", "--pkey-index", "0"], kept.terminal), 3);
+  assertStringIncludes(kept.err, "--pkey-index is for --listen and --peer");
 });

@@ -231,7 +231,7 @@ Deno.test("doctor sends nothing without a device, a port or a common family", as
       [context, side(), { findings: [], port: port("IPv6") }],
     ];
   for (const [context, here, there] of lacking) {
-    const sides = { host: "b", here, there, isFirst: true };
+    const sides = { host: "b", here, there, isFirst: true, pkeyIndex: 0 };
     assertEquals(await examinePair(channel, context, sides), { ...none, here, there });
   }
 });
