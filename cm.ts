@@ -51,7 +51,8 @@
  *
  * **Objects.** An {@linkcode EventChannel} is where events come from, and a {@linkcode CmId} is one end of a connection, or
  * one that listens. Closing the channel closes its ids. The queue pairs, their completion queues and memory are the
- * program's own: the id tells only how to move a queue pair, and when.
+ * program's own: the id tells only how to move a queue pair, and when. The types of `@rdma/ibverbs` are exported
+ * here too.
  *
  * **Where to go next.**
  *
@@ -63,6 +64,7 @@
  * @module
  */
 
+export type * from "./mod.ts";
 export type { AbortOptions } from "./internal/abort.ts";
 export { REJECT_REASONS, SIDR_STATUSES } from "./internal/cm_reasons.ts";
 export {

@@ -43,6 +43,7 @@
  * @module
  */
 
+export type * from "./mod.ts";
 export {
   efaAhNumber,
   type EfaDeviceAttr,

@@ -107,6 +107,8 @@
  * @module
  */
 
+export type * from "./ffi/handles.ts";
+export type { CEnum } from "./ffi/layout.ts";
 export type { AhAttr, AhAttrInit } from "./types/address/ah_attr.ts";
 export { Gid, type GidEntry, GidType } from "./types/address/gid.ts";
 export { Grh } from "./types/address/grh.ts";
@@ -278,6 +280,7 @@ export { type QpInitAttrEx, QueuePairEx } from "./types/queue_pair/queue_pair_ex
 export { QueuePairStates } from "./types/queue_pair/queue_pair_states.ts";
 export { WrBuilder } from "./types/queue_pair/wr_builder.ts";
 export { ReplyPath, type ReplyPathInit } from "./types/reply/reply_path.ts";
+export type { RssFlow, RssInputOptions } from "./types/rss/rss_flow.ts";
 export { RwqIndirectionTable } from "./types/rss/rwq_indirection_table.ts";
 export { RxHash, type RxHashConf, RxHashFields, RxHashFunction } from "./types/rss/rx_hash.ts";
 export { microsoftRssKey } from "./types/rss/toeplitz.ts";

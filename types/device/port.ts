@@ -1,4 +1,4 @@
-import { type CEnum, constants, type Enums } from "../../ffi/layout.ts";
+import { type CEnum, constants } from "../../ffi/layout.ts";
 import { members } from "../../ffi/members.ts";
 import { integer } from "../../internal/checks.ts";
 import { readStruct } from "../core/attributes.ts";
@@ -62,15 +62,15 @@ export type LinkLayer = typeof LinkLayer[keyof typeof LinkLayer];
  */
 export const Mtu: {
   /** 256 bytes. */
-  readonly 256: Enums["ibv_mtu"]["IBV_MTU_256"];
+  readonly 256: 1;
   /** 512 bytes. */
-  readonly 512: Enums["ibv_mtu"]["IBV_MTU_512"];
+  readonly 512: 2;
   /** 1024 bytes. */
-  readonly 1024: Enums["ibv_mtu"]["IBV_MTU_1024"];
+  readonly 1024: 3;
   /** 2048 bytes. */
-  readonly 2048: Enums["ibv_mtu"]["IBV_MTU_2048"];
+  readonly 2048: 4;
   /** 4096 bytes. */
-  readonly 4096: Enums["ibv_mtu"]["IBV_MTU_4096"];
+  readonly 4096: 5;
 } = members("ibv_mtu", "IBV_MTU_");
 /**
  * A value of {@linkcode Mtu}.

@@ -10,23 +10,23 @@ import { callEfa } from "./call.ts";
 /**
  * What an Elastic Fabric Adapter can do, combined with `|` in {@linkcode EfaDeviceAttr.deviceCaps}.
  *
- * @category Devices
+ * @category Devices and ports
  */
 export const EfaDeviceCaps: {
   /** SRD queue pairs read memory of peers. */
-  readonly RDMA_READ: typeof constants.EFADV_DEVICE_ATTR_CAPS_RDMA_READ;
+  readonly RDMA_READ: 1;
   /** SRD queue pairs take `rnrRetry`: how often they try where the peer has no receive. */
-  readonly RNR_RETRY: typeof constants.EFADV_DEVICE_ATTR_CAPS_RNR_RETRY;
+  readonly RNR_RETRY: 2;
   /** Completion queues tell the GID of an unknown sender: {@linkcode EfaCompletionQueue}. */
-  readonly CQ_WITH_SGID: typeof constants.EFADV_DEVICE_ATTR_CAPS_CQ_WITH_SGID;
+  readonly CQ_WITH_SGID: 4;
   /** SRD queue pairs write memory of peers. */
-  readonly RDMA_WRITE: typeof constants.EFADV_DEVICE_ATTR_CAPS_RDMA_WRITE;
+  readonly RDMA_WRITE: 8;
   /** RDMA writes with immediate data need no receive. */
-  readonly UNSOLICITED_WRITE_RECV: typeof constants.EFADV_DEVICE_ATTR_CAPS_UNSOLICITED_WRITE_RECV;
+  readonly UNSOLICITED_WRITE_RECV: 16;
   /** Completion queues can be in memory of another device, by a dma-buf. */
-  readonly CQ_WITH_EXT_MEM_DMABUF: typeof constants.EFADV_DEVICE_ATTR_CAPS_CQ_WITH_EXT_MEM_DMABUF;
+  readonly CQ_WITH_EXT_MEM_DMABUF: 32;
   /** The device has completion counters. */
-  readonly COMP_CNTR: typeof constants.EFADV_DEVICE_ATTR_CAPS_COMP_CNTR;
+  readonly COMP_CNTR: 64;
 } = {
   RDMA_READ: constants.EFADV_DEVICE_ATTR_CAPS_RDMA_READ,
   RNR_RETRY: constants.EFADV_DEVICE_ATTR_CAPS_RNR_RETRY,
@@ -40,7 +40,7 @@ export const EfaDeviceCaps: {
 /**
  * Attributes of an Elastic Fabric Adapter (`struct efadv_device_attr`).
  *
- * @category Devices
+ * @category Devices and ports
  */
 export interface EfaDeviceAttr {
   /** The most sends of a queue pair. */
@@ -90,7 +90,7 @@ function query<H>(
  * @throws {VerbsError} EOPNOTSUPP if the device is another one.
  *
  * @experimental It has only run on a stub adapter, and on no hardware.
- * @category Devices
+ * @category Devices and ports
  */
 export function queryEfaDevice(context: Context): EfaDeviceAttr {
   const { unsafeHandle } = instance(context, Context, "context");
