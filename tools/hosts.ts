@@ -61,7 +61,7 @@ await tool(HELP, { filter: text, messages: positive }, async (options) => {
   for (const problem of problems) say(`error: ${problem}`);
   const arrived = outcomes.reduce((sum, outcome) => sum + outcome.messages, 0);
   const seconds = Math.round((performance.now() - start) / 1000);
-  const figures = `${arrived} messages arrived, tshark decoded ${packets.length} packets`;
+  const figures = `${arrived} messages arrived, tshark decoded ${packets.length} datagrams`;
   const failures = failed + missing + (missing > 0 ? 0 : problems.length);
   console.log(
     `\n${outcomes.length - failed} passed, ${failures} failed; ${figures}, ${seconds} s`,

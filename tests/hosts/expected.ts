@@ -20,37 +20,13 @@ export interface Datagram {
 }
 
 /** All that a UD queue pair sent, in order: no packet may be missing, and there may be no other one. */
-export interface UdStream {
-  readonly kind: "ud";
+export interface Stream {
   readonly host: Host;
   readonly srcQp: number;
   /** The packet sequence number of the first packet. */
   readonly psn: number;
   readonly packets: readonly Datagram[];
 }
-
-/** The requests of an RC or UC queue pair. */
-export interface ConnectedStream {
-  readonly kind: "connected";
-  readonly host: Host;
-  readonly src: string;
-  readonly dst: string;
-  /** The queue pair itself, to which answers go. */
-  readonly srcQp: number;
-  readonly destQp: number;
-  /** The packet sequence number of the first request. */
-  readonly psn: number;
-  readonly trafficClass: number;
-  /** Codes of the base transport header that the requests have. */
-  readonly opcodes: readonly number[];
-  /** The data of each request, in hexadecimal. A request is one packet or more. */
-  readonly requests: readonly string[];
-  /** The data that comes back for each request, in hexadecimal: of reads and atomics. */
-  readonly answers: readonly string[];
-}
-
-/** What one queue pair sent. */
-export type Stream = UdStream | ConnectedStream;
 
 /** How a case ended. */
 export interface Outcome {

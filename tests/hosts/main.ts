@@ -5,8 +5,6 @@
 
 import { assertEquals } from "@std/assert";
 import { resourceCounts } from "../device/setup.ts";
-import { byName } from "./cases/by_name.ts";
-import { connected } from "./cases/connected.ts";
 import { loss } from "./cases/loss.ts";
 import { multicast } from "./cases/multicast.ts";
 import { neighbours } from "./cases/neighbours.ts";
@@ -17,7 +15,7 @@ import type { HostCase } from "./host_case.ts";
 import { addresses, restoreAddresses } from "./network.ts";
 import { Session, type Side } from "./session.ts";
 
-const CASES = [replyPath, connected, byName, net, multicast, neighbours, loss].flat();
+const CASES = [replyPath, net, multicast, neighbours, loss].flat();
 
 /** Runs this host's side of a case. */
 async function runSide(session: Session, hostCase: HostCase, messages: number): Promise<Side> {

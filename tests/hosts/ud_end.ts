@@ -141,7 +141,7 @@ export class UdEnd implements Disposable {
     const { host } = this.#run.session;
     const srcQp = this.qp.qpNum;
     this.context.close();
-    this.#run.expect({ kind: "ud", host, srcQp, psn: this.#psn, packets: this.#sent });
+    this.#run.expect({ host, srcQp, psn: this.#psn, packets: this.#sent });
   }
 }
 

@@ -28,15 +28,13 @@ export interface Packet {
   readonly pkey: number;
   readonly destQp: number;
   readonly psn: number;
-  /** UD only; NaN for others. */
   readonly qkey: number;
-  /** UD only; NaN for others. */
   readonly srcQp: number;
-  /** Behind all headers, in hexadecimal. The value that an atomic gives back counts as payload. */
+  /** Behind all headers, in hexadecimal. */
   readonly payload: string;
 }
 
-/** The fields that tshark prints, in the order in which {@linkcode packetOf} takes them. */
+/** The fields that tshark prints, in the order in which packetOf() takes them. */
 const FIELDS = [
   ...["frame.number", "eth.src", "eth.dst"],
   ...["ip.src", "ip.dst", "ip.dsfield", "ip.ttl"],
@@ -45,22 +43,12 @@ const FIELDS = [
   ...["infiniband.deth.q_key", "infiniband.deth.srcqp", "udp.payload"],
 ];
 
-/** Bytes of the base transport header, and of the checksum behind the payload. */
-const BTH = 12;
+/** Bytes of the headers of a datagram, and of the checksum behind the payload. */
+const HEADERS = 20;
 const ICRC = 4;
-/** Bytes of the headers behind the base one, by its code. Those of UC are as those of RC, 32 codes later. */
-const EXTENSIONS: Readonly<Record<number, number>> = {
-  ...{ 3: 4, 5: 4, 9: 4 },
-  ...{ 6: 16, 10: 16, 11: 20, 12: 16 },
-  ...{ 13: 4, 15: 4, 16: 4, 17: 4, 18: 4 },
-  ...{ 19: 28, 20: 28 },
-  ...{ 0x64: 8, 0x65: 12 },
-};
-
-/** Decodes a pcap file. Other packets than those of RoCE v2 are left out. */
+/** Decodes a pcap file. Other packets than datagrams of RoCE v2 are left out. */
 export async function decode(file: string): Promise<Packet[]> {
-  const rows = await rowsOf(file, FIELDS, ["-Y", "infiniband.bth"]);
-  return rows.map((row) => packetOf(row));
+  return (await rowsOf(file, FIELDS, ["-Y", "infiniband.deth"])).map(packetOf);
 }
 
 /**
@@ -88,13 +76,11 @@ export async function rowsOf(
   return rows;
 }
 
-export function packetOf(row: readonly string[]): Packet {
+function packetOf(row: readonly string[]): Packet {
   const [frame, sender, link, src4, dst4, field, ttl, src6, dst6, tclass, limit, flow, ...rest] =
     row as [string, string, string, ...string[]];
   const [opcode, pkey, destQp, psn, padding, qkey, srcQp, bytes = ""] = rest;
   const number = (text = ""): number => text === "" ? NaN : Number(text);
-  const code = number(opcode);
-  const headers = BTH + (EXTENSIONS[code] ?? EXTENSIONS[code - 32] ?? 0);
   return {
     frame: number(frame),
     host: [1, 2].find((host) => lanAddress(host) === sender) ?? NaN,
@@ -104,12 +90,12 @@ export function packetOf(row: readonly string[]): Packet {
     trafficClass: number(field || tclass),
     hopLimit: number(ttl || limit),
     flowLabel: src4 ? 0 : number(flow),
-    opcode: code,
+    opcode: number(opcode),
     pkey: number(pkey),
     destQp: number(destQp),
     psn: number(psn),
     qkey: number(qkey),
     srcQp: number(srcQp),
-    payload: bytes.slice(2 * headers, bytes.length - 2 * (ICRC + number(padding))),
+    payload: bytes.slice(2 * HEADERS, bytes.length - 2 * (ICRC + number(padding))),
   };
 }
