@@ -1,4 +1,5 @@
 import type { Field, FieldType, Struct } from "./layout.ts";
+import { nativeView } from "./pointers.ts";
 
 /**
  * The place of a field in its struct, and its type.
@@ -122,10 +123,13 @@ export function readNative<T extends FieldType>(
   object: Deno.PointerObject,
   field: Place<T>,
 ): ValueOf<T> {
-  const [read, , size] = numberOf(field.type, "read");
-  const bytes = new Uint8Array(size);
-  new Deno.UnsafePointerView(object).copyInto(bytes, field.offset);
-  return read(new DataView(bytes.buffer), 0) as ValueOf<T>;
+  const { offset, type } = field;
+  const [read, , size] = numberOf(type, "read");
+  // The view of a pointer has the methods of a DataView, but reads in the machine's own order.
+  const view = type.startsWith("be")
+    ? nativeView(object, offset + size)
+    : new Deno.UnsafePointerView(object) as unknown as DataView;
+  return read(view, offset) as ValueOf<T>;
 }
 
 /**

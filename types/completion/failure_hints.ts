@@ -1,24 +1,21 @@
-/** What tells the likely cause of a failed completion by the name of its status. */
-export interface Failing {
-  readonly hintFailure: (code: string) => string | undefined;
-}
+/** Tells the likely cause of a failed completion by the name of its status. */
+type Hint = (code: string) => string | undefined;
 
-/** Open queue pairs by their numbers: a completion has nothing but the number. `null` stands for several devices' ones. */
-const QUEUE_PAIRS = new Map<number, WeakRef<Failing> | null>();
+/** Those of queue pairs by their numbers: a completion has nothing but the number. `null` stands for several devices' ones. */
+const HINTS = new Map<number, Hint | null>();
 
 /** Lets completions of a queue pair ask it for the cause of a failure, until it is destroyed. */
-export function registerFailing(qpNum: number, qp: Failing): void {
-  const other = QUEUE_PAIRS.get(qpNum)?.deref();
-  QUEUE_PAIRS.set(qpNum, other === undefined ? new WeakRef(qp) : null);
+export function registerFailing(qpNum: number, hint: Hint): void {
+  HINTS.set(qpNum, HINTS.has(qpNum) ? null : hint);
 }
 
 export function unregisterFailing(qpNum: number): void {
-  QUEUE_PAIRS.delete(qpNum);
+  HINTS.delete(qpNum);
 }
 
 /** The likely cause of a failed completion. */
 export function hintFailure(qpNum: number, code: string): string | undefined {
-  return QUEUE_PAIRS.get(qpNum)?.deref()?.hintFailure(code) ?? USUAL[code];
+  return HINTS.get(qpNum)?.(code) ?? USUAL[code];
 }
 
 /** The usual cause of a status, by its name. */

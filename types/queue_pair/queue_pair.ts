@@ -5,7 +5,7 @@ import { uint16 } from "../../internal/checks.ts";
 import { bytesOfGid, Gid } from "../address/gid.ts";
 import { CompletionCounter, QpAttachCompCntrOp } from "../completion/completion_counter.ts";
 import { type CompletionQueue, cqCore, drain } from "../completion/completion_queue.ts";
-import { type Failing, registerFailing, unregisterFailing } from "../completion/failure_hints.ts";
+import { registerFailing, unregisterFailing } from "../completion/failure_hints.ts";
 import { SendTracker, UnorderedSends } from "../completion/send_tracker.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance } from "../core/checks.ts";
@@ -156,7 +156,6 @@ export class QueuePair extends QueuePairStates {
   /** The domain whose rights apply. */
   readonly #base: ProtectionDomain;
   readonly #core: QpCore;
-  readonly #failing: Failing = { hintFailure: (code) => this.#hintFailure(code) };
   readonly #sender: SendPoster | undefined;
   readonly #receiver: RecvPoster | undefined;
   readonly #postSend: ReturnType<typeof verbs>["ibv_post_send"];
@@ -217,7 +216,7 @@ export class QueuePair extends QueuePairStates {
     }
     if (recvCq !== undefined && srq === undefined) this.#receiver = this.#makeReceiver(cap);
     this.#core = { type, cap, sendOpsFlags, sender: this.#sender };
-    registerFailing(this.qpNum, this.#failing);
+    registerFailing(this.qpNum, (code) => this.#hintFailure(code));
   }
 
   /** Why a request has failed, as far as the state of the device tells it now. */

@@ -11,6 +11,8 @@ import {
   initAhFromWcAsync,
   MemoryRegion,
   ProtectionDomain,
+  QpType,
+  QueuePair,
   reregMr,
   resolveEthL2FromGidAsync,
 } from "../../../mod.ts";
@@ -114,10 +116,13 @@ for (const waits of [false, true]) {
   });
 }
 
-/** Makes and disposes so many completion queues in one turn of the event loop. */
+/** Makes and disposes so many completion queues and queue pairs in one turn of the event loop. */
 function makeInOneTurn(context: Context, count: number): void {
+  using pd = new ProtectionDomain(context);
+  const [type, cap] = [QpType.UD, { maxSendWr: 1, maxRecvWr: 1 }] as const;
   for (let i = 0; i < count; i++) {
-    new CompletionQueue(context, { cqe: 1, channel: null }).close();
+    using cq = new CompletionQueue(context, { cqe: 1, channel: null });
+    using _qp = new QueuePair(pd, { type, sendCq: cq, recvCq: cq, cap });
     if (i % 100 === 0) recorder.take();
   }
 }
@@ -130,10 +135,10 @@ function heapInUse(): number {
 Deno.test("Objects that are disposed keep no memory while the turn of the event loop goes on", () => {
   recorder.reset();
   using context = Context.open("recorder0");
-  makeInOneTurn(context, 200);
+  makeInOneTurn(context, 1000);
   const before = heapInUse();
   makeInOneTurn(context, 2000);
-  assertGreater(200_000, heapInUse() - before);
+  assertGreater(400_000, heapInUse() - before);
 });
 
 /** Makes three and disposes them, the one in the middle not last. */
