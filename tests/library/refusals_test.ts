@@ -20,7 +20,7 @@ import {
 } from "./registry/calls.ts";
 import { World } from "./registry/world.ts";
 
-const api = await readApi();
+const api = readApi();
 const calls = callsOf(api.filter(({ module }) => /^(mod|rss|cm|efa|net\/mod)\.ts$/.test(module)));
 
 type Values = Record<string | number, unknown>;
@@ -217,7 +217,7 @@ Deno.test("Each argument and attribute refuses what it is not, by its name", asy
     }
   };
   for (const call of calls) {
-    const paths = await inWorld(async (world) => pathsOf(call, (await call.prepare(world)).args));
+    const paths = await inWorld(async (world) => pathsOf((await call.prepare(world)).args));
     const all = ONE_EACH.test(call.name) ? paths.map((path) => [path]) : [paths];
     for (const some of all) {
       await inWorld(async (world) => {
@@ -253,7 +253,7 @@ const WITHOUT_DEVICE: readonly RegExp[] = [
 /** The objects that a call needs, its own one by `"this"`. */
 async function objectsOf(call: Call): Promise<(Path | "this")[]> {
   const { self, args } = await inWorld((world) => call.prepare(world));
-  const given = pathsOf(call, args).filter((path) => valueAt(args, path) instanceof verbs.Resource);
+  const given = pathsOf(args).filter((path) => valueAt(args, path) instanceof verbs.Resource);
   return self instanceof verbs.Resource ? ["this", ...given] : given;
 }
 
@@ -311,7 +311,7 @@ Deno.test("Each attribute is read once, and before the objects are used that its
   const found: string[] = [];
   for (const call of calls) {
     const { args } = await inWorld((world) => call.prepare(world));
-    const attributes = pathsOf(call, args).filter((path) =>
+    const attributes = pathsOf(args).filter((path) =>
       path.length > 1 && valueAt(args, path) !== undefined
     );
     if (attributes.length === 0) continue;

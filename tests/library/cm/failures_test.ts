@@ -18,7 +18,7 @@ const LAST_ERRNO = 133;
 const ERRNOS = Array.from({ length: LAST_ERRNO }, (_, i) => i + 1)
   .filter((errno) => errnoName(errno).startsWith("E"));
 
-const calls = callsOf((await readApi()).filter(({ module }) => module === "cm.ts"));
+const calls = callsOf((readApi()).filter(({ module }) => module === "cm.ts"));
 
 interface Ended {
   /** The functions of librdmacm that the call itself called. */

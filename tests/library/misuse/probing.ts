@@ -14,7 +14,6 @@ import * as recorder from "../../provider/recorder.ts";
 export interface ListReport {
   readonly cases: readonly Choosable[];
   readonly gaps: readonly string[];
-  readonly floor: number;
 }
 
 /** The end of a case. */
@@ -48,7 +47,7 @@ export async function probe(generate: (plan: Plan) => Case[]): Promise<never> {
     const plan = await makePlan((name) => report({ start: name }));
     await Deno.writeTextFile(file, JSON.stringify(plan));
     const cases = generate(plan).map(({ id, what }) => ({ id, ...what !== undefined && { what } }));
-    report({ cases, gaps: plan.gaps, floor: plan.floor });
+    report({ cases, gaps: plan.gaps });
   } else {
     const cases = new Map(
       generate(JSON.parse(await Deno.readTextFile(file))).map((one) => [one.id, one]),

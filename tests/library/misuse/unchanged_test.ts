@@ -123,10 +123,10 @@ async function wrongCalls(call: Call): Promise<Wrong[]> {
   recorder.reset();
   using world = new World();
   const { args } = await call.prepare(world);
-  return pathsOf(call, args).flatMap((path) => wrongOf(call, path));
+  return pathsOf(args).flatMap((path) => wrongOf(call, path));
 }
 
-const calls = callsOf(await readApi());
+const calls = callsOf(readApi());
 
 Deno.test("A setter of a list of requests that throws has changed nothing", async () => {
   const setters = calls.filter(changesList);

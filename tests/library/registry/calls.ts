@@ -1,38 +1,15 @@
 // Everything that can be called, and its valid calls.
 
-import * as cm from "../../../cm.ts";
-import * as cli from "../../../cli/mod.ts";
-import * as efa from "../../../efa.ts";
-import * as ffi from "../../../ffi/mod.ts";
-import * as net from "../../../net/mod.ts";
-import * as verbs from "../../../mod.ts";
-import * as rss from "../../../rss.ts";
-// Not testing.ts, which opens libibverbs before the recorder can take its place.
-import * as testing from "../../../types/testing/why_no_device.ts";
+import { Resource } from "../../../mod.ts";
 import { rootOf } from "../../../types/core/resource.ts";
-import type { Attributes, Callable, ModuleName } from "./api.ts";
+import { type Callable, MODULES } from "./api.ts";
 import { RECEIVERS, RECIPES } from "./recipes.ts";
 import type { World } from "./world.ts";
-
-const { Resource } = verbs;
-
-const EXPORTS: Readonly<Record<ModuleName, Readonly<Record<string, unknown>>>> = {
-  "mod.ts": verbs,
-  "rss.ts": rss,
-  "cm.ts": cm,
-  "efa.ts": efa,
-  "testing.ts": testing,
-  "net/mod.ts": net,
-  "cli/mod.ts": cli,
-  "ffi/mod.ts": ffi,
-};
 
 /** A call with valid arguments. */
 export interface Call {
   readonly name: string;
   readonly callable: Callable;
-  /** Whether it is the first valid call of the callable. */
-  readonly isFirst: boolean;
   readonly prepare: (world: World) => Promise<Prepared>;
 }
 
@@ -55,14 +32,8 @@ export function gaps(api: readonly Callable[]): string[] {
 
 /** Not for callers, who get these objects from others; and what throws any value it is given. */
 const NOT_CALLED: ReadonlySet<string> = new Set([
-  "new Completions",
   "Completions#throw",
-  "new VerbsError",
-  "new SystemError",
-  "new WorkCompletion",
-  "new WorkCompletionEx",
-  "new EfaWorkCompletion",
-  "new ExposedMemory",
+  "UdConn.open",
   // They read memory at any address that the caller gives; the module says that it does not check.
   "hasContextOp",
   "hasOwnOp",
@@ -81,12 +52,13 @@ function hasReceiver({ owner }: Callable): boolean {
 }
 
 function isCovered(callable: Callable, known: ReadonlySet<string>): boolean {
-  const { id, owner, kind, attributes } = callable;
-  if (NOT_CALLED.has(id)) return true;
+  const { id, owner, kind, length } = callable;
+  // No program calls the constructor of some classes.
+  if (NOT_CALLED.has(id) || kind === "constructor") return true;
   if (needsReceiver(callable) && !hasReceiver(callable)) return false;
   if (known.has(id) || kind === "inspect") return true;
-  if (kind === "constructor" || kind === "static") return false;
-  if (attributes.length > 0 && owner !== "WorkCompletionList" && owner !== "WorkCompletionListEx") {
+  if (kind === "static") return false;
+  if (length > 0 && owner !== "WorkCompletionList" && owner !== "WorkCompletionListEx") {
     return kind !== "function" && owner === "Completions";
   }
   return owner === undefined || owner in RECEIVERS;
@@ -104,18 +76,18 @@ export function callsOf(api: readonly Callable[]): Call[] {
     if (needsReceiver(callable) && !hasReceiver(callable)) return [];
     const names = Object.keys(RECIPES).filter((name) => callableOf(name) === id);
     if (names.length === 0 && kind !== "constructor" && kind !== "static") names.push(id);
-    return names.map((name, i) => callOf(name, callable, i === 0));
+    return names.map((name) => callOf(name, callable));
   });
 }
 
-function callOf(name: string, callable: Callable, isFirst = true): Call {
+function callOf(name: string, callable: Callable): Call {
   const prepare = async (world: World): Promise<Prepared> => {
     const self = await receiverOf(name, callable, world);
-    const args = await RECIPES[name]?.(world) ?? callable.attributes.map(() => 0);
+    const args = await RECIPES[name]?.(world) ?? Array(callable.length).fill(0);
     world.setPrepared();
     return { self, args };
   };
-  return { name, callable, isFirst, prepare };
+  return { name, callable, prepare };
 }
 
 /** The valid call of a name in `mod.ts`, such as `"new QueuePair (srq)"` or `"CompletionQueue#resize"`. */
@@ -124,7 +96,7 @@ export function callNamed(name: string): Call {
   const [before, after] = id.replace("new ", "").split(/[.#]/) as [string, string?];
   const kind = kindOf(id, before, after);
   const owner = kind === "function" ? undefined : before;
-  return callOf(name, { module: "mod.ts", id, owner, kind, name: after ?? before, attributes: [] });
+  return callOf(name, { module: "mod.ts", id, owner, kind, name: after ?? before, length: 0 });
 }
 
 function kindOf(id: string, owner: string, member = ""): Callable["kind"] {
@@ -146,7 +118,7 @@ async function receiverOf(name: string, callable: Callable, world: World): Promi
 
 /** An export of the module that a callable is of. */
 export function exported({ module }: Pick<Callable, "module">, name: string): unknown {
-  return EXPORTS[module][name];
+  return MODULES[module][name];
 }
 
 /** Calls it. */
@@ -205,25 +177,15 @@ export function disposeResult(result: unknown): void {
 /** An attribute or argument: the index of the argument, then names. */
 export type Path = readonly [number, ...(string | number)[]];
 
-/** The places of arguments whose values can be others: those that are given, and once those that the types allow. */
-export function pathsOf({ callable, isFirst }: Call, args: readonly unknown[]): Path[] {
-  return args.flatMap((arg, i): Path[] => [
-    [i],
-    ...keysOf(arg, isFirst ? callable.attributes[i] ?? {} : {}).map((rest): Path => [i, ...rest]),
-  ]);
+/** The places of arguments whose values can be others: those that are given. */
+export function pathsOf(args: readonly unknown[]): Path[] {
+  return args.flatMap((arg, i): Path[] => [[i], ...keysOf(arg).map((rest): Path => [i, ...rest])]);
 }
 
-function keysOf(value: unknown, known: Attributes): (string | number)[][] {
+function keysOf(value: unknown): (string | number)[][] {
   if (!isPlain(value)) return [];
-  if (Array.isArray(value)) {
-    return value.flatMap((one, i) => [[i], ...keysOf(one, known).map((rest) => [i, ...rest])]);
-  }
-  const names = new Set([...Object.keys(value), ...Object.keys(known)]);
-  return [...names].flatMap((key) => [
-    [key],
-    ...keysOf((value as Record<string, unknown>)[key], known[key] ?? {})
-      .map((rest) => [key, ...rest]),
-  ]);
+  const entries = Array.isArray(value) ? [...value.entries()] : Object.entries(value);
+  return entries.flatMap(([key, inner]) => [[key], ...keysOf(inner).map((rest) => [key, ...rest])]);
 }
 
 /** Whether it is an object or list of the caller's own making. */
@@ -231,35 +193,4 @@ export function isPlain(value: unknown): value is object {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return false;
   const prototype = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === Array.prototype;
-}
-
-/** The names of all attributes that the types of the parameters allow, such as `"1.cap.maxSendWr"`. */
-export function attributeNames({ attributes }: Callable): string[] {
-  return attributes.flatMap((
-    inner,
-    i,
-  ) => [`${i}`, ...namesIn(inner).map((rest) => `${i}.${rest}`)]);
-}
-
-function namesIn(attributes: Attributes): string[] {
-  return Object.entries(attributes).flatMap(([name, inner]) => [
-    name,
-    ...namesIn(inner).map((rest) => `${name}.${rest}`),
-  ]);
-}
-
-/** The attributes that arguments have a value for, and those within objects that are not of the caller's making. */
-export function givenNames({ attributes }: Callable, args: readonly unknown[]): string[] {
-  return args.flatMap((arg, i) =>
-    arg === undefined ? [] : [`${i}`, ...givenIn(arg, attributes[i] ?? {}).map((r) => `${i}.${r}`)]
-  );
-}
-
-function givenIn(value: unknown, known: Attributes): string[] {
-  if (Array.isArray(value)) return value.flatMap((one) => givenIn(one, known));
-  if (!isPlain(value)) return namesIn(known);
-  return Object.entries(known).flatMap(([name, inner]) => {
-    const own = (value as Record<string, unknown>)[name];
-    return own === undefined ? [] : [name, ...givenIn(own, inner).map((rest) => `${name}.${rest}`)];
-  });
 }

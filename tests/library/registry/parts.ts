@@ -60,7 +60,7 @@ export function qpAttr(): object {
     sqPsn: 0x0abcde,
     destQpNum: 0x654321,
     qpAccessFlags: AccessFlags.REMOTE_WRITE,
-    cap: CAP,
+    cap: { ...CAP },
     ahAttr: route(),
     altAhAttr: route("fe80::99"),
     pkeyIndex: 3,
