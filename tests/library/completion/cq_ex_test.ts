@@ -16,7 +16,6 @@ import {
   WorkCompletionListEx,
 } from "../../../types/completion/work_completion_list_ex.ts";
 import { onPd, testsWith } from "../recorded.ts";
-import { assertRefused, bad } from "../refusals.ts";
 
 const ALL = Object.values(CreateCqWcFlags).reduce((all: number, flag) => all | flag, 0);
 const {
@@ -204,13 +203,6 @@ on.test("CompletionQueueEx.completions() waits for events", async ({ cq }) => {
   const wait = cq.completions().next();
   recorder.complete("cq0", { wr_id: 8n });
   assertEquals((await wait).value?.wrId, 8n);
-});
-
-on.test("CompletionQueue.modify() refuses what is no moderation", ({ cq }) => {
-  assertRefused(
-    [() => cq.modify({}), TypeError, "no attribute is given"],
-    [() => cq.modify(bad(5)), TypeError, "completion queue attributes 5"],
-  );
 });
 
 Deno.test("wcStatusStr() gives the text of libibverbs", () => {

@@ -12,7 +12,6 @@ import {
 import { cqCore, drain } from "../../../types/completion/completion_queue.ts";
 import { SendTracker } from "../../../types/completion/send_tracker.ts";
 import { testsWith } from "../recorded.ts";
-import { assertRefused } from "../refusals.ts";
 
 /** `cq` is cq0 in the recorder. */
 const on = testsWith(({ context }) => ({ cq: new CompletionQueue(context, { cqe: 256 }) }));
@@ -29,12 +28,6 @@ function ids(completions: Iterable<WorkCompletion>): number[] {
 function range(from: number, to: number): number[] {
   return Array.from({ length: to - from }, (_, i) => from + i);
 }
-
-on.test("CompletionQueue() refuses attributes beyond their limits", ({ context }) => {
-  const compVector = context.numCompVectors;
-  const make = (): unknown => new CompletionQueue(context, { cqe: 4, compVector });
-  assertThrows(make, RangeError, `compVector ${compVector}`);
-});
 
 on.test("CompletionQueue.poll() polls as many as it is asked for, without memory for more", (setup) => {
   const { cq } = setup;
@@ -58,22 +51,6 @@ on.test("CompletionQueue.poll() throws when the provider fails or gives too many
   recorder.fail("ibv_poll_cq", 95, { times: 1, result: 95n });
   assertEquals(assertThrows(() => cq.pollInto(batch), VerbsError).code, "EOPNOTSUPP");
   assertEquals(cq.poll(), []);
-});
-
-on.test("CompletionQueue.pollInto() makes one native call when the queue is empty", ({ cq }) => {
-  const batch = new WorkCompletionList(4);
-  recorder.take();
-  cq.pollInto(batch);
-  assertEquals(recorder.take().map(({ verb }) => verb), ["ibv_poll_cq"]);
-});
-
-on.test("CompletionQueue.completions() refuses wrong options at once", ({ context, cq }) => {
-  using silent = new CompletionQueue(context, { cqe: 4, channel: null });
-  assertThrows(() => silent.reqNotify(), TypeError, "it has no channel for its events");
-  assertRefused(
-    [() => cq.completions({ batch: 0 }), RangeError, "batch 0"],
-    [() => silent.completions(), TypeError, "has no channel"],
-  );
 });
 
 on.test("CompletionQueue.completions() ends when the queue is closed, polled ahead or not", async (setup) => {
@@ -152,11 +129,6 @@ on.test("Polling reports successful sends to the trackers of their queue pairs",
   // They are reported when they are polled from the device, not again when they are given out.
   cq.poll(8);
   assertEquals(left(), [1, 2, 3]);
-});
-
-on.test("CompletionQueue shows in console.log that it has no channel", ({ context }) => {
-  using silent = new CompletionQueue(context, { cqe: 4, channel: null });
-  assertEquals(Deno.inspect(silent), 'CompletionQueue { cqe: 4, channel: "none" }');
 });
 
 on.test("Queues without a channel of their own share one, also after that was closed", (setup) => {

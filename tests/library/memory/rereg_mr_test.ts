@@ -4,9 +4,7 @@ import * as recorder from "../../provider/recorder.ts";
 import { MemoryRegion, ProtectionDomain, VerbsError } from "../../../mod.ts";
 import { bufferAddress } from "../../../ffi/pointers.ts";
 import { reregMr } from "../../../types/memory/rereg_mr.ts";
-import { NullMemoryRegion } from "../../../types/memory/foreign_regions.ts";
 import { onPd } from "../recorded.ts";
-import { assertRefused } from "../refusals.ts";
 
 const TRANSLATION = 1;
 const PD = 2;
@@ -108,14 +106,4 @@ onPd.test("reregMr() leaves the region as it is when the provider cannot change 
   recorder.fail("ibv_rereg_mr", "EOPNOTSUPP", { result: -4n });
   const error = assertThrows(() => reregMr(mr, { access: 1 }), VerbsError);
   assertEquals([error.notSupported, mr.disposed, mr.bytes().length], [true, false, 4096]);
-});
-
-onPd.test("reregMr() refuses no change, and regions without memory of this process", ({ pd }) => {
-  using mr = new MemoryRegion(pd, 4096, 0);
-  using other = new NullMemoryRegion(pd);
-  const message = "its memory is not of this process";
-  assertRefused(
-    [() => reregMr(mr, {}), TypeError, "no attribute is given"],
-    [() => reregMr(other, { access: 1 }), TypeError, message],
-  );
 });

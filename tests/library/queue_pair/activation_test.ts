@@ -80,29 +80,6 @@ onRc.test("QueuePair.activateRc() fills in every attribute that RC needs", ({ qp
   assertEquals(last.map((name) => rts!.fields[name]), [0x55, 14, 6, 7, 4]);
 });
 
-onRc.test("QueuePair.activateRc() takes every choice as given", ({ qp }) => {
-  qp.init({ portNum: 1, gidIndex: 0, psn: 1, maxDestRdAtomic: 2 });
-  qp.activateRc(PEER, {
-    pathMtu: Mtu[256],
-    sl: 3,
-    hopLimit: 1,
-    trafficClass: 5,
-    flowLabel: 6,
-    timeout: 0,
-    retryCnt: 1,
-    rnrRetry: 2,
-    minRnrTimer: 31,
-    maxRdAtomic: 9,
-  });
-  const [, rtr, rts] = modifications();
-  const path = ["sl", "grh.hop_limit", "grh.traffic_class", "grh.flow_label"];
-  assertEquals(path.map((name) => rtr!.fields[`ah_attr.${name}`]), [3, 1, 5, 6]);
-  const names = ["path_mtu", "max_dest_rd_atomic", "min_rnr_timer"];
-  assertEquals(names.map((name) => rtr!.fields[name]), [Mtu[256], 2, 31]);
-  const last = ["timeout", "retry_cnt", "rnr_retry", "max_rd_atomic"];
-  assertEquals(last.map((name) => rts!.fields[name]), [0, 1, 2, 9]);
-});
-
 onUc.test("QueuePair.activateUc() sets what UC has, and nothing of RC", ({ qp }) => {
   qp.init({ portNum: 1, psn: 9 });
   qp.activateUc({ ...PEER, transport: "UC", gid: null });
@@ -130,12 +107,6 @@ onRc.test("QueuePair.address is a JSON value that a peer can use", ({ qp }) => {
   assertEquals(parsed, { ...qp.address });
   qp.activateRc(parsed);
   assertEquals(qp.state, QpState.RTS);
-});
-
-onUd.test("QueuePair.address of a UD queue pair tells its qkey", ({ qp }) => {
-  qp.activateUd({ portNum: 1, qkey: 0x1111, gidIndex: 0, sqPsn: 4 });
-  const { transport, qkey, psn, rdAtomic } = qp.address;
-  assertEquals([transport, qkey, psn, rdAtomic], ["UD", 0x1111, 4, 0]);
 });
 
 onUd.test("QueuePair.ahAttr() makes the address handle of a peer from its address", ({ qp }) => {
@@ -185,14 +156,6 @@ onRc.test("The activations refuse what is wrong before the queue pair is modifie
     [peer({ gid: "nonsense" }), SyntaxError, "nonsense"],
     [peer({ gid: null }), TypeError, "the peer has no GID"],
     [peer({ mtu: 100 }), RangeError, "mtu of the peer"],
-  );
-});
-
-onUd.test("The activations of connected queue pairs name the type that they do not take", ({ qp }) => {
-  const type = "the type of the queue pair is UD";
-  assertRefused(
-    [() => qp.activateRc(PEER), TypeError, `Cannot use activateRc(): ${type}`],
-    [() => qp.activateUc(PEER), TypeError, `Cannot use activateUc(): ${type}`],
   );
 });
 

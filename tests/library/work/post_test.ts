@@ -20,7 +20,7 @@ import {
   WorkQueue,
   WrOpcode,
 } from "../../../mod.ts";
-import { assertRefused, bad, type Refusal } from "../refusals.ts";
+import { assertRefused, bad } from "../refusals.ts";
 import {
   datagram,
   failAt,
@@ -100,38 +100,6 @@ onRc.test("A list of elements that grows while it is read does not reach the nex
   list.setSge(0, proxy);
   qp.postSend(list);
   assertEquals(posted()[0]!.map(({ wr }) => wr.num_sge), [1, 1]);
-});
-
-onUd.test("QueuePair.postSend() refuses what is no request", (parts) => {
-  const { qp } = parts;
-  const target = datagram(parts);
-  const list = (...args: unknown[]) => () => qp.postSend([target], ...args as number[]);
-  const send = (request: object) => () => qp.postSend(bad({ ...target, ...request }));
-  assertRefused(
-    [send({ ah: {} }), TypeError, "ah an object: it is not an AddressHandle"],
-    [send({ sge: [null] }), TypeError, "sge null: it is not an object"],
-    [send({ sge: null }), TypeError, "sge null"],
-    [send({ sge: [{}] }), TypeError, "addr undefined"],
-    [send({ opcode: "SEND" }), TypeError, 'opcode "SEND" is not offered'],
-    [send({ opcode: 2n }), TypeError, "opcode 2n is not offered"],
-    [send({ opcode: WrOpcode.TSO }), RangeError, "opcode TSO is not offered"],
-    [send({ sge: { addr: 1, length: 1, lkey: 1, rkey: 1 } }), TypeError, 'no attribute "rkey"'],
-    [send({ sge: { addr: -1n, length: 1, lkey: 1 } }), RangeError, "addr -1"],
-    [
-      send({ sge: { addr: 2n ** 64n, length: 1, lkey: 1 } }),
-      RangeError,
-      "addr 18446744073709551616",
-    ],
-    [send({ sge: { addr: "1", length: 1, lkey: 1 } }), TypeError, 'addr "1"'],
-    ...["wrID", "1a", "a1"].map((name): Refusal => [
-      () => qp.postRecv(bad({ [name]: 1 })),
-      TypeError,
-      `no attribute "${name}"`,
-    ]),
-    [() => qp.postRecv(bad({ 10: 1 })), TypeError, "an object is not a request"],
-    [() => qp.postSend(target, 0, 1), TypeError, "for prepared lists only"],
-    [list(undefined, 0), TypeError, "for prepared lists only"],
-  );
 });
 
 const LIST = ", make an array of its elements";
@@ -419,30 +387,6 @@ Deno.test("A datagram on a port without a link layer has as many bytes as the lo
   post(100)();
 });
 
-onRc.test("QueuePair posts the run of a list that it is asked for", ({ qp }) => {
-  const list = new SendRequestList({ capacity: 5 });
-  for (let i = 0; i < 5; i++) list.setWrId(i, i);
-  qp.postSend(list);
-  qp.postSend(list, 0, 2);
-  qp.postSend(list, 3, 2);
-  qp.postSend(list, 2);
-  qp.postSend(list);
-  assertEquals(postedIds(), [[0, 1, 2, 3, 4], [0, 1], [3, 4], [2, 3, 4], [0, 1, 2, 3, 4]]);
-  const recvs = new RecvRequestList({ capacity: 3 });
-  for (let i = 0; i < 3; i++) recvs.setWrId(i, i);
-  qp.postRecv(recvs, 1);
-  assertEquals(postedIds("ibv_post_recv"), [[1, 2]]);
-  const runs = [[1, 5], [0, 0], [-1, 1], [5, 1]] as const;
-  assertRefused(
-    ...runs.map((run): Refusal => [() => qp.postSend(list, ...run), RangeError, "not within"]),
-    ...[bad("1"), NaN, 1.5].map((count): Refusal => [
-      () => qp.postSend(list, 0, count),
-      TypeError,
-      "not an integer",
-    ]),
-  );
-});
-
 onRc.test("VerbsError.posted is exact for a run that starts above 0", ({ qp }) => {
   const sends = new SendRequestList({ capacity: 6 });
   const recvs = new RecvRequestList({ capacity: 6 });
@@ -454,17 +398,6 @@ onRc.test("VerbsError.posted is exact for a run that starts above 0", ({ qp }) =
     assertStringIncludes(error.message, "request 2 of the list; those before it were posted");
     assertStringIncludes(error.hint!, "The queue is full");
   }
-});
-
-onRc.test("QueuePair.postSend() gives no hint of a state that is right", ({ qp }) => {
-  recorder.fail("ibv_post_send", "EINVAL");
-  recorder.fail("ibv_post_recv", "EINVAL");
-  assertEquals(assertThrows(() => qp.postSend({}), VerbsError).hint, undefined);
-  assertEquals(assertThrows(() => qp.postRecv({}), VerbsError).hint, undefined);
-  qp.modify({ qpState: QpState.RESET });
-  const hint = (post: () => void): string => assertThrows(post, VerbsError).hint!;
-  assertStringIncludes(hint(() => qp.postSend({})), "in state RESET: sends need RTS");
-  assertStringIncludes(hint(() => qp.postRecv({})), "in state RESET: receives need INIT");
 });
 
 onRc.test("A memory region that a request no longer uses may be disposed", ({ qp, mr, pd }) => {
@@ -484,26 +417,6 @@ onRc.test("A memory region that a request no longer uses may be disposed", ({ qp
     assertThrows(use, TypeError, "Cannot use memory region: it is disposed");
   }
   assertThrows(() => qp.postRecv({ sge: both }), TypeError, "memory region: it is disposed");
-});
-
-onUd.test("SendRequestList takes no address handle that only looks like one or is disposed", (recorded) => {
-  const { qp } = recorded;
-  const { ah, ...rest } = datagram(recorded);
-  const membrane = new Proxy(ah, { get: (target, key) => Reflect.get(target, key) });
-  const list = new SendRequestList({ capacity: 1 });
-  assertThrows(() => list.set(0, { ...rest, ah: membrane }), TypeError);
-  assertThrows(() => list.setAh(0, membrane), TypeError);
-  assertThrows(() => qp.postSend(list), TypeError, "it needs an address handle");
-  list.set(0, { ...rest, ah });
-  ah.close();
-  assertThrows(() => qp.postSend(list), TypeError, "the address handle is disposed");
-  assertThrows(
-    () => qp.postSend({ ...rest, ah } as SendRequest),
-    TypeError,
-    "the address handle is disposed",
-  );
-  assertThrows(() => list.setAh(0, ah), TypeError, "the address handle is disposed");
-  assertNothingPosted();
 });
 
 onUc.test("QueuePair.postSend() reads inline data only at the addresses of its region", (parts) => {
