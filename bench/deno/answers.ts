@@ -46,7 +46,7 @@ export function answer(end: End, plan: Plan, size: number): number {
     const n = receives.pollInto(batch);
     for (let i = 0; i < n; i++) {
       if (batch.status(i) !== 0) throw batch.at(i).check();
-      path.setAh(sends, i, batch, i, mr, at * Grh.SIZE);
+      sends.setAh(i, path.toAt(batch, i, mr, at * Grh.SIZE));
       sends.setRemote(i, batch.srcQp(i), QKEY);
       at = (at + 1) & (HEADERS - 1);
     }

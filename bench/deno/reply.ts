@@ -29,7 +29,7 @@ const sends = new SendRequestList({ capacity: 1 });
 sends.set(0, { sge: mr.slice(0, SIZE) });
 const batch = new WorkCompletionList(1);
 receives.pollInto(batch);
-path.setAh(sends, 0, batch, 0, mr, 0);
+sends.setAh(0, path.toAt(batch, 0, mr, 0));
 sends.setRemote(0, batch.srcQp(0), QKEY);
 qp.postSend(sends);
 if (cq.pollInto(batch) !== 1) throw new Error("Cannot measure: the send did not complete");

@@ -52,7 +52,7 @@ export class Routes {
   /** How senders of datagrams, which are in a memory region, are told. */
   senders(mr: MemoryRegion): Senders {
     if (!this.local.isEfa) return GRH_SENDERS;
-    return efaSenders((attr, batch, index) => this.#path.writeAttr(attr, 0, batch, index, mr, 0));
+    return efaSenders((batch, index) => this.#path.attrAt(batch, index, mr, 0).grh.dgid);
   }
 
   /** Whether no handle is closed before the next microtask. A handle that is made may take the place of another one. */

@@ -1,4 +1,4 @@
-import { Gid, Grh, WcFlags, type WorkCompletionList } from "../../mod.ts";
+import { Gid, Grh, VerbsError, WcFlags, type WorkCompletionList } from "../../mod.ts";
 import type { Target } from "./ud_address.ts";
 
 /** Who has sent a datagram. */
@@ -71,22 +71,21 @@ export const GRH_SENDERS: Senders = {
 };
 
 const GID_WORDS = 4;
-const AH_ATTR_SIZE = 32;
 
 /**
  * On an Elastic Fabric Adapter a reply path tells the sender.
  *
- * @param addressOf Writes the `struct ibv_ah_attr` of a sender, which begins with its GID. Returns 0, or an errno.
+ * @param gidOf Tells the GID of a sender. It throws a {@linkcode VerbsError} if there is none.
  */
-export function efaSenders(
-  addressOf: (attr: DataView, batch: WorkCompletionList, index: number) => number,
-): Senders {
-  const attr = new DataView(new ArrayBuffer(AH_ATTR_SIZE));
-  const gid = new Uint32Array(attr.buffer, 0, GID_WORDS);
+export function efaSenders(gidOf: (batch: WorkCompletionList, index: number) => Gid): Senders {
   return {
     read: (words, batch, index) => {
-      if (addressOf(attr, batch, index) !== 0) return false;
-      words.set(gid);
+      try {
+        words.set(new Uint32Array(gidOf(batch, index).bytes.buffer));
+      } catch (error) {
+        if (error instanceof VerbsError) return false;
+        throw error;
+      }
       words[GID_WORDS] = batch.srcQp(index);
       return true;
     },

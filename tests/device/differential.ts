@@ -4,15 +4,11 @@
  */
 
 import { assertEquals } from "@std/assert";
-import {
-  AccessFlags,
-  type Context,
-  MemoryRegion,
-  type ReplyPath,
-  WorkCompletionList,
-} from "../../mod.ts";
+import { type Context, WorkCompletionList } from "../../mod.ts";
 import { structs } from "../../ffi/layout.ts";
 import { batchCore } from "../../types/completion/work_completion_list.ts";
+import { GidCache } from "../../types/reply/gid_cache.ts";
+import { ReplyAddress } from "../../types/reply/reply_address.ts";
 import { compileC } from "../c/compile.ts";
 import { PORT } from "./setup.ts";
 import { Random } from "../random.ts";
@@ -30,12 +26,11 @@ const CHUNK = 10_000;
 /** The GID that a packet was sent to is not in the table. */
 export const EINVAL = 22;
 
-/** A run of pairs, as the C program reads them and as a reply path does. */
+/** A run of pairs, as the C program reads them and as the library does. */
 interface Chunk {
   readonly pairs: Uint8Array<ArrayBuffer>;
   readonly batch: WorkCompletionList;
-  readonly mr: MemoryRegion;
-  /** The bytes of `mr`. */
+  /** The GRHs. */
   readonly memory: Uint8Array<ArrayBuffer>;
 }
 
@@ -43,7 +38,6 @@ interface Chunk {
 export interface Plan {
   readonly device: string;
   readonly context: Context;
-  readonly path: ReplyPath;
   readonly count: number;
   readonly seed: number;
   /** How many pairs whose GID is not in the table to leave in, about: each costs C thousands of system calls. */
@@ -81,23 +75,26 @@ class Mutator {
   }
 }
 
-/** What the reply path gives, in the form of the C program. */
-function resultsOfPath(
-  { path, misses, count }: Plan,
+/** What the library gives, in the form of the C program. */
+function resultsOf(
+  { context, misses, count }: Plan,
   mutator: Mutator,
   chunk: Chunk,
 ): Uint8Array<ArrayBuffer> {
   const { length } = chunk.pairs;
   const results = new Uint8Array(length / PAIR * RESULT);
   const view = new DataView(results.buffer);
+  const [address, gids] = [new ReplyAddress(PORT), GidCache.read(context, PORT)];
+  const [wcs, grhs] = [batchCore(chunk.batch).view, new DataView(chunk.memory.buffer)];
   let missesLeft = misses * length / PAIR / count;
   for (let i = 0; i < length / PAIR; i++) {
     let errno = 0;
     do {
       mutator.fill(chunk, i);
-      errno = path.writeAttr(view, i * RESULT + 8, chunk.batch, i, chunk.mr, i * GRH);
+      errno = address.computeAt(wcs, i, grhs, i * GRH, gids);
       // decided by the errno of what is tested: a wrong one would show among those left in
     } while (errno === EINVAL && !isMulticast(chunk.memory, i * GRH) && missesLeft-- < 1);
+    results.set(new Uint8Array(address.words.buffer), i * RESULT + 8);
     writeOutcome(view, i, errno);
   }
   return results;
@@ -133,19 +130,16 @@ export async function compare(plan: Plan): Promise<Map<number, number>> {
   const mutator = new Mutator(plan.context, plan.seed);
   const inputs: Uint8Array[] = [];
   const expected: Uint8Array[] = [];
-  const { pd } = plan.path;
-  using mr = new MemoryRegion(pd, CHUNK * GRH, AccessFlags.LOCAL_WRITE);
-  const memory = mr.bytes();
+  const memory = new Uint8Array(CHUNK * GRH);
   async function* chunks(): AsyncGenerator<Uint8Array<ArrayBuffer>> {
     for (let done = 0; done < plan.count; done += CHUNK) {
       const length = Math.min(CHUNK, plan.count - done);
       const chunk = {
         pairs: new Uint8Array(length * PAIR),
         batch: new WorkCompletionList(length),
-        mr,
         memory,
       };
-      expected.push(resultsOfPath(plan, mutator, chunk));
+      expected.push(resultsOf(plan, mutator, chunk));
       inputs.push(chunk.pairs);
       yield chunk.pairs;
       await Promise.resolve();
@@ -162,7 +156,7 @@ export async function compare(plan: Plan): Promise<Map<number, number>> {
       if (!isSame(ofC, result)) {
         const input = inputs[c]!.subarray(i * PAIR, (i + 1) * PAIR).toHex();
         throw new Error(
-          `Cannot agree on ${input}: C has ${ofC.toHex()}, the path ${result.toHex()}`,
+          `Cannot agree on ${input}: C has ${ofC.toHex()}, the library ${result.toHex()}`,
         );
       }
       const errno = hasFailed(ofC) ? ofC[4]! : 0;

@@ -131,8 +131,6 @@ const TAKEN: readonly RegExp[] = [
   /^new XrcDomain: 1\.fd is negative$/,
   // An errno of the program may be negative.
   /^CmId#writeCmEvent: 1 is negative$/,
-  // Read when the handle is made already.
-  /^ReplyPath#setAh: 1 is /,
 ];
 
 /** Words for a place other than its name. */
@@ -240,7 +238,7 @@ const FOREIGN: readonly RegExp[] = [
   // Connections meet queue pairs by the names of their devices, and find channels of their own.
   /^CmId#|^(efaAhNumber|queryEfa\w+): 0$/,
   // Devices check keys, and a GRH may be in memory of anybody.
-  /\.sge$|(mr|mw)$|^ReplyPath#(toAt: 2|writeAttr: 4)$/,
+  /\.sge$|(mr|mw)$|^ReplyPath#(to|attr)At: 2$/,
 ];
 
 /** Members of disposed objects that work: they need no device. */

@@ -127,11 +127,6 @@ export class ReplyAddress {
   }
 }
 
-/** Copies the words of an address into a `struct ibv_ah_attr` at a byte offset. */
-export function writeWords(words: Uint32Array, attr: DataView, base: number): void {
-  for (let i = 0; i < WORDS; i++) attr.setUint32(base + 4 * i, words[i]!, true);
-}
-
 function writeFromIpv4(words: Uint32Array, grh: DataView, at: number, gids: GidCache): number {
   const daddr = grh.getUint32(at + DADDR, true);
   if ((daddr & 0xf0) === 0xe0) return leave(words, constants.EINVAL);

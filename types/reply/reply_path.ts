@@ -16,7 +16,6 @@ import {
   type WorkCompletionList,
 } from "../completion/work_completion_list.ts";
 import { instance } from "../core/checks.ts";
-import { VerbsError } from "../core/errors.ts";
 import { assertOpen, type Kind, Resource } from "../core/resource.ts";
 import {
   type AsyncEvents,
@@ -27,13 +26,11 @@ import {
 import { checkPort } from "../device/context.ts";
 import type { MemoryRegion, MemorySlice } from "../memory/memory_region.ts";
 import { ProtectionDomain } from "../memory/protection_domain.ts";
-import { checkHas, FIELDS } from "../work/attributes.ts";
-import { nativeOf, SendRequestList } from "../work/requests.ts";
 import { EfaSenders } from "./efa_senders.ts";
 import { GidCache } from "./gid_cache.ts";
 import { GrhMemory } from "./grh_memory.ts";
 import { PeerHandles } from "./peer_handles.ts";
-import { ReplyAddress, writeWords } from "./reply_address.ts";
+import { ReplyAddress } from "./reply_address.ts";
 
 /**
  * Attributes of a {@linkcode ReplyPath}.
@@ -65,13 +62,14 @@ export interface ReplyPathInit {
  * - {@linkcode ReplyPath.prototype.to | ReplyPath.to} gives the handle for a {@linkcode WorkCompletion} and its GRH.
  * - {@linkcode ReplyPath.prototype.toAsync | ReplyPath.toAsync} does not block while the kernel finds the link address
  *   of an unknown peer.
- * - {@linkcode ReplyPath.prototype.setAh | ReplyPath.setAh} and {@linkcode ReplyPath.prototype.toAt | ReplyPath.toAt}
- *   are for completions of {@linkcode CompletionQueue.prototype.pollInto | CompletionQueue.pollInto}.
+ * - {@linkcode ReplyPath.prototype.toAt | ReplyPath.toAt} is for completions of
+ *   {@linkcode CompletionQueue.prototype.pollInto | CompletionQueue.pollInto}.
  * - {@linkcode ReplyPath.prototype.toAddress | ReplyPath.toAddress} gives the handle for an address that the program
  *   knows.
  *
  * **The handles belong to the path: do not dispose them.** The handle that is given out for a packet can be posted with
- * until `maxPeers` further packets are answered; a send in progress keeps its handle.
+ * until `maxPeers` further packets are answered: post no more than `maxPeers` replies at once. A send in progress keeps its
+ * handle.
  *
  * **Elastic Fabric Adapters** have no GRH, and the same calls find the sender: a known one by `slid`, the number of an
  * address handle, and a stranger by its GID. That takes completions of an `EfaCompletionQueue` of `@rdma/ibverbs/efa`, and
@@ -105,7 +103,7 @@ export interface ReplyPathInit {
  *     if (batch.status(i) !== 0) batch.at(i).check(); // throws
  *     const offset = batch.wrIdLow(i); // the receive was posted with the offset of its buffer as wrId
  *     replies.setSge(i, mr.slice(offset + 40, batch.byteLen(i) - 40));
- *     path.setAh(replies, i, batch, i, mr, offset);
+ *     replies.setAh(i, path.toAt(batch, i, mr, offset));
  *     replies.setRemote(i, batch.srcQp(i), 0x1111_1111);
  *   }
  *   if (count > 0) qp.postSend(replies, 0, count);
@@ -176,7 +174,7 @@ export class ReplyPath extends Resource {
       ? new EfaSenders(pd, this.#address)
       : undefined;
     const made = efa && ((words: Uint32Array, ah: AhCore): void => efa.made(words, ah));
-    this.#peers = new PeerHandles(pd, maxPeers, () => this.refresh(), made);
+    this.#peers = new PeerHandles(pd, maxPeers, () => this.#refresh(), made);
     this.#events = asyncEvents(pd.context);
     this.#listener = ({ type, portNum }) => {
       // After any other event of the port, addresses may have another meaning.
@@ -273,7 +271,7 @@ export class ReplyPath extends Resource {
 
   #make(address: () => Uint32Array<ArrayBuffer> | AhCore): AddressHandle {
     while (true) {
-      this.refresh();
+      this.#refresh();
       const words = address();
       if (words instanceof AhCore) return words.handle;
       const ah = this.#peers.find(words) ?? this.#peers.make(words);
@@ -288,7 +286,7 @@ export class ReplyPath extends Resource {
   ): Promise<AddressHandle> {
     while (true) {
       signal?.throwIfAborted();
-      this.refresh();
+      this.#refresh();
       const words = address();
       if (words instanceof AhCore) return words.handle;
       const made = this.#peers.find(words) ?? this.#made(words, maxPending, signal);
@@ -325,21 +323,12 @@ export class ReplyPath extends Resource {
     memory: MemoryRegion | MemorySlice,
     offset: number,
   ): AddressHandle {
-    return this.#ahAt(batch, index, memory, offset).handle;
-  }
-
-  #ahAt(
-    batch: WorkCompletionList,
-    index: number,
-    memory: MemoryRegion | MemorySlice,
-    offset: number,
-  ): AhCore {
     const core = this.#look(batch);
     try {
-      return this.#findAt(core, index, memory, offset);
+      return this.#findAt(core, index, memory, offset).handle;
     } catch (error) {
       if (!this.#readLate()) throw error;
-      return this.#findAt(core, index, memory, offset);
+      return this.toAt(batch, index, memory, offset);
     }
   }
 
@@ -351,10 +340,8 @@ export class ReplyPath extends Resource {
   ): AhCore {
     if (this.#efa !== undefined) return this.#efaAt(this.#efa, core, index);
     while (true) {
-      const errno = this.#computeAt(core, index, memory, offset);
-      if (errno !== 0) throw this.#error(errno, this.#memory.view, this.#memory.at);
+      const words = this.#wordsAt(core, index, memory, offset);
       this.#address.dropStrayFlowLabel();
-      const { words } = this.#address;
       const ah = this.#peers.find(words) ?? this.#peers.make(words);
       if (ah !== undefined) return ah;
     }
@@ -371,37 +358,6 @@ export class ReplyPath extends Resource {
   }
 
   /**
-   * Writes the handle of a packet's sender into a prepared request, as {@linkcode SendRequestList.setAh} does. It allocates
-   * nothing for a known peer. The arguments after `requestIndex` are those of {@linkcode ReplyPath.toAt}.
-   *
-   * @param requests The requests. There may be at most `maxPeers` of them, because more could not be posted together.
-   * @param requestIndex The index of the request.
-   * @throws As {@linkcode ReplyPath.toAt} and {@linkcode SendRequestList.setAh}; {RangeError} if there are more requests than
-   * `maxPeers`.
-   */
-  setAh(
-    requests: SendRequestList,
-    requestIndex: number,
-    batch: WorkCompletionList,
-    index: number,
-    memory: MemoryRegion | MemorySlice,
-    offset: number,
-  ): void {
-    // V8 compiles a test against a class that it knows; the general one takes 50 ns.
-    if (!(requests instanceof SendRequestList)) instance(requests, SendRequestList, "requests");
-    const native = nativeOf(requests);
-    const { capacity } = native;
-    if (capacity > this.maxPeers) {
-      throw new RangeError(
-        `Cannot set address handle: there are ${capacity} requests, and maxPeers is ${this.maxPeers}`,
-      );
-    }
-    const at = native.at(requestIndex);
-    checkHas(FIELDS.ah, native.opcodeAt(at));
-    native.setAh(requestIndex, at, this.#ahAt(batch, index, memory, offset));
-  }
-
-  /**
    * The address of a packet's sender, equal to the result of {@linkcode initAhFromWc}.
    *
    * @throws As {@linkcode initAhFromWc}; {TypeError} if the path is disposed.
@@ -410,68 +366,49 @@ export class ReplyPath extends Resource {
     const address = checkWc(wc);
     const sgid = checkSgid(wc);
     const view = viewOfGrh(grh);
-    this.refresh();
+    this.#refresh();
     if (this.#efa !== undefined) return readWords(this.#efa.addressOf(address, sgid));
     this.#computeExactly(address, view);
     return readWords(this.#address.words);
   }
 
   /**
-   * Writes the address of a packet's sender in native layout (`struct ibv_ah_attr`). Every bit is as
-   * `ibv_init_ah_from_wc` writes it. It allocates nothing. The arguments after `base` are those of
-   * {@linkcode ReplyPath.toAt}.
+   * {@linkcode ReplyPath.attr} for a completion in native layout. The arguments are those of {@linkcode ReplyPath.toAt}.
    *
-   * @param attr Where to write the 32 bytes.
-   * @param base The byte offset in `attr`.
-   * @returns 0, or the errno of the C function.
-   * @throws {RangeError} If the index or one of the offsets is out of range.
-   * @throws {TypeError} If the path or the memory is disposed.
+   * @throws As {@linkcode ReplyPath.attr}, and as {@linkcode ReplyPath.toAt} for the arguments.
    */
-  writeAttr(
-    attr: DataView,
-    base: number,
+  attrAt(
     batch: WorkCompletionList,
     index: number,
     memory: MemoryRegion | MemorySlice,
     offset: number,
-  ): number {
-    if (!(attr instanceof DataView)) instance(attr, DataView, "attr");
-    const last = attr.byteLength - ahAttrCodec.size;
-    if (!(typeof base === "number" && base >>> 0 === base && base <= last)) {
-      throw noRoom(attr, base);
-    }
+  ): AhAttr {
     const core = this.#look(batch);
-    if (this.#efa !== undefined) return this.#writeEfaAttr(attr, base, this.#efa, core, index);
-    let errno = this.#computeAt(core, index, memory, offset);
-    if (errno !== 0 && this.#readLate()) errno = this.#computeAt(core, index, memory, offset);
-    writeWords(this.#address.words, attr, base);
-    return errno;
+    try {
+      return readWords(this.#wordsAt(core, index, memory, offset));
+    } catch (error) {
+      if (!this.#readLate()) throw error;
+      return this.attrAt(batch, index, memory, offset);
+    }
   }
 
-  #writeEfaAttr(
-    attr: DataView,
-    base: number,
-    efa: EfaSenders,
+  #wordsAt(
     core: BatchCore,
     index: number,
-  ): number {
+    memory: MemoryRegion | MemorySlice,
+    offset: number,
+  ): Uint32Array<ArrayBuffer> {
     checkIndex(core, index);
-    try {
-      writeWords(efa.addressAt(core, index), attr, base);
-      return 0;
-    } catch (error) {
-      if (error instanceof VerbsError) return error.errno;
-      throw error;
-    }
+    if (this.#efa !== undefined) return this.#efa.addressAt(core, index);
+    const at = this.#memory.find(memory, offset);
+    const { view } = this.#memory;
+    const errno = this.#address.computeAt(core.view, index, view, at, this.#table());
+    if (errno !== 0) throw this.#error(errno, view, at);
+    return this.#address.words;
   }
 
-  /**
-   * Reads the events of the device. All other methods do this themselves; those that take a batch do it at most once a
-   * millisecond. Call it before more of a batch is answered after a wait.
-   *
-   * @throws {TypeError} If the path is disposed.
-   */
-  refresh(): void {
+  /** Reads the events of the device. */
+  #refresh(): void {
     assertOpen(this);
     this.#peers.trim();
     this.#events.drain();
@@ -498,7 +435,7 @@ export class ReplyPath extends Resource {
     if (this.#isLate) {
       assertOpen(this);
       this.#peers.trim();
-    } else this.refresh();
+    } else this.#refresh();
     this.#readAt = now;
     this.#batch = batch;
     this.#core = core;
@@ -510,20 +447,8 @@ export class ReplyPath extends Resource {
   #readLate(): boolean {
     if (!this.#isLate) return false;
     this.#isLate = false;
-    this.refresh();
+    this.#refresh();
     return true;
-  }
-
-  /** Computes an address as the C function does. Returns 0, or its errno. */
-  #computeAt(
-    core: BatchCore,
-    index: number,
-    memory: MemoryRegion | MemorySlice,
-    offset: number,
-  ): number {
-    checkIndex(core, index);
-    const at = this.#memory.find(memory, offset);
-    return this.#address.computeAt(core.view, index, this.#memory.view, at, this.#table());
   }
 
   #computeExactly(wc: WcAddress, grh: DataView): void {
@@ -544,13 +469,6 @@ export class ReplyPath extends Resource {
   #error(errno: number, grh: DataView, at: number): Error {
     return initError(errno, { port: this.portNum, grh: grhIn(grh, at) });
   }
-}
-
-function noRoom({ byteLength }: DataView, base: number): RangeError {
-  integer(base, "base", 0, Number.MAX_SAFE_INTEGER);
-  return new RangeError(
-    `Cannot write address at ${base}: attr has ${byteLength} bytes, and the address takes ${ahAttrCodec.size}`,
-  );
 }
 
 function checkSgid({ sgid }: { readonly sgid?: Gid | undefined }): Gid | undefined {

@@ -80,19 +80,17 @@ efaTest("A path finds a stranger by its GID, and then by its number", async (fab
   assertEquals(path.size, 2);
 });
 
-efaTest("A path answers a batch, and writes the address", async (fabric) => {
+efaTest("A path answers a batch, and tells the address", async (fabric) => {
   const talk = new Talk(fabric);
   const { path, far, near, server: { adapter: { mr } } } = talk;
   const batch = new EfaWorkCompletionList(4);
-  const attr = new DataView(new ArrayBuffer(32));
   const requests = new SendRequestList({ capacity: 1 });
   for (const [i, from] of [far, near, far, near].entries()) {
     await talk.batch(from, batch);
     const gid = from.adapter.context.queryGid(1, 0);
-    assertEquals(path.writeAttr(attr, 0, batch, 0, mr, 0), 0);
-    assertEquals(new Uint8Array(attr.buffer, 0, 16), gid.bytes);
+    assertEquals(path.attrAt(batch, 0, mr, 0).grh.dgid, gid);
     requests.set(0, { sge: mr.slice(0, 64), remoteQpn: batch.srcQp(0), remoteQkey: QKEY });
-    path.setAh(requests, 0, batch, 0, mr, 0);
+    requests.setAh(0, path.toAt(batch, 0, mr, 0));
     from.receive(128);
     talk.server.qp.postSend(requests);
     assertEquals((await take(from.cq, 1))[0]!.wrId, 128n);
@@ -127,7 +125,7 @@ efaTest("What does not tell the sender is refused, with the way out", async (fab
   const plain = await talk.batch(far, new WorkCompletionList(1));
   const untold = assertFails(() => path.toAt(plain, 0, mr, 0), "efadv_wc_read_sgid", "ENODATA");
   assertEquals(untold.hint?.includes("receive by an EfaCompletionQueue"), true);
-  assertEquals(path.writeAttr(new DataView(new ArrayBuffer(32)), 0, plain, 0, mr, 0), 61);
+  assertFails(() => path.attrAt(plain, 0, mr, 0), "efadv_wc_read_sgid", "ENODATA");
   const wc = plain.at(0);
   assertFails(() => path.to(wc), "efadv_wc_read_sgid", "ENODATA");
   assertThrows(() => path.to({ ...wc, sgid: "fe80::1" as never }), TypeError, "sgid");

@@ -25,7 +25,7 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
     await end.send({ ...route, ah, qpn: wc.srcQp }, answerTo(payload));
     return 1;
   },
-  "ReplyPath.setAh()": answerBatch,
+  "ReplyPath.toAt()": answerBatch,
 };
 
 const GRH_BYTES = 40;
@@ -43,7 +43,7 @@ async function answerBatch(end: UdEnd, path: ReplyPath, route: Route): Promise<n
     const payload = mr.bytes(offset + GRH_BYTES, length);
     payload.set(answerTo(payload));
     replies.setSge(i, mr.slice(offset + GRH_BYTES, length));
-    path.setAh(replies, i, batch, i, mr, offset);
+    replies.setAh(i, path.toAt(batch, i, mr, offset));
     replies.setRemote(i, srcQp, QKEY);
     end.note({ ...route, qpn: srcQp }, payload);
   }

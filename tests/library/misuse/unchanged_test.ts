@@ -5,7 +5,7 @@ import { assert, assertEquals } from "@std/assert";
 import * as recorder from "../../provider/recorder.ts";
 import { nativeView } from "../../../ffi/mod.ts";
 import { structs } from "../../../ffi/layout.ts";
-import { RequestList, SendRequestList, type WrBuilder } from "../../../mod.ts";
+import { RequestList, type WrBuilder } from "../../../mod.ts";
 import { comparable } from "../../provider/records.ts";
 import { nativeOf } from "../../../types/work/requests.ts";
 import { readApi } from "../registry/api.ts";
@@ -74,16 +74,15 @@ function stateOf(list: RequestList): unknown[] {
 }
 
 /** The list that a call changes. */
-function listOf({ self, args }: Prepared): RequestList {
-  if (self instanceof RequestList) return self;
-  assert(args[0] instanceof SendRequestList);
-  return args[0];
+function listOf({ self }: Prepared): RequestList {
+  assert(self instanceof RequestList);
+  return self;
 }
 
 const LISTS: ReadonlySet<string> = new Set(["RequestList", "RecvRequestList", "SendRequestList"]);
 
-function changesList({ callable: { owner, kind, id } }: Call): boolean {
-  return id === "ReplyPath#setAh" || kind === "method" && LISTS.has(owner!);
+function changesList({ callable: { owner, kind } }: Call): boolean {
+  return kind === "method" && LISTS.has(owner!);
 }
 
 /** Looks at what a call shall not change. What it returns looks again, and throws if it has changed. */

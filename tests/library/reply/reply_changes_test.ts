@@ -79,10 +79,9 @@ onPd.test("A closed ReplyPath is not told of later changes, and gives out no han
   closed!.close();
   assertThrows(() => closed!.toAt(batch, 0, mr, 0), TypeError, "it is disposed");
   assertThrows(() => closed!.to(from(5)), TypeError, "it is disposed");
-  const attr = new DataView(new ArrayBuffer(structs.ibv_ah_attr.size));
-  assertThrows(() => closed!.writeAttr(attr, 0, batch, 0, mr, 0), TypeError, "it is disposed");
+  assertThrows(() => closed!.attrAt(batch, 0, mr, 0), TypeError, "it is disposed");
   recorder.sendAsyncEvent(LID_CHANGE, 1);
-  open!.refresh();
+  open!.to(from(5));
 });
 
 onPd.test("ReplyPath.toAt() notices a change at the first poll of a later millisecond, or when it finds no address", (recorded) => {

@@ -15,15 +15,12 @@ import {
   type ProtectionDomain,
   ReplyPath,
   type ReplyPathInit,
-  SendRequestList,
   VerbsError,
   type WcAddress,
   WorkCompletionList,
-  WrOpcode,
 } from "../../../mod.ts";
 import { enums } from "../../../ffi/layout.ts";
 import { nonblocking } from "../../../ffi/library.ts";
-import { nativeOf } from "../../../types/work/requests.ts";
 import { openRecorder, partsOf, type Recorded, testsOn } from "../recorded.ts";
 import { assertRefused } from "../refusals.ts";
 
@@ -98,43 +95,6 @@ function received(pd: ProtectionDomain): { mr: MemoryRegion; batch: WorkCompleti
   };
 }
 
-on.test("ReplyPath.setAh() writes the handle that toAt() gives into the request", (recorded) => {
-  const { path, pd } = recorded;
-  const { mr, batch } = received(pd);
-  const requests = new SendRequestList({ capacity: 2 });
-  const ah = path.toAt(batch, 0, mr, 0);
-  path.setAh(requests, 1, batch, 0, mr, 40);
-  const { ahs } = nativeOf(requests);
-  assertEquals(ahs.map((core) => core?.handle), [undefined, ah]);
-  path.setAh(requests, 0, batch, 3, mr.slice(100, 40), 0);
-  assertEquals(ahs.map((core) => core?.handle === ah), [true, true]);
-});
-
-Deno.test("ReplyPath.setAh() refuses more requests than it can keep handles for", () => {
-  using recorded = openPath({ maxPeers: 4 });
-  const { path, pd } = recorded;
-  const { mr, batch } = received(pd);
-  const requests = new SendRequestList({ capacity: 5 });
-  assertThrows(
-    () => path.setAh(requests, 0, batch, 0, mr, 0),
-    RangeError,
-    "there are 5 requests, and maxPeers is 4",
-  );
-  path.setAh(new SendRequestList({ capacity: 4 }), 0, batch, 0, mr, 0);
-});
-
-on.test("ReplyPath.setAh() makes no handle for a request that cannot have one", (recorded) => {
-  const { path, pd } = recorded;
-  const { mr, batch } = received(pd);
-  const requests = new SendRequestList({ capacity: 1 });
-  const set = (index: number) => (): void => path.setAh(requests, index, batch, 0, mr, 0);
-  assertThrows(set(1), RangeError, "1");
-  const remote = { remoteAddr: 0n, rkey: 1 };
-  requests.set(0, { opcode: WrOpcode.RDMA_WRITE, sge: mr.slice(0, 8), ...remote });
-  assertThrows(set(0), TypeError, "RDMA_WRITE has no attribute ah");
-  assertEquals([path.size, recorder.live("ah")], [0, 0]);
-});
-
 on.test("ReplyPath gives and keeps the handle of an address, and that of its packets is the same", async ({ path }) => {
   const address = { portNum: 1, dlid: 5 };
   const ah = path.toAddress(address);
@@ -164,13 +124,10 @@ on.test("ReplyPath closes all handles of a change that it can close", ({ pd }) =
 on.test("ReplyPath reads a GRH at its offset in a region or a slice, and nowhere else", (recorded) => {
   const { path, pd } = recorded;
   const { mr, batch } = received(pd);
-  const attr = new DataView(new ArrayBuffer(32));
   const slice = mr.slice(1000, 100);
   mr.bytes(1060, 4).set([0x60, 0x0a, 0xbc, 0xde]);
-  const flowLabel = (memory: typeof slice | MemoryRegion, offset: number): number => {
-    assertEquals(path.writeAttr(attr, 0, batch, 0, memory, offset), 0);
-    return attr.getUint32(16, true);
-  };
+  const flowLabel = (memory: typeof slice | MemoryRegion, offset: number): number =>
+    path.attrAt(batch, 0, memory, offset).grh.flowLabel;
   assertEquals([flowLabel(mr, 1060), flowLabel(slice, 60), flowLabel(mr, 60)], [
     0xabcde,
     0xabcde,

@@ -5,7 +5,7 @@ import { Gid, type GidEntry, GidType } from "../../../types/address/gid.ts";
 import { type WcAddress, WcFlags } from "../../../types/completion/work_completion.ts";
 import { wcCodec } from "../../../types/address_handle/packet.ts";
 import { GidCache } from "../../../types/reply/gid_cache.ts";
-import { ReplyAddress, writeWords } from "../../../types/reply/reply_address.ts";
+import { ReplyAddress } from "../../../types/reply/reply_address.ts";
 
 const EINVAL = 22;
 const EPROTONOSUPPORT = 93;
@@ -84,9 +84,7 @@ function compute(
   const view = new DataView(bytes.buffer);
   const wc = { wcFlags, slid: 0xabcd, sl: 7, dlidPathBits: 0x7f };
   const errno = address.compute(wc, view, AT, gids);
-  const attr = new DataView(new ArrayBuffer(48));
-  writeWords(address.words, attr, 16);
-  return { errno, attr: plain(ahAttrCodec.read(attr, 16)) };
+  return { errno, attr: plain(ahAttrCodec.read(new DataView(address.words.buffer))) };
 }
 
 const NOWHERE = "::";
