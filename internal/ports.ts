@@ -1,4 +1,4 @@
-import { constants } from "../ffi/layout.ts";
+import { constants, enums } from "../ffi/layout.ts";
 
 /** LIDs from this one on are those of multicast, or of no port (InfiniBand specification, 4.1.3). */
 export const FIRST_MULTICAST_LID = 0xc000;
@@ -7,4 +7,13 @@ export const FIRST_MULTICAST_LID = 0xc000;
 export function needsGrh(port: { readonly linkLayer: number; readonly flags: number }): boolean {
   return port.linkLayer === constants.IBV_LINK_LAYER_ETHERNET ||
     (port.flags & constants.IBV_QPF_GRH_REQUIRED) !== 0;
+}
+
+/** Whether addresses of a port may have another meaning after an event: most of the port, and a failure of the device. */
+export function changesAddresses(
+  { type, portNum }: { readonly type: number; readonly portNum: number | undefined },
+  port: number,
+): boolean {
+  const { IBV_EVENT_PKEY_CHANGE, IBV_EVENT_DEVICE_FATAL } = enums.ibv_event_type;
+  return portNum === port ? type !== IBV_EVENT_PKEY_CHANGE : type === IBV_EVENT_DEVICE_FATAL;
 }

@@ -1,6 +1,6 @@
+import { changesAddresses } from "../../internal/ports.ts";
 import {
   type AddressHandle,
-  EventType,
   type GidEntry,
   type MemoryRegion,
   type ProtectionDomain,
@@ -111,10 +111,8 @@ export class Routes {
 
   async #watch(signal: AbortSignal): Promise<void> {
     try {
-      for await (const { type, portNum } of this.#pd.context.events({ signal })) {
-        // After any other event of the port, addresses may have another meaning.
-        const isOfPort = portNum === this.#settings.portNum && type !== EventType.PKEY_CHANGE;
-        if (isOfPort || type === EventType.DEVICE_FATAL) this.refresh();
+      for await (const event of this.#pd.context.events({ signal })) {
+        if (changesAddresses(event, this.#settings.portNum)) this.refresh();
       }
     } catch {
       // The connection is closed, or the device is gone: sending and receiving fail then.

@@ -2,6 +2,7 @@ import { type AbortOptions, signalOf } from "../../internal/abort.ts";
 import { integer, positiveInt, snapshot } from "../../internal/checks.ts";
 import { clock } from "../../internal/clock.ts";
 import { isEfa } from "../../internal/efa.ts";
+import { changesAddresses } from "../../internal/ports.ts";
 import { inTurn } from "../../internal/turns.ts";
 import { type AhAttr, ahAttrCodec, type AhAttrInit } from "../address/ah_attr.ts";
 import { Gid } from "../address/gid.ts";
@@ -17,12 +18,7 @@ import {
 } from "../completion/work_completion_list.ts";
 import { instance } from "../core/checks.ts";
 import { assertOpen, type Kind, Resource } from "../core/resource.ts";
-import {
-  type AsyncEvents,
-  asyncEvents,
-  type EventListener,
-  EventType,
-} from "../device/async_events.ts";
+import { type AsyncEvents, asyncEvents, type EventListener } from "../device/async_events.ts";
 import { checkPort } from "../device/context.ts";
 import type { MemoryRegion, MemorySlice } from "../memory/memory_region.ts";
 import { ProtectionDomain } from "../memory/protection_domain.ts";
@@ -176,10 +172,8 @@ export class ReplyPath extends Resource {
     const made = efa && ((words: Uint32Array, ah: AhCore): void => efa.made(words, ah));
     this.#peers = new PeerHandles(pd, maxPeers, () => this.#refresh(), made);
     this.#events = asyncEvents(pd.context);
-    this.#listener = ({ type, portNum }) => {
-      // After any other event of the port, addresses may have another meaning.
-      const isOfPort = portNum === port && type !== EventType.PKEY_CHANGE;
-      if (isOfPort || type === EventType.DEVICE_FATAL) this.invalidate();
+    this.#listener = (event) => {
+      if (changesAddresses(event, port)) this.invalidate();
     };
     this.#events.listeners.add(this.#listener);
   }
