@@ -62,13 +62,17 @@ export function unpin(registration: object): void {
   pinned.delete(registration);
 }
 
-/** Makes each later attempt to transfer a buffer throw. */
+/** Locks a buffer: later attempts to transfer it fail, as {@linkcode keepInPlace} says. */
 type Lock = (buffer: ArrayBuffer) => void;
 let lock: Lock | undefined;
 
 /**
- * Keeps a buffer where it is: `transfer()`, `structuredClone()` and `postMessage()` throw an error from now on, in place of
- * handing the memory to a buffer that may be collected while a device still writes to it. V8 has no way back.
+ * Keeps a buffer where it is: nothing hands its memory to a buffer that may be collected while a device still writes to it.
+ * V8 has no way back.
+ *
+ * `transfer()` and `transferToFixedLength()` throw from now on. `structuredClone()` and `postMessage()` throw since Deno
+ * 2.9.4. Before, they leave the buffer as it is and give another one that shares its memory, which V8 frees when both are
+ * gone. So a buffer that is pinned has its memory in every version; what became of the other one does not matter.
  *
  * @throws {TypeError} If the buffer cannot be kept in place.
  */

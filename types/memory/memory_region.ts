@@ -70,9 +70,10 @@ export let regionCore: (mr: MemoryRegion) => Region;
  *   view of it then has length 0.
  * - A buffer of the caller's is kept alive until the memory is deregistered, even if the region and everything it was
  *   made from is forgotten. It cannot be transferred any more, even after the region is disposed: `transfer()`,
- *   `structuredClone()` and `postMessage()` throw. A `SharedArrayBuffer` can be sent to other threads. The memory of a
- *   `WebAssembly.Memory` is refused, unless it is shared. In a Worker all such buffers are refused, because the buffers
- *   of a Worker are freed when it is terminated, while the device may still write to them.
+ *   `structuredClone()` and `postMessage()` throw; before Deno 2.9.4 the last two may share it in place of that. A
+ *   `SharedArrayBuffer` can be sent to other threads. The memory of a `WebAssembly.Memory` is refused, unless it is
+ *   shared. In a Worker all such buffers are refused, because the buffers of a Worker are freed when it is terminated,
+ *   while the device may still write to them.
  *
  * @example Memory to receive into
  * ```ts
