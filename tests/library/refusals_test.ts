@@ -162,22 +162,24 @@ const ONE_EACH =
 /** Verbs that only look, and those that end what the caller closes. */
 const HARMLESS = /query|get_|free|close|destroy|dealloc|dereg/;
 
-/** Calls that get what was sent before them, which may be sent and polled in the next turn. */
-const SENT_BEFORE = /^UdConn#receive/;
-const SENDING = /^ibv_(post_send|post_recv|poll_cq)$/;
+/** What connections do for what came before, in each turn of the event loop. A refusal may wait for the next one. */
+const BY_ITSELF = /^ibv_(poll_cq|req_notify_cq|ack_cq_events|post_(send|recv))$/;
 
 /** What is wrong with a call that must be refused. */
 async function verdict(call: Call, prepared: Prepared, words: RegExp): Promise<string[]> {
   recorder.take();
+  const made: string[] = [];
   try {
-    disposeResult(await invoke(call, prepared));
+    const result = Promise.try(invoke, call, prepared);
+    made.push(...recorder.take().map(({ verb }) => verb));
+    disposeResult(await result);
     return ["it is taken"];
   } catch (error) {
     const { name, message } = error as Error;
-    const made = recorder.take().map(({ verb }) => verb).filter((verb) =>
-      !HARMLESS.test(verb) && !(SENDING.test(verb) && SENT_BEFORE.test(call.name))
-    );
-    if (made.length > 0) return [`it calls ${made}`];
+    const later = recorder.take().map(({ verb }) => verb).filter((verb) => !BY_ITSELF.test(verb));
+    made.push(...later);
+    const wrong = made.filter((verb) => !HARMLESS.test(verb));
+    if (wrong.length > 0) return [`it calls ${wrong}`];
     const isOurs = /^(Type|Range|Syntax)Error$/.test(name) && isNamed(message) &&
       !isOfEngine(error as Error);
     return isOurs && words.test(message) ? [] : [`${name}: ${message}`];
