@@ -6,7 +6,7 @@ import { LONGEST_MS } from "./fd_block.ts";
 import { constants } from "./layout.ts";
 import { libc } from "./libc.ts";
 import { inWorker } from "./native_memory.ts";
-import { checkedCall, systemError } from "./system_error.ts";
+import { checkedCall, type SystemError, systemError } from "./system_error.ts";
 
 /** A `poll` on another thread keeps the process alive. Waits that must not do so are looked at this often. */
 const GLANCE_MS = 10;
@@ -27,8 +27,12 @@ export interface FdWait {
   hold(isHeld: boolean): void;
 }
 
+/** It is called within the turn in which `poll` has told that the descriptor is readable, or has failed. */
+export type OnReady = (error?: SystemError) => void;
+
 interface Wait extends PromiseWithResolvers<void> {
   readonly fd: number;
+  readonly onReady: OnReady | undefined;
   isHeld: boolean;
 }
 
@@ -66,7 +70,7 @@ export class FdWatcher {
   }
 
   /** {@linkcode waitReadable} */
-  wait(fd: number, isHeld: boolean = true): FdWait {
+  wait(fd: number, isHeld: boolean = true, onReady?: OnReady): FdWait {
     if (this.#eventFd < 0) {
       this.#eventFd = checkedCall(
         "watch descriptor",
@@ -74,7 +78,7 @@ export class FdWatcher {
         libc().eventfd(0, constants.EFD_CLOEXEC | constants.EFD_NONBLOCK),
       );
     }
-    const wait: Wait = { fd, isHeld, ...Promise.withResolvers<void>() };
+    const wait: Wait = { fd, isHeld, onReady, ...Promise.withResolvers<void>() };
     this.#waits.add(wait);
     this.#update();
     return {
@@ -147,7 +151,6 @@ export class FdWatcher {
     hasTurned();
     // errno of the other thread is out of reach: a call on this thread fails as well, or tells what is ready.
     if (ready < 0) ready = libc().poll_here(fds, count, 0);
-    this.#finish(polled, fds, ready);
     // From here on nothing wakes this round: what wakes is for the next one, which begins later.
     this.#round = undefined;
     if (this.#woken) {
@@ -155,6 +158,7 @@ export class FdWatcher {
       libc().read(this.#eventFd, new BigUint64Array(1), 8n);
     }
     resolve();
+    this.#finish(polled, fds, ready);
   }
 
   /** `struct pollfd { int fd; short events; short revents; }` of each descriptor. */
@@ -178,8 +182,9 @@ export class FdWatcher {
     for (const wait of polled) {
       const revents = fds[2 * at++ + 1]! >>> 16;
       if (error === undefined && revents === 0 || !this.#waits.delete(wait)) continue;
-      if (error === undefined) wait.resolve();
+      if (error === undefined || wait.onReady !== undefined) wait.resolve();
       else wait.reject(error);
+      wait.onReady?.(error);
     }
   }
 
@@ -217,10 +222,11 @@ const watcher = new FdWatcher((...args) => libc().poll(...args), !inWorker());
  * Waits until a descriptor is readable. The process stays alive during the wait if it is held. The descriptor must stay open until the
  * wait ends. If a Worker is terminated during a wait, its thread ends within 10 seconds.
  *
+ * @param onReady Is called in place of a rejection, and before the promise resolves. It must not throw.
  * @throws {SystemError} If the process has no descriptor left for the watcher itself (`EMFILE`).
  */
-export function waitReadable(fd: number, isHeld: boolean = true): FdWait {
-  return watcher.wait(fd, isHeld);
+export function waitReadable(fd: number, isHeld: boolean = true, onReady?: OnReady): FdWait {
+  return watcher.wait(fd, isHeld, onReady);
 }
 
 /** Ends all waits, because the program ends: `ready` of each resolves. */

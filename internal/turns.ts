@@ -28,8 +28,8 @@ let isBehind = false;
 let willBeBehind = false;
 /** Turns for which loops have waited. */
 let waited = 0;
-/** What is read in turns for which a loop has waited. */
-const readers: Set<() => unknown> = new Set();
+/** What is read in turns for which a loop has waited, before the loop goes on. */
+export const readers: Set<() => unknown> = new Set();
 
 /**
  * Whether work that does not wait may go on in this turn of the event loop. A loop that reads from a device, a descriptor or

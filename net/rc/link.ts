@@ -57,7 +57,6 @@ export class Link {
     this.#pump.look()
   );
   readonly #greeted: PromiseWithResolvers<void> = Promise.withResolvers();
-  readonly #abort: AbortController = new AbortController();
   readonly #pump: Pump;
   #isConnecting = false;
   /** This end is being closed: it posts no receives and gives no credits. */
@@ -113,7 +112,6 @@ export class Link {
       busyPoll: new BusyPoll(settings.spinMicroseconds),
       onRead: () => this.#flushed === undefined ? undefined : this.#endFlushed(),
       onError: (error) => this.#fail(error),
-      signal: this.#abort.signal,
     });
     this.#pump.start();
   }
@@ -400,7 +398,7 @@ export class Link {
     this.#inbox.keep();
     this.#fail(reason);
     this.#failure = reason;
-    this.#abort.abort(reason);
+    this.#pump.look();
     this.messages.rejectAll(reason);
     this.writes.rejectAll(reason);
     this.#pump.look();

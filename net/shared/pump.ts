@@ -1,6 +1,6 @@
 import type { BusyPoll } from "../../internal/busy_poll.ts";
-import { mayContinue, nextTurn, readInTurns } from "../../internal/turns.ts";
-import type { CompletionQueue } from "../../mod.ts";
+import { mayContinue, nextTurn, readers } from "../../internal/turns.ts";
+import type { CompletionChannel, CompletionQueue } from "../../mod.ts";
 
 export interface Pumping {
   readonly cq: CompletionQueue;
@@ -16,7 +16,6 @@ export interface Pumping {
   readonly onRead?: () => Promise<void> | undefined;
   /** It is called when reading has failed. */
   readonly onError: (error: unknown) => void;
-  readonly signal: AbortSignal;
 }
 
 /** While nobody waits, a queue is read after pauses in milliseconds: short ones while each finds something. */
@@ -29,44 +28,61 @@ const LONG_PAUSE_MS = 8;
  */
 const SPARSE = 2;
 
+/** What a pump does between two looks at its queue. */
+type State =
+  | "off"
+  /** Nobody waits: it looks after a pause. */
+  | "pausing"
+  /** The queue is armed: it looks when there is an event. */
+  | "watching"
+  /** It goes on when others had their turn. */
+  | "yielding";
+
 /** Reads the completions of a queue: by events while somebody waits for them, and else now and then. */
 export class Pump {
   /** Resolves when nothing waits for events any more. */
   ended: Promise<void> = Promise.resolve();
   readonly #pumping: Pumping;
-  #isRunning = false;
+  readonly #watch: ReturnType<CompletionChannel["watch"]>;
+  #state: State = "off";
   #pauseMs = LONG_PAUSE_MS;
   /** Completions since the last wait. */
   #read = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
   /** Whether the time of a pause is over, and the queue was not read since. */
   #isPauseOver = false;
-  #endPause: () => void = () => {};
+  readonly #readInTurn = (): void => void (this.#pumping.isAwaited() && this.read());
+  readonly #run = (): void => {
+    try {
+      this.#goOn();
+    } catch (error) {
+      this.#fail(error);
+    }
+  };
 
   constructor(pumping: Pumping) {
     this.#pumping = pumping;
+    this.#watch = pumping.cq.channel!.watch((error) => {
+      readers.delete(this.#readInTurn);
+      if (error === undefined) this.#run();
+      else this.#fail(error);
+    });
   }
 
   /** Reads until the queue is closed, or nothing is to be read. */
   start(): void {
-    this.look();
-    if (this.#isRunning) return;
-    this.#isRunning = true;
-    this.ended = this.#run().catch(this.#pumping.onError).finally(() => {
-      this.#isRunning = false;
-      this.#stop();
-    });
+    if (this.#state !== "off") return this.look();
+    this.#run();
   }
 
   /** Takes note of what has changed: somebody waits, or nobody does any more, or the queue is closed. */
   look(): void {
-    const { cq, isOpen, isAwaited, unawaited } = this.#pumping;
-    if (!isOpen()) return this.#stop();
-    if (isAwaited()) this.#endPause();
-    // A wait that nobody needs any more goes on until there is an event.
-    if (isAwaited() || unawaited() === "expected") cq.channel!.ref();
-    else cq.channel!.unref();
-    this.#holdPause();
+    if (this.#state === "off") return;
+    if (!this.#pumping.isOpen()) return this.#stop();
+    this.#watch.hold(this.#isHeld);
+    if (this.#state !== "pausing") return;
+    if (this.#pumping.isAwaited()) this.#run();
+    else this.#holdPause();
   }
 
   /** Reads completions. Returns how many there were. */
@@ -76,14 +92,27 @@ export class Pump {
     return count;
   }
 
-  #stop(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    this.#endPause();
+  // A wait that nobody needs any more goes on until there is an event.
+  get #isHeld(): boolean {
+    return this.#pumping.isAwaited() || this.#pumping.unawaited() === "expected";
   }
 
-  async #run(): Promise<void> {
+  #stop(): void {
+    this.#state = "off";
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    readers.delete(this.#readInTurn);
+    this.ended = this.#watch.end();
+  }
+
+  #fail(error: unknown): void {
+    this.#stop();
+    this.#pumping.onError(error);
+  }
+
+  #goOn(): void {
     const { isOpen, isAwaited, onRead, unawaited } = this.#pumping;
+    this.#state = "yielding";
     while (isOpen()) {
       const count = this.read();
       if (this.#isPauseOver) {
@@ -91,44 +120,43 @@ export class Pump {
         this.#isPauseOver = false;
       }
       if (count === 0) {
-        if (isAwaited()) await this.#wait();
-        else if (unawaited() === "nothing") return;
-        else {
-          await this.#pause();
-          continue;
-        }
+        if (!isAwaited()) return unawaited() === "nothing" ? this.#stop() : this.#pause();
+        if (!this.#wait()) return;
       }
-      if (!isOpen()) return;
-      // An event that is waited for again in the same turn of the event loop saves the watcher a system call.
-      const reading = onRead?.();
-      if (reading !== undefined) await reading;
-      else if (!mayContinue()) await nextTurn();
+      if (!isOpen()) break;
+      const reading = onRead?.() ?? (mayContinue() ? undefined : nextTurn());
+      if (reading !== undefined) return void reading.then(this.#run, (error) => this.#fail(error));
     }
+    this.#stop();
   }
 
-  async #wait(): Promise<void> {
-    const { busyPoll, cq, isAwaited, signal } = this.#pumping;
+  /** Returns whether there is something to be read at once. */
+  #wait(): boolean {
+    const { busyPoll, cq } = this.#pumping;
     const isSparse = this.#read <= SPARSE;
     this.#read = 0;
     // Hundreds of connections may begin to wait in one turn of the event loop.
-    if (isSparse && mayContinue() && busyPoll.finds(() => this.read() > 0)) return;
+    if (isSparse && mayContinue() && busyPoll.finds(() => this.read() > 0)) return true;
+    this.#watch.read();
     cq.reqNotify();
-    const read = (): void => void (isAwaited() && this.read());
     // A completion before the arming makes no event.
-    if (this.read() === 0) await readInTurns(read, cq.channel!.getCqEvent({ signal }));
+    if (this.read() > 0) return true;
+    this.#state = "watching";
+    readers.add(this.#readInTurn);
+    this.#watch.begin(this.#isHeld);
+    return false;
   }
 
   /** Ends early if somebody begins to wait. Pauses share a timer, because most of them are short. */
-  #pause(): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#endPause = resolve;
+  #pause(): void {
+    this.#state = "pausing";
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
+      if (this.#state !== "pausing") return;
       this.#isPauseOver = true;
-      this.#endPause();
+      this.#run();
     }, this.#pauseMs);
     this.#holdPause();
-    return promise;
   }
 
   #holdPause(): void {

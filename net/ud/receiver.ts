@@ -20,6 +20,9 @@ interface Target {
   readonly buffer: Uint8Array<ArrayBuffer> | undefined;
 }
 
+/** Receives are posted again when one of so many is missing: to post one takes as long as to answer. */
+const PART = 32;
+
 /** A message in its slot. */
 interface Arrived {
   readonly slot: number;
@@ -77,7 +80,6 @@ export class Receiver {
   #isStopped = false;
   readonly #waiters: Waiters<Target, Datagram> = new Waiters(() => this.#pump.look());
   readonly #pump: Pump;
-  readonly #abort: AbortController = new AbortController();
   #isClosing = false;
   #failure: unknown;
 
@@ -101,7 +103,6 @@ export class Receiver {
       unawaited: () => "any",
       busyPoll: new BusyPoll(parts.spinMicroseconds),
       onError: (error) => this.fail(error),
-      signal: this.#abort.signal,
     });
     this.#pump.start();
   }
@@ -232,7 +233,7 @@ export class Receiver {
     if (failed >= 0) this.#parts.onError(new WorkCompletionError(batch.at(failed)));
     else if (!this.#isStopped) {
       this.#parts.onReceived();
-      this.#post();
+      if ((this.#depth - this.#posted) * PART >= this.#depth) this.#post();
     }
   }
 
@@ -291,7 +292,6 @@ export class Receiver {
     if (this.#queue.length > 0) this.#bytes = this.#bytes.slice();
     this.fail(reason);
     this.#failure = reason;
-    this.#abort.abort(reason);
     this.#pump.look();
   }
 }

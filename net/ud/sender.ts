@@ -71,7 +71,6 @@ export class Sender {
   readonly arrivals: Waiters<object, void> = new Waiters(() => this.#pump.look());
   /** By their slots. */
   readonly #letters: (object | undefined)[];
-  readonly #abort: AbortController = new AbortController();
   readonly #pump: Pump;
   #scheduled = false;
   #failure: unknown;
@@ -98,7 +97,6 @@ export class Sender {
       unawaited: () => "nothing",
       busyPoll: new BusyPoll(parts.spinMicroseconds),
       onError: (error) => this.fail(error),
-      signal: this.#abort.signal,
     });
   }
 
@@ -260,7 +258,7 @@ export class Sender {
   close(reason: Error): void {
     this.flush();
     this.fail(reason);
-    this.#abort.abort(reason);
+    this.#pump.look();
   }
 }
 

@@ -27,8 +27,8 @@ export interface UdOptions {
   readonly gidIndex?: number;
   /**
    * The number of receives that are posted at any time, at least 1. The default is 512. A datagram that comes when all of
-   * them are used is lost, and {@linkcode UdStats} cannot count it: the device drops it. A receive is posted again when its
-   * datagram is read from the device, for which the event loop has to run.
+   * them are used is lost, and {@linkcode UdStats} cannot count it: the device drops it. Receives are posted again when
+   * datagrams are read from the device, for which the event loop has to run: one in 32 of them together.
    */
   readonly recvDepth?: number;
   /** The number of sends that may be in progress, at least 1. The default is 128. */

@@ -59,6 +59,24 @@ Deno.test("waitReadable() resolves when the descriptor becomes readable, at once
   libc().close(fd);
 });
 
+Deno.test("waitReadable() calls back before promises, and what is waited for there is in the next poll", async () => {
+  const fd = eventfd();
+  const order: string[] = [];
+  const again = Promise.withResolvers<void>();
+  const onReady = (): void => {
+    order.push("called");
+    if (order.length === 1) waitReadable(fd, true, onReady);
+    else again.resolve();
+  };
+  const { ready } = waitReadable(fd, true, onReady);
+  signal(fd);
+  await ready;
+  order.push("resolved");
+  await again.promise;
+  assertEquals(order, ["called", "resolved", "called"]);
+  libc().close(fd);
+});
+
 Deno.test("waitReadable() resolves when the other end of a pipe is closed", async () => {
   const [read, write] = pipe();
   const { ready } = waitReadable(read);

@@ -7,6 +7,7 @@ import type { NativeResource } from "../core/native_resource.ts";
 import { isOpen, type Resource } from "../core/resource.ts";
 import { elementAt } from "../device/async_events.ts";
 import { EventSource } from "../device/event_source.ts";
+import { ChannelWatch } from "./channel_watch.ts";
 
 /** Reads the events of a channel for those who wait. `Q` is the class of its queues. */
 export class ChannelEvents<Q extends Resource> {
@@ -36,6 +37,10 @@ export class ChannelEvents<Q extends Resource> {
   /** Those who wait get an error, because the channel is being closed. */
   close(): void {
     this.#reject("completion channel", () => true);
+  }
+
+  watch(onReadable: (error?: unknown) => void): ChannelWatch {
+    return new ChannelWatch(this.#channel, this.#source, onReadable);
   }
 
   hold(isHeld: boolean): void {

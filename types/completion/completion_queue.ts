@@ -18,6 +18,7 @@ import { registerElement, unregisterElement } from "../device/async_events.ts";
 import { Context } from "../device/context.ts";
 import { makeNonblocking } from "../device/event_source.ts";
 import { ChannelEvents } from "./channel_events.ts";
+import type { ChannelWatch } from "./channel_watch.ts";
 import { Completions } from "./completions.ts";
 import { CqCore } from "./cq_core.ts";
 import { CqSleep } from "./cq_sleep.ts";
@@ -109,6 +110,11 @@ export class CompletionChannel extends NativeResource<IbvCompChannel> {
     assertOpen(this);
     signal?.throwIfAborted();
     return await inTurn(() => this.#events.next(signal));
+  }
+
+  /** @ignore For connections: their channels are their own, and have no other waits. */
+  watch(onReadable: (error?: unknown) => void): ChannelWatch {
+    return this.#events.watch(onReadable);
   }
 
   /**

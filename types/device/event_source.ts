@@ -1,6 +1,6 @@
 import { errno, errnoName } from "../../ffi/errno.ts";
 import { blockUntilReadable } from "../../ffi/fd_block.ts";
-import { type FdWait, setNonblocking, waitReadable } from "../../ffi/fd_watcher.ts";
+import { type FdWait, type OnReady, setNonblocking, waitReadable } from "../../ffi/fd_watcher.ts";
 import { SystemError } from "../../ffi/system_error.ts";
 import { mayContinue, nextTurn } from "../../internal/turns.ts";
 import { Waiters } from "../../internal/waiters.ts";
@@ -28,9 +28,13 @@ function asVerbsError<T>(body: () => T): T {
   try {
     return body();
   } catch (error) {
-    if (!(error instanceof SystemError)) throw error;
-    throw new VerbsError(error.call, "watch descriptor", error.errno);
+    throw toVerbsError(error);
   }
+}
+
+function toVerbsError(error: unknown): unknown {
+  if (!(error instanceof SystemError)) return error;
+  return new VerbsError(error.call, "watch descriptor", error.errno);
 }
 
 /**
@@ -103,12 +107,18 @@ export class EventSource<K, V> {
     }
   }
 
+  /** Waits for the descriptor, beside those who wait for events. Its owner must stay. */
+  watch(isHeld: boolean, onReady: (error?: unknown) => void): FdWait {
+    const ready: OnReady = (error) => onReady(toVerbsError(error));
+    return asVerbsError(() => waitReadable(this.#fd, isHeld, ready));
+  }
+
   /**
    * Waits on this thread until there is an event, and reads it. Returns `false` if the time is over.
    */
   readSync(until: number): boolean {
     if (!asVerbsError(() => blockUntilReadable(this.#fd, until))) return false;
-    this.#readOnce();
+    this.readOnce();
     return true;
   }
 
@@ -152,7 +162,7 @@ export class EventSource<K, V> {
         await this.#cancelled;
         this.#wait = this.#cancelled = undefined;
         // In portions: a peer can make events faster than they are read.
-        while (isOpen(this.#owner) && this.#readOnce()) {
+        while (isOpen(this.#owner) && this.readOnce()) {
           if (this.#waiters.size === 0 && !this.#readsAhead) break;
           if (mayContinue()) continue;
           await (this.#resting = nextTurn());
@@ -169,7 +179,8 @@ export class EventSource<K, V> {
     }
   }
 
-  #readOnce(): boolean {
+  /** Reads an event. Returns whether there was one. */
+  readOnce(): boolean {
     if (this.#read()) return true;
     const value = errno();
     const code = errnoName(value);

@@ -15,8 +15,9 @@ import { type MwBindInfo, type RequestListInit, SendFlags } from "./work_request
 /** The structs of requests. Their first fields are the same. */
 export type Layout = typeof structs.ibv_recv_wr | typeof structs.ibv_send_wr;
 
-const { wr_id, num_sge } = structs.ibv_recv_wr.fields;
+const { wr_id, next, num_sge } = structs.ibv_recv_wr.fields;
 const WR_ID = wr_id.offset >> 2;
+const NEXT = next.offset >> 2;
 const NUM_SGE = num_sge.offset >> 2;
 const { opcode, send_flags, imm_data } = structs.ibv_send_wr.fields;
 /** The word of a send that has its opcode. */
@@ -88,6 +89,9 @@ export class NativeList {
   readonly #regions: (Region | undefined)[];
   readonly #offsets: Float64Array<ArrayBuffer>;
   readonly #address: bigint;
+  /** The same in two words: BigInts take longer. */
+  readonly #low: number;
+  readonly #high: number;
   readonly #pointers: (Deno.PointerObject | undefined)[];
   /** The last request of the run, which is linked to none. */
   #end: number;
@@ -119,6 +123,8 @@ export class NativeList {
     this.#pointers = new Array(capacity).fill(undefined);
     this.#pointers[0] = this.first;
     this.#address = bufferAddress(bytes);
+    this.#low = Number(this.#address & 0xffff_ffffn);
+    this.#high = Number(this.#address >> 32n);
     this.#end = capacity - 1;
     const list = bufferAddress(this.#sges);
     for (let i = 0; i < capacity; i++) {
@@ -136,8 +142,11 @@ export class NativeList {
   }
 
   #link(index: number, target: number): void {
+    const at = index * this.stride + NEXT;
     const isEnd = target === this.capacity;
-    this.#request(index).next = isEnd ? 0n : this.#address + BigInt(target * this.stride * 4);
+    const low = this.#low + target * this.stride * 4;
+    this.words[at] = isEnd ? 0 : low;
+    this.words[at + 1] = isEnd ? 0 : this.#high + Math.floor(low / 0x1_0000_0000);
   }
 
   /** Checks that there is a request. Returns its first word. */

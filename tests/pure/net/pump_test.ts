@@ -8,53 +8,68 @@ import { Pump, type Pumping } from "../../../net/shared/pump.ts";
 
 type State = "awaited" | ReturnType<Pumping["unawaited"]>;
 
+/** A queue whose events come at once, or never, and what is done with it. */
+function queue(log: string[], hasEvents: boolean): CompletionQueue {
+  const watch = (onReadable: () => void): unknown => ({
+    read: () => log.push("read event"),
+    begin: (isHeld: boolean) => {
+      log.push(isHeld ? "watch, held" : "watch");
+      if (hasEvents) setTimeout(onReadable, 0);
+    },
+    hold: (isHeld: boolean) => log.push(isHeld ? "hold" : "let go"),
+    end: () => Promise.resolve(log.push("end")),
+  });
+  return { reqNotify: () => log.push("arm"), channel: { watch } } as unknown as CompletionQueue;
+}
+
 /** A pump of a queue that has so many completions at each look, and what it does with it. */
 async function pumped(looks: number[], state: State, microseconds = 0): Promise<string[]> {
   // A turn of the event loop that never ends.
   using _clock = stub(clock, "now", () => 0);
   await nextTurn();
   const log: string[] = [];
-  const cq = {
-    reqNotify: () => log.push("arm"),
-    channel: {
-      ref: () => log.push("hold"),
-      unref: () => log.push("let go"),
-      getCqEvent: () => Promise.resolve(log.push("event")),
-    },
-  } as unknown as CompletionQueue;
+  const ended = Promise.withResolvers<void>();
   const pump = new Pump({
-    cq,
+    cq: queue(log, true),
     drain: () => {
       const count = looks.shift()!;
       log.push(`look ${count}`);
       return count;
     },
-    isOpen: () => looks.length > 0,
+    isOpen: () => {
+      if (looks.length === 0) ended.resolve();
+      return looks.length > 0;
+    },
     isAwaited: () => state === "awaited",
     unawaited: () => state === "awaited" ? "any" : state,
     busyPoll: new BusyPoll(microseconds),
     onRead: () => void log.push("read"),
     onError: (error) => log.push(String(error)),
-    signal: new AbortController().signal,
   });
+  pump.start();
   // The timer of a pause does not keep the test alive.
   const alive = setInterval(() => {}, 1000);
-  pump.start();
-  await pump.ended;
+  if (state !== "nothing") await ended.promise;
   clearInterval(alive);
+  await pump.ended;
   return log;
 }
 
-Deno.test("Pump polls and holds the program while somebody waits, arms the queue, looks again, and then waits", async () => {
+Deno.test("Pump polls while somebody waits, reads the event, arms the queue, looks again, and then waits", async () => {
   const cases: [looks: number[], state: State, log: string, microseconds?: number][] = [
-    [[2, 1], "awaited", "hold, look 2, read, look 1"],
-    [[0, 1, 1], "awaited", "hold, look 0, arm, look 1, read, look 1"],
-    [[0, 0, 1], "awaited", "hold, look 0, arm, look 0, event, read, look 1"],
-    [[0, 0, 0, 1, 1], "awaited", "hold, look 0, look 0, look 0, look 1, read, look 1", 1000],
-    [[3, 0, 1, 1], "awaited", "hold, look 3, read, look 0, arm, look 1, read, look 1", 1000],
-    [[0, 1], "nothing", "let go, look 0"],
-    [[2, 0, 0, 1], "any", "let go, look 2, read, look 0, look 0, look 1"],
-    [[0, 0, 2, 1], "expected", "hold, look 0, look 0, look 2, read, look 1"],
+    [[2, 1], "awaited", "look 2, read, look 1, end"],
+    [[0, 1, 1], "awaited", "look 0, read event, arm, look 1, read, look 1, end"],
+    [[0, 0, 1], "awaited", "look 0, read event, arm, look 0, watch, held, look 1, end"],
+    [[0, 0, 0, 1, 1], "awaited", "look 0, look 0, look 0, look 1, read, look 1, end", 1000],
+    [
+      [3, 0, 1, 1],
+      "awaited",
+      "look 3, read, look 0, read event, arm, look 1, read, look 1, end",
+      1000,
+    ],
+    [[0, 1], "nothing", "look 0, end"],
+    [[2, 0, 0, 1], "any", "look 2, read, look 0, look 0, look 1, end"],
+    [[0, 0, 2, 1], "expected", "look 0, look 0, look 2, read, look 1, end"],
   ];
   for (const [looks, state, log, microseconds] of cases) {
     assertEquals((await pumped(looks, state, microseconds)).join(", "), log);
@@ -66,28 +81,20 @@ Deno.test("Pump holds the program for what is expected, although the wait that g
   let isAwaited = true;
   let isExpected = false;
   const pump = new Pump({
-    cq: {
-      reqNotify: () => {},
-      channel: {
-        ref: () => log.push("hold"),
-        unref: () => log.push("let go"),
-        getCqEvent: () => new Promise(() => {}),
-      },
-    } as unknown as CompletionQueue,
+    cq: queue(log, false),
     drain: () => 0,
     isOpen: () => true,
     isAwaited: () => isAwaited,
     unawaited: () => isExpected ? "expected" : "any",
     busyPoll: new BusyPoll(0),
     onError: (error) => log.push(String(error)),
-    signal: new AbortController().signal,
   });
   pump.start();
   isAwaited = false;
   pump.look();
   isExpected = true;
   pump.look();
-  assertEquals(log, ["hold", "let go", "hold"]);
+  assertEquals(log, ["read event", "arm", "watch, held", "let go", "hold"]);
 });
 
 Deno.test("Pumps that begin to wait together poll no longer than a turn of the event loop may last", async () => {
@@ -98,10 +105,7 @@ Deno.test("Pumps that begin to wait together poll no longer than a turn of the e
   let polls = 0;
   for (let i = 0; i < 100; i++) {
     new Pump({
-      cq: {
-        reqNotify: () => {},
-        channel: { ref: () => {}, getCqEvent: () => new Promise(() => {}) },
-      } as unknown as CompletionQueue,
+      cq: queue([], false),
       drain: () => {
         polls++;
         now += 0.01;
@@ -112,7 +116,6 @@ Deno.test("Pumps that begin to wait together poll no longer than a turn of the e
       unawaited: () => "any",
       busyPoll: new BusyPoll(200),
       onError: () => {},
-      signal: new AbortController().signal,
     }).start();
   }
   // Two looks of each are no busy polling.
@@ -123,7 +126,7 @@ Deno.test("Pump hands on the error of reading, and ends", async () => {
   const errors: unknown[] = [];
   const error = new Error("gone");
   const pump = new Pump({
-    cq: { channel: { ref: () => {} } } as unknown as CompletionQueue,
+    cq: queue([], false),
     drain: () => {
       throw error;
     },
@@ -132,7 +135,6 @@ Deno.test("Pump hands on the error of reading, and ends", async () => {
     unawaited: () => "any",
     busyPoll: new BusyPoll(0),
     onError: (reason) => errors.push(reason),
-    signal: new AbortController().signal,
   });
   pump.start();
   await pump.ended;

@@ -20,7 +20,7 @@ class Bed {
   /** Whether the sender of a datagram can be told. */
   isKnown = true;
   readonly receiver: Receiver;
-  #event: PromiseWithResolvers<void> = Promise.withResolvers();
+  #notify: () => void = () => {};
   #arrived: { byte: number; status: number }[] = [];
 
   constructor(isReliable = false) {
@@ -34,12 +34,10 @@ class Bed {
         pollInto: (batch: WorkCompletionList) => this.#poll(batch),
         reqNotify: () => {},
         channel: {
-          ref: () => {},
-          unref: () => {},
-          getCqEvent: ({ signal }: { signal: AbortSignal }) => {
-            const { promise, reject } = this.#event = Promise.withResolvers<void>();
-            signal.addEventListener("abort", () => reject(signal.reason));
-            return promise;
+          watch: (onReadable: () => void) => {
+            const nothing = (): void => {};
+            const begin = (): void => void (this.#notify = onReadable);
+            return { read: nothing, hold: nothing, end: () => Promise.resolve(), begin };
           },
         },
       },
@@ -69,7 +67,7 @@ class Bed {
 
   /** Has the receiver read what has arrived. */
   async notify(): Promise<void> {
-    this.#event.resolve();
+    this.#notify();
     while (this.#arrived.length > 0) await new Promise((resolve) => setTimeout(resolve, 1));
   }
 

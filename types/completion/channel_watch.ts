@@ -1,0 +1,63 @@
+import type { IbvCompChannel } from "../../ffi/handles.ts";
+import type { FdWait } from "../../ffi/fd_watcher.ts";
+import type { NativeResource } from "../core/native_resource.ts";
+import { beginWait, endWait } from "../core/resource.ts";
+import type { EventSource } from "../device/event_source.ts";
+
+/**
+ * Waits for the events of a channel for one who reads completions when it is called back, and the event itself when it waits
+ * again: what the event tells of comes first, and no promise is between.
+ */
+export class ChannelWatch {
+  readonly #channel: NativeResource<IbvCompChannel>;
+  readonly #source: Pick<EventSource<unknown, unknown>, "watch" | "readOnce">;
+  readonly #onReadable: (error?: unknown) => void;
+  /** The wait of the watcher, while there is one. */
+  #wait: FdWait | undefined;
+  /** Whether an event is there that was not read. */
+  #hasEvent = false;
+
+  /** Waits for nothing yet. `onReadable` gets the error if the system refuses to wait. */
+  constructor(
+    channel: NativeResource<IbvCompChannel>,
+    source: Pick<EventSource<unknown, unknown>, "watch" | "readOnce">,
+    onReadable: (error?: unknown) => void,
+  ) {
+    this.#channel = channel;
+    this.#source = source;
+    this.#onReadable = onReadable;
+  }
+
+  /** Reads the event that has come, if there is one. Then the queue may be armed again. */
+  read(): void {
+    if (!this.#hasEvent) return;
+    this.#hasEvent = false;
+    this.#source.readOnce();
+  }
+
+  /** Waits for the next event. The process stays alive during the wait if it is held. */
+  begin(isHeld: boolean): void {
+    if (this.#wait !== undefined) return this.hold(isHeld);
+    this.#wait = this.#source.watch(isHeld, (error) => {
+      this.#wait = undefined;
+      this.#hasEvent = true;
+      endWait(this.#channel);
+      this.#onReadable(error);
+    });
+    beginWait(this.#channel);
+  }
+
+  /** Says whether the process stays alive for the wait, if there is one. */
+  hold(isHeld: boolean): void {
+    this.#wait?.hold(isHeld);
+  }
+
+  /** Ends the wait. Resolves when nothing uses the descriptor any more. */
+  async end(): Promise<void> {
+    const wait = this.#wait;
+    if (wait === undefined) return;
+    this.#wait = undefined;
+    await wait.cancel();
+    endWait(this.#channel);
+  }
+}
