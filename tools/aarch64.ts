@@ -25,7 +25,7 @@ const PACKAGES = ["ibverbs-providers", "libc6", "libgcc-s1", "libibverbs1"]
 
 /** What differs between architectures: layouts, machine code, registers of calls, and structs as C writes them. */
 const FILES = [
-  ...["struct", "thunks_code", "thunks_image", "core/attributes"].map((name) => `pure/${name}`),
+  ...["thunks_code", "thunks_image", "core/attributes"].map((name) => `pure/${name}`),
   ...["bind", "header_functions", "ops", "pointers", "thunks", "provider/requests"]
     .map((name) => `library/${name}`),
 ].map((name) => `tests/${name}_test.ts`);

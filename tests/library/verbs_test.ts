@@ -113,7 +113,6 @@ Deno.test("The installed library exports what the tables say it does", async () 
   }
 });
 
-// How each function reports failure is in tests/pure/failures_test.ts.
 Deno.test("The tables say which functions are of the hot path", () => {
   const hotOps = /^ibv_((cq|qp)_ex|(cq|qp|srq)\.ops|wq\.own)/;
   for (const name of ALL.keys()) {
