@@ -22,6 +22,7 @@ const TASKS: Readonly<Record<string, Readonly<Record<string, Tool>>>> = {
     versions: ["deno_versions.ts", "library tests by another version of Deno"],
   },
   generate: {
+    errors: ["docs/causes.ts", "the tables of docs/errors.md, from the causes in types/"],
     layout: ["layout/generate.ts", "ffi/layout.ts, from verbs.h"],
   },
 };

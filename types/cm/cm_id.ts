@@ -17,6 +17,7 @@ import { REASON_MS } from "../../internal/cm_reasons.ts";
 import { Deadline } from "../../internal/deadline.ts";
 import { inTurn } from "../../internal/turns.ts";
 import { abortable, type Cause } from "../core/abortable.ts";
+import { causeOf, type Causes } from "../core/causes.ts";
 import { instance } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
 import { failure, VerbsError } from "../core/errors.ts";
@@ -132,10 +133,7 @@ export class EventChannel extends NativeResource<RdmaEventChannel> {
    */
   constructor() {
     const handle = callCm("rdma_create_event_channel", "create event channel", [], {
-      hint: (code) =>
-        code === "ENODEV" || code === "ENOENT"
-          ? "There must be an RDMA device, and /dev/infiniband/rdma_cm of the module rdma_ucm"
-          : undefined,
+      hint: (code) => causeOf(CHANNEL_CAUSES, code, {}),
     });
     super(EventChannel.#KIND, handle, []);
     try {
@@ -350,7 +348,8 @@ export class CmId extends CmIdentity {
     const sockaddr = sockaddrOf(address);
     this.#assertState("bind address", ["IDLE"]);
     callCm("rdma_bind_addr", "bind address", [this.unsafeHandle, sockaddr], {
-      hint: (code) => hintOwn(code, readSockaddr(sockaddr)!.port),
+      hint: (code) =>
+        causeOf(BIND_CAUSES, code, { port: readSockaddr(sockaddr)!.port }) ?? hintAddress(code),
     });
     this.#core.state = "BOUND";
   }
@@ -486,7 +485,7 @@ export class CmId extends CmIdentity {
     integer(status, "status", -0x8000_0000, 0x7fff_ffff);
     const value = uint64(arg, "arg");
     callCm("rdma_write_cm_event", "write event", [this.unsafeHandle, event, status, value], {
-      hint: (code) => code === "EINVAL" ? "Linux 6.17 and newer have it" : undefined,
+      hint: (code) => causeOf(EVENT_CAUSES, code, {}),
     });
   }
 
@@ -1066,17 +1065,34 @@ function resolveOptions(
   return { timeout: milliseconds(timeout, "timeout"), signal: checkSignal(signal) };
 }
 
-function hintOwn(code: string, port: number): string | undefined {
-  if (code === "EADDRINUSE") {
-    return `A program of this host uses port ${port} (rdma resource show cm_id); port 0 lets the system choose`;
-  }
-  if (code !== "EADDRNOTAVAIL") return hintAddress(code);
-  return "No RDMA device has the address, or another program uses the port at all addresses";
-}
+export const BIND_CAUSES: Causes<{ readonly port: number }> = [
+  [
+    "EADDRINUSE",
+    "A program of this host uses port {port} (rdma resource show cm_id); port 0 lets the system choose",
+  ],
+  [
+    "EADDRNOTAVAIL",
+    "No RDMA device has the address, or another program uses the port at all addresses",
+  ],
+];
+
+export const RESOLVE_CAUSES: Causes = [
+  ["ENETUNREACH, EHOSTUNREACH", "No route of this host leads there"],
+  [
+    "ENODEV, EADDRNOTAVAIL",
+    "No RDMA device has such an address, or leads there. Loopback has none: use the address of a device",
+  ],
+];
+
+export const CHANNEL_CAUSES: Causes = [
+  [
+    "ENODEV, ENOENT",
+    "There must be an RDMA device, and /dev/infiniband/rdma_cm of the module rdma_ucm",
+  ],
+];
+
+export const EVENT_CAUSES: Causes = [["EINVAL", "Linux 6.17 and newer have it"]];
 
 function hintAddress(code: string): string | undefined {
-  if (code === "ENETUNREACH" || code === "EHOSTUNREACH") return "No route of this host leads there";
-  return code === "ENODEV" || code === "EADDRNOTAVAIL"
-    ? "No RDMA device has such an address, or leads there. Loopback has none: use the address of a device"
-    : undefined;
+  return causeOf(RESOLVE_CAUSES, code, {});
 }

@@ -272,7 +272,13 @@ function moveTo(
     finish: ({ value }) => {
       checked("ibv_modify_qp", { fails: "code" }, value, "modify queue pair", {
         detail: () => `RC ${qp.qpNum}, to ${nameOf(QpState, qpState)}`,
-        hint: (code) => hintModify(code, qp, from, qpAttrCodec.read(view, 0, mask)),
+        hint: (code) =>
+          hintModify(code, {
+            type: qp.type,
+            context: qp.context,
+            from,
+            given: qpAttrCodec.read(view, 0, mask),
+          }),
       });
     },
   };

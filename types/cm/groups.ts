@@ -1,6 +1,7 @@
 import type { RdmaCmId } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
 import { readField } from "../../ffi/struct.ts";
+import { causeOf, type Causes } from "../core/causes.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import type { CheckOptions } from "../core/errors.ts";
 import { CmEventType } from "./enums.ts";
@@ -83,7 +84,9 @@ function isSame(left: DataView, right: DataView): boolean {
   return new Uint8Array(left.buffer).every((byte, i) => byte === right.getUint8(i));
 }
 
+// A number of Linux itself, which errno(3) does not have.
+export const JOIN_CAUSES: Causes = [["errno 524", "Linux joins only IPv4 groups over RoCE"]];
+
 const HINT: CheckOptions = {
-  // A number of Linux itself, which errno(3) does not have.
-  hint: (code) => code === "errno 524" ? "Linux joins only IPv4 groups over RoCE" : undefined,
+  hint: (code) => causeOf(JOIN_CAUSES, code, {}),
 };

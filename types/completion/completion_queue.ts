@@ -9,6 +9,7 @@ import { BusyPoll, MAX_SPIN_MICROSECONDS, SPIN_MICROSECONDS } from "../../intern
 import { boolean, integer, positiveInt, snapshot } from "../../internal/checks.ts";
 import { checkTimeout, endOf, timeoutOf, type TimeoutOptions } from "../../internal/timeout.ts";
 import { inTurn } from "../../internal/turns.ts";
+import { ABOVE_LIMIT, aboveLimit, causeOf, type Causes } from "../core/causes.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance } from "../core/checks.ts";
 import { call, type CheckOptions, lacking } from "../core/errors.ts";
@@ -400,9 +401,8 @@ export class CompletionQueue<C extends WorkCompletion = WorkCompletion>
    */
   resize(cqe: number): void {
     positiveInt(cqe, "cqe");
-    call("ibv_resize_cq", "resize completion queue", [this.unsafeHandle, cqe], {
-      detail: () => `cqe ${cqe}`,
-    });
+    const args = [this.unsafeHandle, cqe] as const;
+    call("ibv_resize_cq", "resize completion queue", args, explainCq(this.context, cqe));
   }
 
   /**
@@ -570,13 +570,18 @@ export function checkCq(
   return { cqe, compVector, channel: channel === undefined ? sharedChannel(context) : channel };
 }
 
+export const CQ_CAUSES: Causes<{ readonly context: Context; readonly cqe: number }> = [
+  [
+    "EINVAL, ENOMEM",
+    ABOVE_LIMIT,
+    ({ context, cqe }) => aboveLimit([["cqe", cqe, context.queryDevice().maxCqe]]),
+  ],
+];
+
 export function explainCq(context: Context, cqe: number): CheckOptions {
   return {
     detail: () => `cqe ${cqe}`,
-    hint: (code) =>
-      code === "EINVAL"
-        ? `The device supports up to ${context.queryDevice().maxCqe} entries`
-        : undefined,
+    hint: (code) => causeOf(CQ_CAUSES, code, { context, cqe }),
   };
 }
 

@@ -4,6 +4,7 @@ import { verbs } from "../../ffi/library.ts";
 import { hasOwnOp } from "../../ffi/library/ops.ts";
 import { members } from "../../ffi/members.ts";
 import { integer, snapshot } from "../../internal/checks.ts";
+import { causeOf, type Causes, type Words } from "../core/causes.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance } from "../core/checks.ts";
 import { namesOf } from "../core/enums.ts";
@@ -201,22 +202,34 @@ function createCqEx<C>(
 
 function explainCqEx(context: Context, cqe: number, wcFlags: number): CheckOptions {
   const { detail, hint } = explainCq(context, cqe);
-  const isLacking = (code: string): boolean => code === "EOPNOTSUPP" || code === "ENOSYS";
   return {
     detail: detail!,
-    hint: (code) => isLacking(code) ? hintValues(context, wcFlags) : hint!(code),
+    hint: (code) => causeOf(CQ_EX_CAUSES, code, { context, wcFlags }) ?? hint!(code),
   };
 }
 
 /** What a device may not be able to report. */
-function hintValues(context: Context, wcFlags: number): string | undefined {
+export const CQ_EX_CAUSES: Causes<{ readonly context: Context; readonly wcFlags: number }> = [
+  [
+    "EOPNOTSUPP, ENOSYS",
+    "Not every device reports {special} (wcFlags). This one has no clock: its completionTimestampMask is 0",
+    ({ context, wcFlags }) =>
+      (wcFlags & CLOCK) !== 0 && context.queryDeviceEx().completionTimestampMask === 0n &&
+      specialOf(wcFlags),
+  ],
+  [
+    "EOPNOTSUPP, ENOSYS",
+    "Not every device reports {special} (wcFlags)",
+    ({ wcFlags }) => specialOf(wcFlags),
+  ],
+];
+
+const CLOCK = CreateCqWcFlags.WITH_COMPLETION_TIMESTAMP |
+  CreateCqWcFlags.WITH_COMPLETION_TIMESTAMP_WALLCLOCK;
+
+function specialOf(wcFlags: number): Words | undefined {
   const special = wcFlags & ~constants.IBV_WC_STANDARD_FLAGS;
-  if (special === 0) return undefined;
-  const { WITH_COMPLETION_TIMESTAMP, WITH_COMPLETION_TIMESTAMP_WALLCLOCK } = CreateCqWcFlags;
-  const needsClock = special & (WITH_COMPLETION_TIMESTAMP | WITH_COMPLETION_TIMESTAMP_WALLCLOCK);
-  const hasClock = needsClock === 0 || context.queryDeviceEx().completionTimestampMask !== 0n;
-  const reason = hasClock ? "" : ". This one has no clock: its completionTimestampMask is 0";
-  return `Not every device reports ${namesOf(CreateCqWcFlags, special)} (wcFlags)${reason}`;
+  return special === 0 ? undefined : { special: namesOf(CreateCqWcFlags, special) };
 }
 
 function checkWcFlags(given: number | bigint | undefined): number {

@@ -2,6 +2,7 @@ import type { IbvCq } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
 import type { Verbs } from "../../ffi/verbs.ts";
+import { causeOf, type Causes } from "../core/causes.ts";
 import { failure } from "../core/errors.ts";
 import { SenderTable } from "./sender_table.ts";
 import { WcOpcode, type WorkCompletion } from "./work_completion.ts";
@@ -157,8 +158,12 @@ function account(senders: SenderTable, words: Int32Array, count: number): void {
 }
 
 function pollError(verb: string, count: number): Error {
-  const hint = "The queue may have overrun: there were more completions than it has entries";
   return failure(verb, "poll completion queue", Math.abs(count), {
-    hint: () => count < 0 ? hint : undefined,
+    hint: (code) => count < 0 ? causeOf(POLL_CAUSES, code, {}) : undefined,
   });
 }
+
+// Providers return numbers of their own.
+export const POLL_CAUSES: Causes = [
+  ["any", "The queue may have overrun: there were more completions than it has entries"],
+];

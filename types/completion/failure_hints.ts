@@ -1,3 +1,5 @@
+import { causeOf, type Causes } from "../core/causes.ts";
+
 /** Tells the likely cause of a failed completion by the name of its status. */
 type Hint = (code: string) => string | undefined;
 
@@ -15,30 +17,45 @@ export function unregisterFailing(qpNum: number): void {
 
 /** The likely cause of a failed completion. */
 export function hintFailure(qpNum: number, code: string): string | undefined {
-  return HINTS.get(qpNum)?.(code) ?? USUAL[code];
+  return HINTS.get(qpNum)?.(code) ?? causeOf(USUAL_CAUSES, code, {});
 }
 
-/** The usual cause of a status, by its name. */
-const USUAL: Readonly<Record<string, string>> = {
-  LOC_LEN_ERR:
+/** The usual causes of statuses. */
+export const USUAL_CAUSES: Causes = [
+  [
+    "LOC_LEN_ERR",
     "The message does not fit into the posted buffer. On UD the buffer needs 40 more bytes for the GRH",
-  LOC_QP_OP_ERR:
+  ],
+  [
+    "LOC_QP_OP_ERR",
     "The queue pair could not execute the request. A send needs memory that is alive and of the queue pair's protection " +
     "domain, on UD also such an address handle. A receive needs a buffer that is large enough, on UD with 40 more bytes " +
     "for the GRH. LOCAL_INV needs an rkey that is valid",
-  LOC_PROT_ERR: "A buffer is not within a live memory region that has the access it needs",
-  WR_FLUSH_ERR: "The queue pair was in an error state before it reached this request",
-  MW_BIND_ERR:
+  ],
+  ["LOC_PROT_ERR", "A buffer is not within a live memory region that has the access it needs"],
+  [
+    "WR_FLUSH_ERR",
+    "The queue pair was in an error state before it reached this request: the first failed completion tells the cause",
+  ],
+  [
+    "MW_BIND_ERR",
     "The memory region needs MW_BIND. A window of type 2 that is bound must be invalidated first (LOCAL_INV)",
-  LOC_ACCESS_ERR: "The local memory region lacks the access that the request needs",
-  REM_INV_REQ_ERR:
+  ],
+  ["LOC_ACCESS_ERR", "The local memory region lacks the access that the request needs"],
+  [
+    "REM_INV_REQ_ERR",
     "The peer refused the request: its queue pair may not allow the operation or the length, or its receive is too small",
-  REM_ACCESS_ERR:
+  ],
+  [
+    "REM_ACCESS_ERR",
     "The peer's memory region does not allow this access, is closed, or its program has ended; or the rkey " +
     "or the address is wrong",
-  REM_OP_ERR: "The peer could not execute the request",
-  RETRY_EXC_ERR:
+  ],
+  ["REM_OP_ERR", "The peer could not execute the request: its own completion tells the cause"],
+  [
+    "RETRY_EXC_ERR",
     "The peer did not answer: its program may have ended, its queue pair may not be ready or may have been " +
     "reset, or the path may be wrong (GID, LID, MTU)",
-  RNR_RETRY_EXC_ERR: "The peer had no receive posted",
-};
+  ],
+  ["RNR_RETRY_EXC_ERR", "The peer had no receive posted, rnrRetry times"],
+];

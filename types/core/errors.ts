@@ -5,6 +5,7 @@ import { verbs } from "../../ffi/library.ts";
 import { SystemError } from "../../ffi/system_error.ts";
 import type { NativeRow } from "../../ffi/table/row.ts";
 import { rows, type Verbs } from "../../ffi/verbs.ts";
+import { causeOf, type Causes } from "./causes.ts";
 
 /**
  * A verb failed. The message names the action, the verb, its errno and, where it is known, the cause.
@@ -57,7 +58,7 @@ export class VerbsError extends Error {
     super(`Cannot ${what}: ${verb} ${reason}${hint === undefined ? "" : `. ${hint}`}`);
     this.verb = verb;
     this.errno = errno;
-    this.code = errno === 0 ? "unknown" : errnoName(errno);
+    this.code = codeOf(errno);
     this.hint = hint;
     this.posted = posted;
   }
@@ -121,7 +122,7 @@ export function failure(
   return new VerbsError(verb, action, value, {
     posted,
     detail: detail?.(),
-    hint: (hint && hintFor(value, hint)) ?? hintLimit(verb, value) ?? hintLacking(value),
+    hint: (hint && hintFor(value, hint)) ?? hintUsual(verb, codeOf(value)),
   });
 }
 
@@ -134,30 +135,38 @@ export function lacking(verb: string, action: string): VerbsError {
 }
 
 /** Limits of the process that any verb may reach when it makes an object or reads the list of devices. */
-const LIMITS: Readonly<Record<string, string>> = {
-  EAGAIN: "The control group of the process may have reached its limit of RDMA objects: " +
+export const PROCESS_CAUSES: Causes = [
+  [
+    "EAGAIN",
+    "The control group of the process may have reached its limit of RDMA objects: " +
     "compare its files rdma.current and rdma.max",
-  EMFILE: 'The process has no file descriptor left: "ulimit -n" shows the limit',
-};
-
-function hintLimit(verb: string, value: number): string | undefined {
-  const needs = /^ibv_((alloc|create|import|open|reg)_|get_device_list$)/.test(verb);
-  return needs && value !== 0 ? LIMITS[errnoName(value)] : undefined;
-}
+  ],
+  ["EMFILE", 'The process has no file descriptor left: "ulimit -n" shows the limit'],
+];
 
 /** What lacks an operation can be any of these: the kernel answers as a provider or a library does. */
-function hintLacking(value: number): string | undefined {
-  const isLacking = value === constants.EOPNOTSUPP || value === constants.ENOSYS;
-  return isLacking
-    ? "The device, its driver, its provider or the installed rdma-core does not have it"
-    : undefined;
+export const LACKING_CAUSES: Causes = [
+  [
+    "EOPNOTSUPP, ENOSYS",
+    "The device, its driver, its provider or the installed rdma-core does not have it",
+  ],
+];
+
+function hintUsual(verb: string, code: string): string | undefined {
+  const makes = /^ibv_((alloc|create|import|open|reg)_|get_device_list$)/.test(verb);
+  return (makes ? causeOf(PROCESS_CAUSES, code, {}) : undefined) ??
+    causeOf(LACKING_CAUSES, code, {});
 }
 
 /** A hint may query the device. If that fails too, the first failure is the one to report. */
 function hintFor(value: number, hint: (code: string) => string | undefined): string | undefined {
   try {
-    return hint(value === 0 ? "unknown" : errnoName(value));
+    return hint(codeOf(value));
   } catch {
     return undefined;
   }
+}
+
+function codeOf(value: number): string {
+  return value === 0 ? "unknown" : errnoName(value);
 }

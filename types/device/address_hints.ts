@@ -3,53 +3,15 @@
 import { isEfa } from "../../internal/efa.ts";
 import { needsGrh } from "../../internal/ports.ts";
 import type { Gid } from "../address/gid.ts";
+import type { Causes, Words } from "../core/causes.ts";
 import type { Context } from "./context.ts";
-import { LinkLayer, type PortAttr } from "./port.ts";
+import { LinkLayer } from "./port.ts";
 
-/** What decides whether an address can be used. */
+/** An address, and the device that refused it. */
 export interface HintedAddress {
+  readonly context: Context;
   readonly portNum: number;
   readonly grh?: { readonly sgidIndex: number; readonly dgid: Gid } | undefined;
-}
-
-/** The likely cause of an errno that an address was refused with. */
-export function hintAddress(
-  code: string,
-  context: Context,
-  address: HintedAddress,
-): string | undefined {
-  const { grh } = address;
-  // libmlx4 and libmlx5 refuse an address without an errno.
-  if (code === "EINVAL" || code === "unknown") return hintInvalid(context, address);
-  if (grh === undefined) return undefined;
-  switch (code) {
-    case "ENODATA":
-      return emptySlot(grh.sgidIndex);
-    case "ETIMEDOUT":
-      return "The peer's link address was not resolved in time: is the peer up, and on this network?" +
-        (grh.dgid.isLinkLocal ? " A link-local GID reaches only the same link" : "");
-    case "ENETUNREACH":
-    case "EHOSTUNREACH":
-      return `There is no route from GID index ${grh.sgidIndex} to ${grh.dgid}`;
-  }
-}
-
-function emptySlot(index: number): string {
-  return `Slot ${index} of the GID table is empty: context.gidTable() lists the used slots`;
-}
-
-function hintInvalid(context: Context, { portNum, grh }: HintedAddress): string | undefined {
-  const port = context.queryPort(portNum);
-  if (grh === undefined) {
-    if (isEfa(context.device)) return EFA_SENDERS;
-    const need = needOfGrh(portNum, port);
-    return need && `${need}: give grh`;
-  }
-  if (grh.sgidIndex >= port.gidTblLen) {
-    return `GID index ${grh.sgidIndex} is beyond the port's table of ${port.gidTblLen}`;
-  }
-  const sgid = context.queryGid(portNum, grh.sgidIndex);
-  return sgid.isZero ? emptySlot(grh.sgidIndex) : hintFamily(sgid, grh.dgid);
 }
 
 /** What an Elastic Fabric Adapter has in place of a GRH. */
@@ -57,15 +19,65 @@ export const EFA_SENDERS =
   "An Elastic Fabric Adapter has no GRH, and reaches peers by their GIDs: " +
   "ReplyPath finds the handle of a sender, and an EfaCompletionQueue tells the GID of an unknown one";
 
-/** Why every address of a port needs a GRH; undefined if it does not. */
-export function needOfGrh(portNum: number, port: PortAttr): string | undefined {
-  if (!needsGrh(port)) return undefined;
-  return port.linkLayer === LinkLayer.ETHERNET
-    ? `Port ${portNum} is Ethernet (RoCE), where every address needs a GRH`
-    : `Port ${portNum} needs a GRH in every address (IBV_QPF_GRH_REQUIRED)`;
+/** Why every address of a port needs a GRH. */
+export const NEEDS_GRH = {
+  ETHERNET: "Port {portNum} is Ethernet (RoCE), where every address needs a GRH",
+  OTHER: "Port {portNum} needs a GRH in every address (IBV_QPF_GRH_REQUIRED)",
+} as const;
+
+const EMPTY = "Slot {sgidIndex} of the GID table is empty: context.gidTable() lists the used slots";
+const UNRESOLVED =
+  "The peer's link address was not resolved in time: is the peer up, and on this network?";
+
+// libmlx4 and libmlx5 refuse an address without an errno.
+export const ADDRESS_CAUSES: Causes<HintedAddress> = [
+  [
+    "EINVAL, unknown",
+    EFA_SENDERS,
+    ({ context, grh }) => grh === undefined && isEfa(context.device),
+  ],
+  ["EINVAL, unknown", `${NEEDS_GRH.ETHERNET}: give grh`, (address) => lacksGrh(address, true)],
+  ["EINVAL, unknown", `${NEEDS_GRH.OTHER}: give grh`, (address) => lacksGrh(address, false)],
+  ["EINVAL, unknown", "GID index {sgidIndex} is beyond the port's table of {gidTblLen}", isBeyond],
+  [
+    "EINVAL, unknown",
+    EMPTY,
+    ({ context, portNum, grh }) =>
+      grh && context.queryGid(portNum, grh.sgidIndex).isZero && { ...grh },
+  ],
+  [
+    "EINVAL, unknown",
+    "The GIDs are of different families: {sgid} cannot reach {dgid}",
+    areOfTwoFamilies,
+  ],
+  ["ENODATA", EMPTY, ({ grh }) => grh && { ...grh }],
+  [
+    "ETIMEDOUT",
+    `${UNRESOLVED} A link-local GID reaches only the same link`,
+    ({ grh }) => grh?.dgid.isLinkLocal,
+  ],
+  ["ETIMEDOUT", UNRESOLVED, ({ grh }) => grh !== undefined],
+  [
+    "ENETUNREACH, EHOSTUNREACH",
+    "There is no route from GID index {sgidIndex} to {dgid}",
+    ({ grh }) => grh && { ...grh },
+  ],
+];
+
+/** Whether an address has no GRH, and its port, which is Ethernet or not, needs one. */
+export function lacksGrh({ context, portNum, grh }: HintedAddress, isEthernet: boolean): boolean {
+  const port = context.queryPort(portNum);
+  return grh === undefined && needsGrh(port) &&
+    (port.linkLayer === LinkLayer.ETHERNET) === isEthernet;
 }
 
-function hintFamily(sgid: Gid, dgid: Gid): string | undefined {
-  if (sgid.isIpv4Mapped === dgid.isIpv4Mapped || dgid.isMulticast) return undefined;
-  return `The GIDs are of different families: ${sgid} cannot reach ${dgid}`;
+function isBeyond({ context, portNum, grh }: HintedAddress): Words | undefined {
+  const { gidTblLen } = context.queryPort(portNum);
+  return grh && grh.sgidIndex >= gidTblLen ? { ...grh, gidTblLen } : undefined;
+}
+
+function areOfTwoFamilies({ context, portNum, grh }: HintedAddress): Words | undefined {
+  if (grh === undefined || grh.dgid.isMulticast) return undefined;
+  const sgid = context.queryGid(portNum, grh.sgidIndex);
+  return sgid.isIpv4Mapped === grh.dgid.isIpv4Mapped ? undefined : { sgid, dgid: grh.dgid };
 }

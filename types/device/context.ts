@@ -8,6 +8,7 @@ import type { AbortOptions } from "../../internal/abort.ts";
 import { timeoutOf, type TimeoutOptions } from "../../internal/timeout.ts";
 import { integer, show, uint16, uint32 } from "../../internal/checks.ts";
 import { readStruct } from "../core/attributes.ts";
+import { causeOf, type Causes } from "../core/causes.ts";
 import { call, failure } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { assertOpen } from "../core/resource.ts";
@@ -38,6 +39,27 @@ import {
 import { causeOfNone } from "./no_device.ts";
 import { type PortAttr, PortState, readPortAttr } from "./port.ts";
 import { recommendGid } from "./recommend_gid.ts";
+
+export const OPEN_CAUSES: Causes<{ readonly devName: string }> = [
+  ["EACCES, ENOENT", "/dev/infiniband/{devName} must exist, readable and writable"],
+];
+
+/** A slot of a table of a port that could not be read, and how many slots there are. */
+interface Slot {
+  readonly index: number;
+  readonly length: number;
+}
+
+const isBeyond = ({ index, length }: Slot): boolean => index >= length;
+
+export const GID_CAUSES: Causes<Slot> = [
+  ["ENODATA", "The slot is empty: gidTable() lists the used slots"],
+  ["any", "The port's GID table has {length} slots, and no slot {index}", isBeyond],
+];
+
+export const PKEY_CAUSES: Causes<Slot> = [
+  ["any", "The port's P_Key table has {length} slots, and no slot {index}", isBeyond],
+];
 
 const KIND: NativeKind<IbvContext, Context> = {
   name: "context",
@@ -139,10 +161,7 @@ export class Context extends NativeResource<IbvContext> {
     const info = describeDevice(device);
     const handle = call("ibv_open_device", `open device "${info.name}"`, [device], {
       // If the system denies access to the file, libibverbs looks for it elsewhere, and answers that there is none.
-      hint: (code) =>
-        code === "EACCES" || code === "ENOENT"
-          ? `/dev/infiniband/${info.devName} must exist, readable and writable`
-          : undefined,
+      hint: (code) => causeOf(OPEN_CAUSES, code, info),
     });
     return new Context(handle, info);
   }
@@ -334,7 +353,7 @@ export class Context extends NativeResource<IbvContext> {
     const bytes = new Uint8Array(structs.ibv_gid.size);
     const action = `query GID ${index} of port ${portNum}`;
     call("ibv_query_gid", action, [this.unsafeHandle, portNum, index, bytes], {
-      hint: () => this.#gidTableLength(portNum),
+      hint: (code) => this.#hintGid(code, portNum, index),
     });
     return new Gid(bytes);
   }
@@ -353,10 +372,7 @@ export class Context extends NativeResource<IbvContext> {
     const entry = allocStruct(structs.ibv_gid_entry);
     const action = `query GID ${index} of port ${portNum}`;
     call("ibv_query_gid_ex", action, [this.unsafeHandle, portNum, index, entry, 0], {
-      hint: (code) =>
-        code === "ENODATA"
-          ? "The slot is empty: gidTable() lists the used slots"
-          : this.#gidTableLength(portNum),
+      hint: (code) => this.#hintGid(code, portNum, index),
     });
     return readGidEntry(entry, 0);
   }
@@ -419,7 +435,8 @@ export class Context extends NativeResource<IbvContext> {
     const pkey = new DataView(new ArrayBuffer(2));
     const action = `query P_Key ${index} of port ${portNum}`;
     call("ibv_query_pkey", action, [this.unsafeHandle, portNum, index, pkey], {
-      hint: () => `The port's P_Key table has ${this.queryPort(portNum).pkeyTblLen} slots`,
+      hint: (code) =>
+        causeOf(PKEY_CAUSES, code, { index, length: this.queryPort(portNum).pkeyTblLen }),
     });
     return pkey.getUint16(0);
   }
@@ -440,8 +457,8 @@ export class Context extends NativeResource<IbvContext> {
     return verbs().ibv_get_pkey_index(this.unsafeHandle, portNum, bytes.getUint16(0, true));
   }
 
-  #gidTableLength(port: number): string {
-    return `The port's GID table has ${this.queryPort(port).gidTblLen} slots`;
+  #hintGid(code: string, portNum: number, index: number): string | undefined {
+    return causeOf(GID_CAUSES, code, { index, length: this.queryPort(portNum).gidTblLen });
   }
 }
 

@@ -1,6 +1,7 @@
 import { type Efa, efaRows } from "../../ffi/efa/functions.ts";
 import { efa } from "../../ffi/efa.ts";
 import type { AnyFunction } from "../../ffi/function_pointer.ts";
+import { causeOf, type Causes } from "../core/causes.ts";
 import { checked, type CheckOptions } from "../core/errors.ts";
 
 /** Calls a function of libefa. If it fails it throws the error, with a hint if the device is another one. */
@@ -13,9 +14,13 @@ export function callEfa<F extends keyof Efa>(
   const result: ReturnType<Efa[F]> = (efa()[name] as AnyFunction)(...args);
   return checked(name, efaRows[name], result, action, {
     ...options,
-    hint: (code) => options.hint?.(code) ?? (code === "EOPNOTSUPP" ? OTHER : undefined),
+    hint: (code) => options.hint?.(code) ?? causeOf(EFA_CAUSES, code, {}),
   });
 }
 
-const OTHER =
-  "The device is no Elastic Fabric Adapter, or it, its driver or the installed libefa is older";
+export const EFA_CAUSES: Causes = [
+  [
+    "EOPNOTSUPP",
+    "The device is no Elastic Fabric Adapter, or it, its driver or the installed libefa is older",
+  ],
+];

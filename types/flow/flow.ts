@@ -3,6 +3,7 @@ import type { CEnum } from "../../ffi/layout.ts";
 import { members } from "../../ffi/members.ts";
 import { snapshot } from "../../internal/checks.ts";
 import { type AttributeCodec, codecOf, type Written } from "../core/attributes.ts";
+import { causeOf, type Causes } from "../core/causes.ts";
 import { instance } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
 import { call } from "../core/errors.ts";
@@ -133,7 +134,7 @@ export class Flow extends NativeResource<IbvFlow> {
     }
     const handle = call("ibv_create_flow", "create flow", [qp.unsafeHandle, view], {
       detail: () => describe(given, specs),
-      hint: (code) => hintCreate(code, qp),
+      hint: (code) => causeOf(FLOW_CAUSES, code, { type: qp.type, attr: given }),
     });
     super(Flow.#kind, handle, [qp, ...parts]);
     this.qp = qp;
@@ -165,23 +166,36 @@ function describe(
   return [`${nameOf(FlowAttrType, type)} rule on port ${port}`, ...names].join(", ");
 }
 
-function hintCreate(code: string, { type }: QueuePair): string | undefined {
-  switch (code) {
-    case "EINVAL":
-      return type === QpType.UD || type === QpType.RAW_PACKET
-        ? "The device does not take this rule: its kind, its port, its priority, a specification or a mask"
-        : `Packets are steered to queue pairs of type UD and RAW_PACKET, and this one is ${
-          nameOf(QpType, type)
-        }`;
-    case "EEXIST":
-      return "The port has a rule for the same packets, of this program or of another one";
-    case "EBUSY":
-      return "The device is changing its rules, or cannot change them now: try again";
-    case "ENOMEM":
-      return "The device has no room for a further rule: close some";
-    case "EPERM":
-      return "Flow steering needs the capability CAP_NET_RAW";
-    case "EOPNOTSUPP":
-      return "The device, its provider or its firmware has no flow steering, or not this kind of rule";
-  }
-}
+export const FLOW_CAUSES: Causes<{ readonly type: QpType; readonly attr: FlowAttr }> = [
+  [
+    "EINVAL",
+    "Packets are steered to queue pairs of type UD and RAW_PACKET, and this one is {name}",
+    ({ type }) =>
+      type !== QpType.UD && type !== QpType.RAW_PACKET && { name: nameOf(QpType, type) },
+  ],
+  [
+    "EINVAL",
+    "The device does not take this rule: its kind, its port, its priority, a specification or a mask",
+  ],
+  // mlx5 takes a second rule for the same packets if it only adds a queue pair.
+  [
+    "EEXIST",
+    "A rule for the same packets has another tag or another action, of this program or of another one",
+  ],
+  // mlx5 says so of a priority that is too large.
+  [
+    "ENOMEM",
+    "The device has no room for a further rule, or none with priority {priority}: close some, or give a smaller priority",
+    ({ attr: { priority = 0 } }) => priority > 0 && { priority },
+  ],
+  ["ENOMEM, ENOSPC", "The device has no room for a further rule: close some"],
+  [
+    "ENXIO",
+    "Flow steering is off on this device. mlx4 has the module parameter log_num_mgm_entry_size for it",
+  ],
+  ["EPERM", "Flow steering needs the capability CAP_NET_RAW"],
+  [
+    "EOPNOTSUPP",
+    "The device, its provider or its firmware has no flow steering, or not this kind of rule",
+  ],
+];

@@ -3,6 +3,7 @@ import type { IbvBuf } from "../../ffi/handles.ts";
 import { verbs } from "../../ffi/library.ts";
 import { handleAt, nativeView } from "../../ffi/pointers.ts";
 import { integer, uint32 } from "../../internal/checks.ts";
+import { causeOf, type Causes } from "../core/causes.ts";
 import { instance } from "../core/checks.ts";
 import { namesOf } from "../core/enums.ts";
 import { call, failure } from "../core/errors.ts";
@@ -11,8 +12,10 @@ import { assertOpen } from "../core/resource.ts";
 import { adopting, MemoryRegion } from "./memory_region.ts";
 import { Memory, takeOver } from "./memory_source.ts";
 import { ProtectionDomain } from "./protection_domain.ts";
-import { AccessFlags, hintRegister } from "./reg_mr.ts";
+import { AccessFlags, REGISTER_CAUSES } from "./reg_mr.ts";
 import { Region } from "./region.ts";
+
+export const EXPORT_CAUSES: Causes = [["ENODATA", "The memory of the buffer is no DMA buffer"]];
 
 /**
  * Memory that the provider allocates (`ibv_alloc_buf`, since rdma-core 64): for instance shared memory of a confidential
@@ -89,7 +92,7 @@ export class AllocatedBuffer extends NativeResource<IbvBuf> {
    */
   exportDmabufFd(): number {
     return call("ibv_export_buf_dmabuf_fd", "export allocated buffer", [this.unsafeHandle], {
-      hint: (code) => code === "ENODATA" ? "The memory of the buffer is no DMA buffer" : undefined,
+      hint: (code) => causeOf(EXPORT_CAUSES, code, {}),
     });
   }
 
@@ -129,7 +132,7 @@ export class AllocatedBufferRegion extends MemoryRegion {
     const args = [pd.unsafeHandle, buf.unsafeHandle, start, size, access | 0] as const;
     const handle = call("ibv_reg_buf_mr", "register allocated buffer", args, {
       detail: () => `${size} bytes from ${offset}, access ${namesOf(AccessFlags, access)}`,
-      hint: (code) => hintRegister(code, access),
+      hint: (code) => causeOf(REGISTER_CAUSES, code, access),
     });
     super(
       pd,

@@ -3,6 +3,7 @@ import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
 import { readNative } from "../../ffi/struct.ts";
 import { copyOfBytes, integer, snapshot, uint32 } from "../../internal/checks.ts";
+import { causeOf, type Causes } from "../core/causes.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance } from "../core/checks.ts";
 import { namesOf } from "../core/enums.ts";
@@ -126,7 +127,7 @@ export class DeviceMemory extends NativeResource<IbvDm> {
     const args = [this.unsafeHandle, BigInt(dmOffset), copy, length] as const;
     call("ibv_memcpy_to_dm", "copy to device memory", args, {
       detail: () => `${length} bytes at ${dmOffset}`,
-      hint: hintCopy,
+      hint: (code) => causeOf(COPY_CAUSES, code, { dmOffset, length: copy.length }),
     });
   }
 
@@ -141,7 +142,7 @@ export class DeviceMemory extends NativeResource<IbvDm> {
     const args = [bytes, this.unsafeHandle, BigInt(dmOffset), BigInt(length)] as const;
     call("ibv_memcpy_from_dm", "copy from device memory", args, {
       detail: () => `${length} bytes at ${dmOffset}`,
-      hint: hintCopy,
+      hint: (code) => causeOf(COPY_CAUSES, code, { dmOffset, length }),
     });
     return bytes;
   }
@@ -162,11 +163,13 @@ export class DeviceMemory extends NativeResource<IbvDm> {
   }
 }
 
-function hintCopy(code: string): string | undefined {
-  return code === "EFAULT" || code === "EINVAL"
-    ? "The device may need an offset and a length that are multiples of 4"
-    : undefined;
-}
+export const COPY_CAUSES: Causes<{ readonly dmOffset: number; readonly length: number }> = [
+  [
+    "EINVAL, EFAULT",
+    "The device may need an offset and a length that are multiples of 4",
+    ({ dmOffset, length }) => (dmOffset | length) % 4 !== 0,
+  ],
+];
 
 /**
  * The part of device memory that a {@linkcode DeviceMemoryRegion} registers.

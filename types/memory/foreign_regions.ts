@@ -1,10 +1,11 @@
 import { integer, snapshot, uint32, uint64 } from "../../internal/checks.ts";
+import { causeOf, type Causes } from "../core/causes.ts";
 import { instance } from "../core/checks.ts";
 import { namesOf } from "../core/enums.ts";
 import { call } from "../core/errors.ts";
 import { adopting, MemoryRegion } from "./memory_region.ts";
 import { ProtectionDomain } from "./protection_domain.ts";
-import { AccessFlags, hintRegister } from "./reg_mr.ts";
+import { AccessFlags, WRITE_CAUSE } from "./reg_mr.ts";
 import { Region } from "./region.ts";
 
 /**
@@ -78,26 +79,34 @@ export class DmaBufMemoryRegion extends MemoryRegion {
     const args = [pd.unsafeHandle, offset, BigInt(length), addr, fd, access | 0] as const;
     const handle = call("ibv_reg_dmabuf_mr", "register DMA buffer", args, {
       detail: () => `${length} bytes from ${offset}, access ${namesOf(AccessFlags, access)}`,
-      hint: (code) => hintDmaBuf(code, access, offset, addr),
+      hint: (code) => causeOf(DMABUF_CAUSES, code, { access, offset, iova: addr }),
     });
     super(pd, adopting(new Region({ pd, handle, addr, length })), 0);
   }
 }
 
-/** The likely cause of a DMA buffer that was refused. */
-function hintDmaBuf(
-  code: string,
-  access: number,
-  offset: bigint,
-  iova: bigint,
-): string | undefined {
-  if (code === "EBADF") return "fd is no open DMA buffer";
-  if (code !== "EINVAL") return undefined;
-  // Linux compares the offsets within a page; no machine has smaller pages than these.
-  if ((offset ^ iova) & 0xfffn) return "offset and iova must have the same lowest 12 bits";
-  return hintRegister(code, access & RIGHTS_TO_WRITE) ??
-    "fd is no DMA buffer, or offset and length are beyond its end";
+interface DmaBufPart {
+  readonly access: number;
+  readonly offset: bigint;
+  readonly iova: bigint;
 }
 
-const RIGHTS_TO_WRITE = AccessFlags.LOCAL_WRITE | AccessFlags.REMOTE_WRITE |
-  AccessFlags.REMOTE_ATOMIC;
+export const DMABUF_CAUSES: Causes<DmaBufPart> = [
+  ["EBADF", "fd is not open"],
+  [
+    "EINVAL",
+    "offset and iova must have the same place within a page",
+    // No machine has smaller pages than these.
+    ({ offset, iova }) => ((offset ^ iova) & 0xfffn) !== 0n,
+  ],
+  [
+    "EINVAL",
+    "DMA buffers take no access but LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC and RELAXED_ORDERING",
+    ({ access }) => (access & ~DMABUF_ACCESS) !== 0,
+  ],
+  [WRITE_CAUSE[0], WRITE_CAUSE[1], ({ access }) => WRITE_CAUSE[2]!(access)],
+  ["EINVAL", "fd is no DMA buffer, or offset and length are beyond its end"],
+];
+
+const DMABUF_ACCESS = AccessFlags.LOCAL_WRITE | AccessFlags.REMOTE_WRITE |
+  AccessFlags.REMOTE_READ | AccessFlags.REMOTE_ATOMIC | AccessFlags.RELAXED_ORDERING;

@@ -2,13 +2,14 @@ import type { IbvMr } from "../../ffi/handles.ts";
 import { NativeMemory } from "../../ffi/native_memory.ts";
 import { bufferAddress } from "../../ffi/pointers.ts";
 import { integer, uint32 } from "../../internal/checks.ts";
+import { causeOf } from "../core/causes.ts";
 import { instance } from "../core/checks.ts";
 import { namesOf } from "../core/enums.ts";
 import { call } from "../core/errors.ts";
 import { assertOpen } from "../core/resource.ts";
 import { adopting, MemoryRegion, MemorySlice } from "./memory_region.ts";
 import { ProtectionDomain } from "./protection_domain.ts";
-import { AccessFlags, hintRegister } from "./reg_mr.ts";
+import { AccessFlags, REGISTER_CAUSES } from "./reg_mr.ts";
 import { deregister, Region } from "./region.ts";
 
 /** `SIZE_MAX`: the whole address space. */
@@ -44,7 +45,7 @@ export class ImplicitMemoryRegion extends MemoryRegion {
     const args = [pd.unsafeHandle, 0n, WHOLE, flags | 0] as const;
     const handle = call("ibv_reg_mr", "register the address space", args, {
       detail: () => `access ${namesOf(AccessFlags, flags)}`,
-      hint: (code) => hintRegister(code, flags),
+      hint: (code) => causeOf(REGISTER_CAUSES, code, flags),
     });
     const parts: Part[] = [];
     const destroy = (handle: IbvMr): void => {

@@ -2,6 +2,7 @@ import { errno } from "../../ffi/errno.ts";
 import { verbs } from "../../ffi/library.ts";
 import { members } from "../../ffi/members.ts";
 import { integer, snapshot, uint32, uint64 } from "../../internal/checks.ts";
+import { causeOf } from "../core/causes.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance } from "../core/checks.ts";
 import { namesOf } from "../core/enums.ts";
@@ -12,7 +13,7 @@ import { DmaHandle } from "./dma_handle.ts";
 import { adopting, MemoryRegion } from "./memory_region.ts";
 import { checkSource, type Memory, type MemorySource } from "./memory_source.ts";
 import { ProtectionDomain } from "./protection_domain.ts";
-import { AccessFlags, hintRegister } from "./reg_mr.ts";
+import { AccessFlags, REGISTER_CAUSES } from "./reg_mr.ts";
 import { Region } from "./region.ts";
 
 /**
@@ -114,7 +115,7 @@ export class MemoryRegionEx extends MemoryRegion {
       memory?.free();
       throw failure("ibv_reg_mr_ex", "register memory", errno(), {
         detail: () => `${length} bytes, access ${namesOf(AccessFlags, access)}`,
-        hint: (code) => hintRegister(code, access),
+        hint: (code) => causeOf(REGISTER_CAUSES, code, access),
       });
     }
     memory?.keep();

@@ -6,6 +6,7 @@ import { members } from "../../ffi/members.ts";
 import { signalOf } from "../../internal/abort.ts";
 import { snapshot, uint32, uint64 } from "../../internal/checks.ts";
 import { abortable } from "../core/abortable.ts";
+import { type Cause, causeOf, type Causes } from "../core/causes.ts";
 import { instance } from "../core/checks.ts";
 import { namesOf } from "../core/enums.ts";
 import { failure } from "../core/errors.ts";
@@ -146,35 +147,54 @@ function finish(
     memory.free();
     throw failure(iova === undefined ? "ibv_reg_mr" : "ibv_reg_mr_iova", "register memory", value, {
       detail: () => `${length} bytes, access ${namesOf(AccessFlags, access)}`,
-      hint: (code) => hintRegister(code, access),
+      hint: (code) => causeOf(REGISTER_CAUSES, code, access),
     });
   }
   memory.keep();
   return new Region({ pd, handle, addr: iova ?? start, length, memory });
 }
 
-/** The likely cause of a failed registration. */
-export function hintRegister(code: string, access: number): string | undefined {
-  const { LOCAL_WRITE, REMOTE_WRITE, REMOTE_ATOMIC, ON_DEMAND, FLUSH_PERSISTENT, HUGETLB } =
-    AccessFlags;
-  if (code === "EINVAL" && access & (REMOTE_WRITE | REMOTE_ATOMIC) && !(access & LOCAL_WRITE)) {
-    return "REMOTE_WRITE and REMOTE_ATOMIC need LOCAL_WRITE as well";
-  }
-  if (code === "EINVAL" && access & FLUSH_PERSISTENT) {
-    return "FLUSH_PERSISTENT needs persistent memory, and a device that flushes it";
-  }
-  if (code === "EFAULT") {
-    return access & LOCAL_WRITE
-      ? "The memory is not mapped, or it is read-only, and LOCAL_WRITE needs memory that may be written"
-      : "The memory is not mapped, or it is a file that is mapped shared and read-only, which Linux 6.1 refuses: copy it";
-  }
-  if ((code === "EOPNOTSUPP" || code === "EINVAL") && access & HUGETLB) {
-    return "The device, or its driver in this kernel, does not support HUGETLB, or the memory has no huge pages: leave it out";
-  }
-  if (code === "ENOMEM") {
-    return 'The limit on locked memory is likely too small: "ulimit -l" shows it';
-  }
-  if ((code === "EOPNOTSUPP" || code === "EINVAL") && access & ON_DEMAND) {
-    return "The device does not support ON_DEMAND: context.queryDeviceEx().odpCaps shows what it supports";
-  }
-}
+const { LOCAL_WRITE, REMOTE_WRITE, REMOTE_ATOMIC, ON_DEMAND, FLUSH_PERSISTENT, HUGETLB } =
+  AccessFlags;
+
+const has = (flags: number) => (access: number): boolean => (access & flags) !== 0;
+
+/** Why rights of peers to write are refused. */
+export const WRITE_CAUSE: Cause<number> = [
+  "EINVAL",
+  "REMOTE_WRITE and REMOTE_ATOMIC need LOCAL_WRITE as well",
+  (access) => has(REMOTE_WRITE | REMOTE_ATOMIC)(access) && !has(LOCAL_WRITE)(access),
+];
+
+/** Why memory is not registered, by the access that was asked for. */
+export const REGISTER_CAUSES: Causes<number> = [
+  WRITE_CAUSE,
+  [
+    "EINVAL",
+    "FLUSH_PERSISTENT needs persistent memory, and a device that flushes it",
+    has(FLUSH_PERSISTENT),
+  ],
+  [
+    "EFAULT",
+    "The memory is not mapped, or it is read-only, and LOCAL_WRITE needs memory that may be written",
+    has(LOCAL_WRITE),
+  ],
+  [
+    "EFAULT",
+    "The memory is not mapped, or it is a file that is mapped shared and read-only, which Linux 6.1 refuses: copy it",
+  ],
+  [
+    "EOPNOTSUPP, EINVAL",
+    "The device, or its driver in this kernel, does not support HUGETLB, or the memory has no huge pages: leave it out",
+    has(HUGETLB),
+  ],
+  [
+    "ENOMEM",
+    'The limit on locked memory is likely too small ("ulimit -l"), unless the process has the capability CAP_IPC_LOCK',
+  ],
+  [
+    "EOPNOTSUPP, EINVAL",
+    "The device does not support ON_DEMAND: context.queryDeviceEx().odpCaps shows what it supports",
+    has(ON_DEMAND),
+  ],
+];

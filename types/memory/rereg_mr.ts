@@ -2,13 +2,14 @@ import { errno, errnoName } from "../../ffi/errno.ts";
 import { verbs } from "../../ffi/library.ts";
 import { members } from "../../ffi/members.ts";
 import { snapshot, uint32 } from "../../internal/checks.ts";
+import { causeOf } from "../core/causes.ts";
 import { instance } from "../core/checks.ts";
 import { failure } from "../core/errors.ts";
 import { rootOf } from "../core/resource.ts";
 import { adopting, MemoryRegion, regionCore } from "./memory_region.ts";
 import { checkSource, type Memory, type MemorySource } from "./memory_source.ts";
 import { pdCore, ProtectionDomain } from "./protection_domain.ts";
-import { hintRegister } from "./reg_mr.ts";
+import { REGISTER_CAUSES } from "./reg_mr.ts";
 import { Region } from "./region.ts";
 
 const CHANGE = members("ibv_rereg_mr_flags", "IBV_REREG_MR_CHANGE_");
@@ -115,7 +116,7 @@ function fail(
   const value = errno();
   const code = errnoName(value);
   const error = failure("ibv_rereg_mr", "change memory region", value, {
-    hint: (code) => hintRegister(code, access),
+    hint: (code) => causeOf(REGISTER_CAUSES, code, access),
   });
   // A provider without the op has not touched the region.
   if (result > ERR.CMD || code === "EOPNOTSUPP") {

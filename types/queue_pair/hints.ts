@@ -1,108 +1,146 @@
 import { isEfa } from "../../internal/efa.ts";
 import { FIRST_MULTICAST_LID } from "../../internal/ports.ts";
 import type { Gid } from "../address/gid.ts";
+import { ABOVE_LIMIT, aboveLimit, causeOf, type Causes, type Words } from "../core/causes.ts";
 import { nameOf } from "../core/enums.ts";
-import { hintAddress } from "../device/address_hints.ts";
+import { ADDRESS_CAUSES } from "../device/address_hints.ts";
 import type { Context } from "../device/context.ts";
-import { LinkLayer, mtuBytes, PortState } from "../device/port.ts";
-import type { QpAttr, QpAttrInit, QpCap } from "./qp_attr.ts";
+import { LinkLayer, mtuBytes, type PortAttr, PortState } from "../device/port.ts";
+import type { QpAttr, QpAttrInit } from "./qp_attr.ts";
 import { QpState, QpType } from "./qp_enums.ts";
 import type { QpInitAttributes } from "./qp_init_attr.ts";
 import { requiredFor } from "./activation.ts";
 
-export function hintCreate(
-  code: string,
-  context: Context,
-  init: QpInitAttributes,
-): string | undefined {
-  if (code === "EPERM") {
-    return init.type === QpType.RAW_PACKET
-      ? "Raw packet queue pairs take the capability CAP_NET_RAW"
-      : undefined;
-  }
-  if (code === "EOPNOTSUPP" && isEfa(context.device)) return EFA_TYPES;
-  if (init.rwqIndTbl !== undefined || init.rxHashConf !== undefined) return hintRss(code);
-  return code === "EINVAL" || code === "ENOMEM" ? hintLimits(context, init.cap) : undefined;
+/** What a queue pair that was not made should have been. */
+interface Making {
+  readonly context: Context;
+  readonly init: QpInitAttributes;
 }
 
-const EFA_TYPES = "Elastic Fabric Adapters have queue pairs of type UD, and reliable datagrams: " +
-  "SrdQueuePair of @rdma/ibverbs/efa. Each has receives of its own";
+export const CREATE_CAUSES: Causes<Making> = [
+  [
+    "EPERM",
+    "Raw packet queue pairs take the capability CAP_NET_RAW",
+    ({ init }) => init.type === QpType.RAW_PACKET,
+  ],
+  [
+    "EOPNOTSUPP",
+    "Elastic Fabric Adapters have queue pairs of type UD, and reliable datagrams: SrdQueuePair of @rdma/ibverbs/efa. " +
+    "Each has receives of its own",
+    ({ context }) => isEfa(context.device),
+  ],
+  [
+    "EINVAL, EOPNOTSUPP",
+    "RSS, where the device has it, takes type RAW_PACKET, both rwqIndTbl and rxHashConf, a key of 40 bytes, " +
+    "and a combination of fields that the device knows",
+    ({ init }) => init.rwqIndTbl !== undefined || init.rxHashConf !== undefined,
+  ],
+  ["EINVAL, ENOMEM", ABOVE_LIMIT, capAboveLimit],
+  [
+    "EINVAL",
+    "cap.maxInlineData {maxInlineData} may be too large: no verb tells the limit of a device. Try fewer bytes",
+    ({ init: { cap } }) => cap?.maxInlineData !== undefined && cap.maxInlineData > 0 && { ...cap },
+  ],
+];
 
-function hintRss(code: string): string | undefined {
-  if (code !== "EINVAL" && code !== "EOPNOTSUPP") return undefined;
-  return "RSS, where the device has it, takes type RAW_PACKET, both rwqIndTbl and rxHashConf, a key of 40 bytes, " +
-    "and a combination of fields that the device knows";
+function capAboveLimit({ context, init: { cap = {} } }: Making): Words | undefined {
+  const { maxQpWr, maxSge } = context.queryDevice();
+  return aboveLimit([
+    ["cap.maxSendWr", cap.maxSendWr, maxQpWr],
+    ["cap.maxRecvWr", cap.maxRecvWr, maxQpWr],
+    ["cap.maxSendSge", cap.maxSendSge, maxSge],
+    ["cap.maxRecvSge", cap.maxRecvSge, maxSge],
+  ]);
 }
 
-function hintLimits(context: Context, cap: Partial<QpCap> = {}): string | undefined {
-  const { maxQpWr, maxSge, maxQp } = context.queryDevice();
-  const { maxSendWr = 0, maxRecvWr = 0, maxSendSge = 0, maxRecvSge = 0, maxInlineData = 0 } = cap;
-  const within = Math.max(maxSendWr, maxRecvWr) <= maxQpWr &&
-    Math.max(maxSendSge, maxRecvSge) <= maxSge;
-  if (within) {
-    return maxInlineData > 0
-      ? `cap.maxInlineData ${maxInlineData} may be too large: no verb tells the limit of a device. Try fewer bytes`
-      : undefined;
-  }
-  return `The device allows ${maxQpWr} work requests, ${maxSge} scatter/gather elements, ${maxQp} queue pairs`;
+/** A change of a queue pair that was refused. */
+interface Change {
+  readonly type: QpType;
+  readonly context: Context;
+  readonly from: QpState;
+  readonly given: QpAttrInit;
 }
 
-export function hintModify(
-  code: string,
-  { type, context }: { readonly type: QpType; readonly context: Context },
-  from: QpState,
-  given: QpAttrInit,
-): string | undefined {
-  if (code === "EPERM" && given.qkey !== undefined && given.qkey >= PRIVILEGED_QKEY) {
-    return "A qkey with the highest bit set takes the capability CAP_NET_RAW: use a smaller one, such as 0x11111111";
-  }
-  const { ahAttr } = given;
-  return (code === "EINVAL" ? explainTransition(type, from, given) : undefined) ??
-    (code === "EINVAL" || code === "ENOMEM" ? hintValue(context, given) : undefined) ??
-    (ahAttr === undefined ? undefined : hintAddress(code, context, ahAttr));
+export const MODIFY_CAUSES: Causes<Change> = [
+  [
+    "EPERM",
+    "A qkey with the highest bit set takes the capability CAP_NET_RAW: use a smaller one, such as 0x11111111",
+    ({ given: { qkey = 0 } }) => qkey >= PRIVILEGED_QKEY,
+  ],
+  [
+    "EINVAL",
+    "A queue pair cannot go from {from} to {to}: it goes from RESET to INIT, RTR and RTS",
+    wrongWay,
+  ],
+  ["EINVAL", "{from} to {to} also needs {missing}", lacking],
+  ["EINVAL", ABOVE_LIMIT, ({ context, given }) => {
+    const { maxQpInitRdAtom, maxQpRdAtom } = context.queryDevice();
+    return aboveLimit([
+      ["maxRdAtomic", given.maxRdAtomic, maxQpInitRdAtom],
+      ["maxDestRdAtomic", given.maxDestRdAtomic, maxQpRdAtom],
+    ]);
+  }],
+  [
+    "EINVAL",
+    "pkeyIndex {pkeyIndex} is too large: the P_Key table of the port has {pkeyTblLen} entries, from index 0",
+    (change) => {
+      const { pkeyTblLen } = portOf(change) ?? {};
+      const { pkeyIndex } = change.given;
+      return pkeyTblLen !== undefined && pkeyIndex !== undefined && pkeyIndex >= pkeyTblLen &&
+        { pkeyIndex, pkeyTblLen };
+    },
+  ],
+  [
+    "EINVAL",
+    "pathMtu {given} is above the active MTU of the port, {active}",
+    (change) => {
+      const { activeMtu } = portOf(change) ?? {};
+      const { pathMtu } = change.given;
+      return activeMtu !== undefined && pathMtu !== undefined && pathMtu > activeMtu &&
+        { given: mtuBytes(pathMtu), active: mtuBytes(activeMtu) };
+    },
+  ],
+];
+
+/** Why a device likely refused a change, or the address in it. */
+export function hintModify(code: string, change: Change): string | undefined {
+  const { context, given: { ahAttr } } = change;
+  return causeOf(MODIFY_CAUSES, code, change) ??
+    (ahAttr === undefined ? undefined : causeOf(ADDRESS_CAUSES, code, { ...ahAttr, context }));
 }
 
-/** The attribute that is above what the device or the port allows. */
-function hintValue(context: Context, given: QpAttrInit): string | undefined {
-  const { maxQpInitRdAtom, maxQpRdAtom } = context.queryDevice();
-  const portNum = given.portNum ?? given.ahAttr?.portNum;
-  const port = portNum === undefined ? undefined : context.queryPort(portNum);
-  const limits: [name: keyof QpAttrInit, most: number | undefined, of: string][] = [
-    ["maxRdAtomic", maxQpInitRdAtom, "the device allows"],
-    ["maxDestRdAtomic", maxQpRdAtom, "the device allows"],
-    ["pkeyIndex", port && port.pkeyTblLen - 1, "the P_Key table of the port has index"],
-  ];
-  for (const [name, most, of] of limits) {
-    const value = given[name] as number | undefined;
-    if (most !== undefined && value !== undefined && value > most) {
-      return `${name} ${value} is too large: ${of} 0 to ${most}`;
-    }
-  }
-  if (port === undefined || given.pathMtu === undefined || given.pathMtu <= port.activeMtu) {
-    return undefined;
-  }
-  return `pathMtu ${mtuBytes(given.pathMtu)} is above the active MTU of the port, ${
-    mtuBytes(port.activeMtu)
-  }`;
+/** The port of a change, if that names it. */
+function portOf({ context, given: { portNum, ahAttr } }: Change): PortAttr | undefined {
+  const number = portNum ?? ahAttr?.portNum;
+  return number === undefined ? undefined : context.queryPort(number);
 }
 
-/** Why a queue pair cannot join or leave a multicast group. */
-export function hintGroup(
-  code: string,
-  { type, context }: { readonly type: QpType; readonly context: Context },
-  gid: Gid,
-  lid: number,
-  hasJoined: boolean | undefined,
-): string | undefined {
-  if (code !== "EINVAL") return undefined;
-  if (type !== QpType.UD) return "Only queue pairs of type UD join multicast groups";
-  if (!gid.isMulticast) return `${gid} is no multicast GID: those begin with ff`;
-  if (hasJoined === false) return "The queue pair has not joined this group with this LID";
-  const isInfiniBand = context.queryPort(1).linkLayer === LinkLayer.INFINIBAND;
-  return isInfiniBand && lid < FIRST_MULTICAST_LID
-    ? `A group of InfiniBand has a LID from 0xc000 on, which the subnet manager gives, and lid is ${lid}`
-    : undefined;
+/** A group that was not joined or left. */
+interface Group {
+  readonly type: QpType;
+  readonly context: Context;
+  readonly gid: Gid;
+  readonly lid: number;
+  /** Whether the queue pair is in the group; undefined if that does not matter. */
+  readonly hasJoined?: boolean;
 }
+
+export const GROUP_CAUSES: Causes<Group> = [
+  ["EINVAL", "Only queue pairs of type UD join multicast groups", ({ type }) => type !== QpType.UD],
+  ["EINVAL", "{gid} is no multicast GID: those begin with ff", ({ gid }) => !gid.isMulticast],
+  [
+    "EINVAL",
+    "The queue pair has not joined this group with this LID",
+    ({ hasJoined }) => hasJoined === false,
+  ],
+  [
+    "EINVAL",
+    "A group of InfiniBand has a LID from 0xc000 on, which the subnet manager gives, and lid is {lid}",
+    ({ context, lid }) =>
+      lid < FIRST_MULTICAST_LID && context.queryPort(1).linkLayer === LinkLayer.INFINIBAND &&
+      { lid },
+  ],
+];
 
 /** From here on qkeys are for the kernel and for privileged programs. */
 const PRIVILEGED_QKEY = 0x8000_0000;
@@ -126,63 +164,91 @@ const NEXT: { readonly [from: number]: readonly QpState[] } = {
 /** The transitions that have required attributes. */
 const PREVIOUS: { readonly [to: number]: QpState } = { [INIT]: RESET, [RTR]: INIT, [RTS]: RTR };
 
-/** Why a device likely refused a transition; `undefined` if the transition and its attributes are right. */
-export function explainTransition(
-  type: QpType,
-  from: QpState,
-  given: QpAttrInit,
-): string | undefined {
-  const to = given.qpState;
-  if (to === undefined) return undefined;
-  const names = `${nameOf(QpState, from)} to ${nameOf(QpState, to)}`;
-  const always = to === RESET || (to === ERR && from !== RESET);
-  if (!always && NEXT[from] !== undefined && !NEXT[from].includes(to)) {
-    return `A queue pair cannot go from ${names}: it goes from RESET to INIT, RTR and RTS`;
-  }
-  if (PREVIOUS[to] !== from) return undefined;
-  const missing = requiredFor(type, to).filter((name) => given[name] === undefined);
-  return missing.length === 0 ? undefined : `${names} also needs ${missing.join(", ")}`;
+function namesOf({ from, given: { qpState } }: Change): Words {
+  return { from: nameOf(QpState, from), to: nameOf(QpState, qpState!) };
 }
 
-/** The statuses of requests that may not have left the host. */
-const UNSENT = ["LOC_QP_OP_ERR", "RETRY_EXC_ERR"];
+/** The names of two states of which one does not lead to the other. */
+function wrongWay(change: Change): Words | undefined {
+  const { from, given: { qpState: to } } = change;
+  const always = to === RESET || (to === ERR && from !== RESET);
+  const leads = to === undefined || always || (NEXT[from]?.includes(to) ?? true);
+  return leads ? undefined : namesOf(change);
+}
+
+/** The attributes that a transition also needs. */
+function lacking(change: Change): Words | undefined {
+  const { type, from, given } = change;
+  const to = given.qpState;
+  if (to === undefined || PREVIOUS[to] !== from) return undefined;
+  const missing = requiredFor(type, to).filter((name) => given[name] === undefined);
+  return missing.length === 0 ? undefined : { ...namesOf(change), missing: missing.join(", ") };
+}
+
+/** A queue pair whose request failed, as the device knows it. */
+interface Unsent extends Partial<Pick<QpAttr, "portNum" | "ahAttr">> {
+  readonly context: Context;
+}
 
 /** What is wrong with the port or the address that a queue pair sends from, if that may be why a request has failed. */
-export function hintUnsent(
-  code: string,
-  context: Context,
-  { portNum = 0, ahAttr }: Partial<QpAttr>,
-): string | undefined {
-  if (!UNSENT.includes(code) || portNum === 0) return undefined;
-  const port = `ort ${portNum} of ${context.device.name}`;
-  const { state } = context.queryPort(portNum);
-  if (state !== PortState.ACTIVE) {
-    return `P${port} is ${nameOf(PortState, state)}: nothing is sent while its link is down`;
-  }
-  const index = ahAttr?.grh?.sgidIndex;
-  if (index === undefined) return undefined;
-  if (context.gidTable(portNum).some(({ gidIndex }) => gidIndex === index)) return undefined;
-  return `GID index ${index} of p${port} is empty: the address that the queue pair sends from is gone. ` +
-    "Give it back to the network interface, and connect again";
+export const UNSENT_CAUSES: Causes<Unsent> = [
+  [
+    "LOC_QP_OP_ERR, RETRY_EXC_ERR",
+    "Port {portNum} of {device} is {name}: nothing is sent while its link is down",
+    ({ context, portNum = 0 }) => {
+      if (portNum === 0) return undefined;
+      const { state } = context.queryPort(portNum);
+      const name = nameOf(PortState, state);
+      return state !== PortState.ACTIVE && { portNum, name, device: context.device.name };
+    },
+  ],
+  [
+    "LOC_QP_OP_ERR, RETRY_EXC_ERR",
+    "GID index {index} of port {portNum} of {device} is empty: the address that the queue pair sends from is gone. " +
+    "Give it back to the network interface, and connect again",
+    ({ context, portNum = 0, ahAttr }) => {
+      const index = ahAttr?.grh?.sgidIndex;
+      if (portNum === 0 || index === undefined) return undefined;
+      const isUsed = context.gidTable(portNum).some(({ gidIndex }) => gidIndex === index);
+      return !isUsed && { index, portNum, device: context.device.name };
+    },
+  ],
+];
+
+/** A queue that refused a post: the state of its queue pair, and how many requests it takes. */
+interface Queue {
+  readonly state: QpState;
+  readonly size: number;
 }
 
-/** The likely cause of a post that was refused. */
-export function hintPost(
-  code: string,
-  state: QpState,
-  what: "sends" | "receives",
-  size: number,
-): string | undefined {
-  if (code === "ENOMEM") {
-    const full = `The queue is full: it takes ${size} ${what}, and a place is free again when `;
-    return full +
-      (what === "receives"
-        ? "the completion of its receive was polled"
-        : "the completion of its send, or of a later one, was polled. Sends that are not signaled have none: a queue " +
-          "that is full of them never has a place again");
-  }
-  const tooEarly: readonly QpState[] = what === "sends" ? [RESET, INIT, RTR] : [RESET];
-  if (code !== "EINVAL" || !tooEarly.includes(state)) return undefined;
-  const needed = what === "sends" ? "RTS" : "INIT";
-  return `The queue pair is in state ${nameOf(QpState, state)}: ${what} need ${needed}`;
-}
+export const SEND_CAUSES: Causes<Queue> = [
+  [
+    "ENOMEM",
+    "The queue is full: it takes {size} sends, and a place is free again when the completion of its send, or of a " +
+    "later one, was polled. Sends that are not signaled have none: a queue that is full of them never has a place again",
+  ],
+  [
+    "EINVAL",
+    "The queue pair is in state {name}: sends need RTS",
+    ({ state }) => state < RTS && { name: nameOf(QpState, state) },
+  ],
+];
+
+export const RECV_CAUSES: Causes<Queue> = [
+  [
+    "ENOMEM",
+    "The queue is full: it takes {size} receives, and a place is free again when the completion of its receive was " +
+    "polled",
+  ],
+  [
+    "EINVAL",
+    "The queue pair is in state RESET: receives need INIT",
+    ({ state }) => state === RESET,
+  ],
+];
+
+export const COUNTER_CAUSES: Causes = [["EBUSY", "One of the operations has a counter"]];
+
+export const DESTROY_CAUSES: Causes = [
+  ["EBUSY", "It is still in a multicast group, or another object uses it"],
+];

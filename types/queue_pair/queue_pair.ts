@@ -7,6 +7,7 @@ import { CompletionCounter, QpAttachCompCntrOp } from "../completion/completion_
 import { type CompletionQueue, cqCore, drain } from "../completion/completion_queue.ts";
 import { registerFailing, unregisterFailing } from "../completion/failure_hints.ts";
 import { SendTracker, UnorderedSends } from "../completion/send_tracker.ts";
+import { causeOf } from "../core/causes.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance } from "../core/checks.ts";
 import { nameOf, namesOf } from "../core/enums.ts";
@@ -25,7 +26,15 @@ import { DATAGRAM, FIELDS, opcodesOf } from "../work/attributes.ts";
 import { type Receives, RecvPoster, SendPoster, type SendRules } from "../work/posting.ts";
 import type { SendRequestList } from "../work/requests.ts";
 import type { SendRequest } from "../work/work_request.ts";
-import { hintCreate, hintGroup, hintPost, hintUnsent } from "./hints.ts";
+import {
+  COUNTER_CAUSES,
+  CREATE_CAUSES,
+  DESTROY_CAUSES,
+  GROUP_CAUSES,
+  RECV_CAUSES,
+  SEND_CAUSES,
+  UNSENT_CAUSES,
+} from "./hints.ts";
 import { bindMw, type MwBind } from "./bind_mw.ts";
 import type { QpCap } from "./qp_attr.ts";
 import { QpAttrMask, QpType } from "./qp_enums.ts";
@@ -189,7 +198,7 @@ export class QueuePair extends QueuePairStates {
     writeHandles();
     const options: CheckOptions = {
       detail: () => describeQpInit(given),
-      hint: (code) => hintCreate(code, context, given),
+      hint: (code) => causeOf(CREATE_CAUSES, code, { context, init: given }),
     };
     const handle = way !== undefined
       ? way.create(context, view, options)
@@ -225,7 +234,7 @@ export class QueuePair extends QueuePairStates {
       const isConnected = this.type === QpType.RC || this.type === QpType.UC;
       const { PORT, AV } = QpAttrMask;
       const { attr } = this.query(isConnected ? PORT | AV : PORT);
-      return hintUnsent(code, this.context, attr);
+      return causeOf(UNSENT_CAUSES, code, { ...attr, context: this.context });
     } catch {
       // The device may be gone: the usual cause is told.
       return undefined;
@@ -234,7 +243,7 @@ export class QueuePair extends QueuePairStates {
 
   #makeSender(cap: QpCap, allSignaled: boolean, way: QpWay | undefined): SendPoster {
     const hint = (code: string): string | undefined =>
-      hintPost(code, this.state, "sends", cap.maxSendWr);
+      causeOf(SEND_CAUSES, code, { state: this.state, size: cap.maxSendWr });
     const opcodes = way?.opcodes ?? opcodesOf(this.type);
     const rules: SendRules = {
       transport: way?.transport ?? nameOf(QpType, this.type),
@@ -258,7 +267,7 @@ export class QueuePair extends QueuePairStates {
 
   #makeReceiver({ maxRecvSge, maxRecvWr }: QpCap): RecvPoster {
     const hint = (code: string): string | undefined =>
-      hintPost(code, this.state, "receives", maxRecvWr);
+      causeOf(RECV_CAUSES, code, { state: this.state, size: maxRecvWr });
     const rules = { maxSge: maxRecvSge, needsGrh: this.type === QpType.UD };
     return new RecvPoster({ verb: "ibv_post_recv", action: "post receive", hint }, rules);
   }
@@ -358,7 +367,8 @@ export class QueuePair extends QueuePairStates {
     const args = [this.unsafeHandle, bytes, lid] as const;
     const group = new Gid(bytes);
     call("ibv_attach_mcast", `join multicast group ${group}`, args, {
-      hint: (code) => hintGroup(code, this, group, lid, undefined),
+      hint: (code) =>
+        causeOf(GROUP_CAUSES, code, { type: this.type, context: this.context, gid: group, lid }),
     });
     this.#groups.set(name, [bytes, lid]);
   }
@@ -378,7 +388,14 @@ export class QueuePair extends QueuePairStates {
     const handle = isDestroyed ? this.unsafeHandle : handleOf(this);
     const group = new Gid(bytes);
     call("ibv_detach_mcast", `leave multicast group ${group}`, [handle, bytes, lid], {
-      hint: (code) => hintGroup(code, this, group, lid, this.#groups.has(name)),
+      hint: (code) =>
+        causeOf(GROUP_CAUSES, code, {
+          type: this.type,
+          context: this.context,
+          gid: group,
+          lid,
+          hasJoined: this.#groups.has(name),
+        }),
     });
     this.#groups.delete(name);
   }
@@ -401,7 +418,7 @@ export class QueuePair extends QueuePairStates {
     const args = [this.unsafeHandle, counter.unsafeHandle, view] as const;
     call("ibv_qp_attach_comp_cntr", "attach completion counter", args, {
       detail: () => namesOf(QpAttachCompCntrOp, opMask),
-      hint: (code) => code === "EBUSY" ? "One of the operations has a counter" : undefined,
+      hint: (code) => causeOf(COUNTER_CAUSES, code, {}),
     });
     retain(counter);
     this.#counters.push(counter);
@@ -413,7 +430,7 @@ export class QueuePair extends QueuePairStates {
       if (verbs().ibv_detach_mcast(handle, bytes, lid) === 0) this.#groups.delete(name);
     }
     call("ibv_destroy_qp", "destroy queue pair", [handle], {
-      hint: (code) => code === "EBUSY" ? "It is still attached to a multicast group" : undefined,
+      hint: (code) => causeOf(DESTROY_CAUSES, code, {}),
     });
     unregisterElement(this);
     unregisterFailing(this.qpNum);

@@ -176,7 +176,7 @@ export abstract class QueuePairStates extends NativeResource<IbvQp> {
         checked("ibv_modify_qp", { fails: "code" }, value, "modify queue pair", {
           detail: () =>
             `${nameOf(QpType, this.#type)} ${this.qpNum}, ${Object.keys(given).join(", ")}`,
-          hint: (code) => hintModify(code, this, from, given),
+          hint: (code) => hintModify(code, { type: this.type, context: this.context, from, given }),
         });
         done();
       },

@@ -5,6 +5,7 @@ import { bufferAddress, bufferPointer, nativeView } from "../../ffi/pointers.ts"
 import type { QpExVerbs } from "../../ffi/verbs/qp_ex.ts";
 import { uint32 } from "../../internal/checks.ts";
 import type { AddressHandle } from "../address_handle/address_handle.ts";
+import { causeOf } from "../core/causes.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { nameOf } from "../core/enums.ts";
 import { failure } from "../core/errors.ts";
@@ -24,7 +25,7 @@ import type { NativeList } from "../work/native_list.ts";
 import type { SendPoster } from "../work/posting.ts";
 import { nativeOf, openCore, SendRequestList } from "../work/requests.ts";
 import { SendFlags, WrOpcode } from "../work/work_request.ts";
-import { hintPost } from "./hints.ts";
+import { SEND_CAUSES } from "./hints.ts";
 import { QpType } from "./qp_enums.ts";
 import { qpCore, type QueuePair } from "./queue_pair.ts";
 
@@ -189,7 +190,8 @@ export class WrPoster {
     if (!sender.tracker?.countsFailed) sender.postedOnly(run, count);
     throw failure("ibv_wr_complete", "post send", Math.abs(result), {
       detail: () => `${count} requests of ${nameOf(QpType, this.type)} ${this.#qp.qpNum}`,
-      hint: (code) => hintPost(code, this.#qp.state, "sends", this.#qp.cap.maxSendWr),
+      hint: (code) =>
+        causeOf(SEND_CAUSES, code, { state: this.#qp.state, size: this.#qp.cap.maxSendWr }),
     });
   }
 

@@ -3,6 +3,7 @@ import { structs } from "../../ffi/layout.ts";
 import { handleAddress } from "../../ffi/pointers.ts";
 import { readNative } from "../../ffi/struct.ts";
 import { listOf } from "../../internal/checks.ts";
+import { ABOVE_LIMIT, aboveLimit, causeOf, type Causes } from "../core/causes.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance } from "../core/checks.ts";
 import { call } from "../core/errors.ts";
@@ -97,7 +98,7 @@ export class RwqIndirectionTable extends NativeResource<IbvRwqIndTable> {
     const args = [context.unsafeHandle, view] as const;
     const handle = call("ibv_create_rwq_ind_table", "create indirection table", args, {
       detail: () => `${entries.length} entries`,
-      hint: (code) => hintCreate(code, context),
+      hint: (code) => causeOf(TABLE_CAUSES, code, { context, entries }),
     });
     super(KIND, handle, [context, ...entries]);
     this.context = context;
@@ -145,9 +146,18 @@ function checkEntry(context: Context, wq: WorkQueue, entry: number): void {
   );
 }
 
-function hintCreate(code: string, context: Context): string | undefined {
-  if (code !== "EINVAL" && code !== "ENOMEM") return undefined;
-  const { maxRwqIndirectionTables, maxRwqIndirectionTableSize } = context.queryDeviceEx().rssCaps;
-  return `The device allows ${maxRwqIndirectionTables} tables of ${maxRwqIndirectionTableSize} entries; mlx4 ` +
-    "needs work queues with consecutive numbers, the first a multiple of the table's size";
-}
+export const TABLE_CAUSES: Causes<
+  { readonly context: Context; readonly entries: readonly WorkQueue[] }
+> = [
+  ["EINVAL, ENOMEM", ABOVE_LIMIT, ({ context, entries }) => {
+    const { maxRwqIndirectionTableSize } = context.queryDeviceEx().rssCaps;
+    return aboveLimit([["workQueues.length", entries.length, maxRwqIndirectionTableSize]]);
+  }],
+  [
+    "EINVAL",
+    "mlx4 needs work queues with consecutive numbers, the first a multiple of the table's size",
+    ({ entries }) =>
+      entries.some(({ wqNum }, i) => wqNum !== entries[0]!.wqNum + i) ||
+      entries[0]!.wqNum % entries.length !== 0,
+  ],
+];

@@ -5,6 +5,7 @@ import { hasOwnOp } from "../../ffi/library/ops.ts";
 import { members } from "../../ffi/members.ts";
 import { readField, readNative } from "../../ffi/struct.ts";
 import { CompletionQueue } from "../completion/completion_queue.ts";
+import { ABOVE_LIMIT, aboveLimit, causeOf, type Causes } from "../core/causes.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
@@ -196,7 +197,7 @@ export class WorkQueue extends NativeResource<IbvWq> {
     writeHandles();
     const handle = call("ibv_create_wq", "create work queue", [context.unsafeHandle, view], {
       detail: () => `maxWr ${given.maxWr}, maxSge ${given.maxSge}`,
-      hint: (code) => hintCreate(code, context),
+      hint: (code) => causeOf(CREATE_CAUSES, code, { ...given, context }),
     });
     checkPostOp(handle);
     super(KIND, handle, [pd, given.cq]);
@@ -209,7 +210,7 @@ export class WorkQueue extends NativeResource<IbvWq> {
     this.maxWr = readField(view, fields.max_wr);
     this.maxSge = readField(view, fields.max_sge);
     this.#postRecv = verbs().ibv_post_wq_recv;
-    const hint = (code: string): string | undefined => hintPost(code, this.state);
+    const hint = (code: string): string | undefined => causeOf(POST_CAUSES, code, {});
     this.#receiver = new RecvPoster(
       { verb: "ibv_post_wq_recv", action: "post receive", hint },
       { maxSge: this.maxSge, needsGrh: false },
@@ -234,7 +235,7 @@ export class WorkQueue extends NativeResource<IbvWq> {
     const from = this.state;
     call("ibv_modify_wq", "modify work queue", [this.unsafeHandle, view], {
       detail: () => `${this.wqNum}, ${Object.keys(given).join(", ")}`,
-      hint: (code) => hintModify(code, from, given),
+      hint: (code) => causeOf(MODIFY_CAUSES, code, { from, attr: given }),
     });
   }
 
@@ -264,27 +265,42 @@ function checkFlags({ flags, flagsMask }: Readonly<Record<string, unknown>>): un
   throw new TypeError("Cannot modify work queue: flags and flagsMask go together");
 }
 
-function hintCreate(code: string, context: Context): string | undefined {
-  if (!["EINVAL", "ENOMEM", "EOPNOTSUPP"].includes(code)) return undefined;
-  const { maxWqTypeRq, origAttr } = context.queryDeviceEx();
-  if (code === "EOPNOTSUPP") {
-    return maxWqTypeRq === 0
-      ? "The device has no work queues; those of mlx4, mlx5 and mana have"
-      : "The device does not support all of createFlags";
-  }
-  return `The device allows ${maxWqTypeRq} work queues, each with ${origAttr.maxQpWr} receives of ` +
-    `${origAttr.maxSge} scatter/gather elements`;
-}
+export const CREATE_CAUSES: Causes<
+  Pick<WqInitAttr, "maxWr" | "maxSge" | "createFlags"> & { readonly context: Context }
+> = [
+  [
+    "EOPNOTSUPP",
+    "The device has no work queues; those of mlx4, mlx5 and mana have",
+    ({ context }) => context.queryDeviceEx().maxWqTypeRq === 0,
+  ],
+  [
+    "EOPNOTSUPP",
+    "The device does not support all of createFlags",
+    ({ createFlags = 0 }) => createFlags !== 0,
+  ],
+  ["EINVAL, ENOMEM", ABOVE_LIMIT, ({ context, maxWr, maxSge }) => {
+    const { maxQpWr, maxSge: mostSge } = context.queryDevice();
+    return aboveLimit([["maxWr", maxWr, maxQpWr], ["maxSge", maxSge, mostSge]]);
+  }],
+];
 
-function hintModify(code: string, from: WqState, attr: WqAttr): string | undefined {
-  if (attr.flags !== undefined && code === "EOPNOTSUPP") return "The device cannot change flags";
-  if (code !== "EINVAL") return undefined;
-  return `The work queue is in state ${nameOf(WqState, from)}: ` +
-    "it can go from RESET to RDY, from RDY to ERR, and from any state to RESET";
-}
+export const MODIFY_CAUSES: Causes<{ readonly from: WqState; readonly attr: WqAttr }> = [
+  ["EOPNOTSUPP", "The device cannot change flags", ({ attr: { flags } }) => flags !== undefined],
+  [
+    "EINVAL",
+    "A work queue cannot go from {from} to {to}: it goes from RESET to RDY, from RDY to ERR, and from any state to RESET",
+    ({ from, attr: { wqState: to } }) => {
+      const { RESET, RDY, ERR } = WqState;
+      const leads = to === undefined || to === RESET || to === from ||
+        (from === RESET && to === RDY) || (from === RDY && to === ERR);
+      return !leads && { from: nameOf(WqState, from), to: nameOf(WqState, to) };
+    },
+  ],
+];
 
-function hintPost(code: string, state: WqState): string | undefined {
-  if (code !== "ENOMEM" && code !== "EINVAL") return undefined;
-  return "The queue is full: a place is free again when the completion of a receive was polled; " +
-    `the work queue is in state ${nameOf(WqState, state)}`;
-}
+export const POST_CAUSES: Causes = [
+  [
+    "ENOMEM",
+    "The queue is full: a place is free again when the completion of a receive was polled",
+  ],
+];

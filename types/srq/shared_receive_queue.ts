@@ -5,6 +5,7 @@ import { hasContextOp } from "../../ffi/library/ops.ts";
 import { bufferPointer } from "../../ffi/pointers.ts";
 import { allocStruct, readField } from "../../ffi/struct.ts";
 import { isEfa } from "../../internal/efa.ts";
+import { ABOVE_LIMIT, aboveLimit, causeOf, type Causes } from "../core/causes.ts";
 import { instance } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
 import { call, lacking } from "../core/errors.ts";
@@ -83,7 +84,7 @@ export class SharedReceiveQueue extends NativeResource<IbvSrq> {
     const action = "create shared receive queue";
     const options = {
       detail: () => `${nameOf(SrqType, srqType)}, maxWr ${given.maxWr}`,
-      hint: (code: string) => hintCreate(code, context, given),
+      hint: (code: string) => causeOf(CREATE_CAUSES, code, { ...given, context }),
     };
     const handle = mask === 0
       ? call("ibv_create_srq", action, [pd.unsafeHandle, view], options)
@@ -97,7 +98,11 @@ export class SharedReceiveQueue extends NativeResource<IbvSrq> {
     this.maxSge = readField(view, FIELDS["attr.max_sge"]);
     this.#postRecv = verbs().ibv_post_srq_recv;
     this.#receiver = new RecvPoster(
-      { verb: "ibv_post_srq_recv", action: "post receive", hint: hintPost },
+      {
+        verb: "ibv_post_srq_recv",
+        action: "post receive",
+        hint: (code) => causeOf(POST_CAUSES, code, {}),
+      },
       { maxSge: this.maxSge, needsGrh: false },
     );
   }
@@ -130,7 +135,7 @@ export class SharedReceiveQueue extends NativeResource<IbvSrq> {
     }
     call("ibv_modify_srq", "modify shared receive queue", [this.unsafeHandle, view, mask], {
       detail: () => Object.entries(given).map(([name, value]) => `${name} ${value}`).join(", "),
-      hint: (code) => code === "EINVAL" ? hintModify(this, given) : undefined,
+      hint: (code) => causeOf(MODIFY_CAUSES, code, { srq: this, given }),
     });
   }
 
@@ -208,30 +213,43 @@ function refusal(reason: string): TypeError {
   return new TypeError(`Cannot create shared receive queue: ${reason}`);
 }
 
-function hintCreate(
-  code: string,
-  context: Context,
-  { maxWr, maxSge = 1 }: SrqInitAttr,
-): string | undefined {
-  if (code === "EOPNOTSUPP" && isEfa(context.device)) {
-    return "On Elastic Fabric Adapters each queue pair has receives of its own";
-  }
-  if (code !== "EINVAL" && code !== "ENOMEM") return undefined;
-  const { maxSrqWr, maxSrqSge, maxSrq } = context.queryDevice();
-  if (maxWr <= maxSrqWr && maxSge <= maxSrqSge) return undefined;
-  return `The device allows ${maxSrq} shared receive queues, each with ${maxSrqWr} receives of ` +
-    `${maxSrqSge} scatter/gather elements`;
+/** What a queue that was not made should have been. */
+interface Making extends Pick<SrqInitAttr, "maxWr" | "maxSge"> {
+  readonly context: Context;
 }
 
-function hintModify(srq: SharedReceiveQueue, given: SrqAttrInit): string | undefined {
-  const { maxSrqWr } = srq.context.queryDevice();
-  const { maxWr = srq.query().maxWr, srqLimit = 0 } = given;
-  if (srqLimit <= maxWr && maxWr <= maxSrqWr) return undefined;
-  return `srqLimit is at most the size of the queue (${maxWr} receives). The device allows ${maxSrqWr}`;
-}
+export const CREATE_CAUSES: Causes<Making> = [
+  [
+    "EOPNOTSUPP",
+    "On Elastic Fabric Adapters each queue pair has receives of its own",
+    ({ context }) => isEfa(context.device),
+  ],
+  ["EINVAL, ENOMEM", ABOVE_LIMIT, ({ context, maxWr, maxSge }) => {
+    const { maxSrqWr, maxSrqSge } = context.queryDevice();
+    return aboveLimit([["maxWr", maxWr, maxSrqWr], ["maxSge", maxSge, maxSrqSge]]);
+  }],
+];
 
-function hintPost(code: string): string | undefined {
-  return ["ENOMEM", "EINVAL", "unknown"].includes(code)
-    ? "The queue is full: a place is free again when the completion of a receive was polled"
-    : undefined;
-}
+export const MODIFY_CAUSES: Causes<
+  { readonly srq: SharedReceiveQueue; readonly given: SrqAttrInit }
+> = [
+  [
+    "EINVAL",
+    ABOVE_LIMIT,
+    ({ srq, given }) => aboveLimit([["maxWr", given.maxWr, srq.context.queryDevice().maxSrqWr]]),
+  ],
+  [
+    "EINVAL",
+    "srqLimit {srqLimit} is above the size of the queue, {maxWr} receives",
+    ({ srq, given: { maxWr = srq.query().maxWr, srqLimit = 0 } }) =>
+      srqLimit > maxWr && { srqLimit, maxWr },
+  ],
+];
+
+// libmlx4 gives no reason.
+export const POST_CAUSES: Causes = [
+  [
+    "ENOMEM, unknown",
+    "The queue is full: a place is free again when the completion of a receive was polled",
+  ],
+];

@@ -113,7 +113,7 @@ deviceTest("A limit of locked memory fails memory regions while it is set", asyn
   console.log("works again");`,
     { prefix: ["prlimit", "--memlock=unlimited", ...unprivileged] },
   );
-  const hint = 'The limit on locked memory is likely too small: "ulimit -l" shows it';
+  const hint = 'The limit on locked memory is likely too small ("ulimit -l")';
   assertEquals(printed, `true ENOMEM ${hint}\ntrue ENOMEM ${hint}\nworks again`);
 });
 

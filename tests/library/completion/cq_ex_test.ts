@@ -66,17 +66,17 @@ onPd.test("CompletionQueueEx() names the values that a device may not report", (
     recorder.fail("ibv_create_cq_ex", errno);
     return new CompletionQueueEx(context, { cqe: 1, wcFlags });
   };
-  const hintOf = (call: () => unknown): string => assertThrows(call, VerbsError).hint!;
+  const hintOf = (call: () => unknown): string | undefined => assertThrows(call, VerbsError).hint;
   assertEquals(
     hintOf(make(WITH_BYTE_LEN | CreateCqWcFlags.WITH_CVLAN)),
     "Not every device reports WITH_CVLAN (wcFlags)",
   );
-  assertEquals(hintOf(make(WITH_BYTE_LEN)).includes("wcFlags"), false);
+  assertEquals(hintOf(make(WITH_BYTE_LEN))!.includes("wcFlags"), false);
   assertEquals(hintOf(make(TS)), "Not every device reports WITH_COMPLETION_TIMESTAMP (wcFlags)");
   recorder.answer("ibv_query_device_ex", { completion_timestamp_mask: 0n });
   const reason = ". This one has no clock: its completionTimestampMask is 0";
-  for (const flag of [TS, WALLCLOCK]) assertEquals(hintOf(make(flag)).endsWith(reason), true);
-  assertEquals(hintOf(make(TS, "EINVAL")).includes("entries"), true);
+  for (const flag of [TS, WALLCLOCK]) assertEquals(hintOf(make(flag))!.endsWith(reason), true);
+  assertEquals(hintOf(make(TS, "EINVAL")), undefined);
 });
 
 onAll.test("CompletionQueueEx.poll() reads every value that the queue was created for", ({ cq }) => {

@@ -145,8 +145,8 @@ for (
     [QpType.RAW_PACKET, "EINVAL", "The device does not take this rule"],
     [QpType.UD, "EINVAL", "The device does not take this rule"],
     [QpType.RC, "EINVAL", "queue pairs of type UD and RAW_PACKET, and this one is RC"],
-    [QpType.UD, "EEXIST", "The port has a rule for the same packets"],
-    [QpType.UD, "EBUSY", "try again"],
+    [QpType.UD, "EEXIST", "A rule for the same packets has another tag"],
+    [QpType.UD, "ENOSPC", "no room for a further rule"],
     [QpType.UD, "ENOMEM", "no room for a further rule"],
   ] as const
 ) {

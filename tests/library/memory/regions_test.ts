@@ -70,15 +70,20 @@ onPd.test("DmaBufMemoryRegion names what was refused", ({ pd }) => {
   const base = { fd: 7, offset: 4096, length: 8192, access: LOCAL_WRITE };
   for (
     const [code, init, hint] of [
-      ["EBADF", {}, "fd is no open DMA buffer"],
+      ["EBADF", {}, "fd is not open"],
       ["EINVAL", {}, "fd is no DMA buffer, or offset and length are beyond its end"],
       [
         "EINVAL",
         { access: REMOTE_WRITE },
         "REMOTE_WRITE and REMOTE_ATOMIC need LOCAL_WRITE as well",
       ],
-      ["EINVAL", { iova: 64 }, "offset and iova must have the same lowest 12 bits"],
+      ["EINVAL", { iova: 64 }, "offset and iova must have the same place within a page"],
       ["EINVAL", { iova: 8192 }, "fd is no DMA buffer, or offset and length are beyond its end"],
+      [
+        "EINVAL",
+        { access: ON_DEMAND },
+        "DMA buffers take no access but LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC and RELAXED_ORDERING",
+      ],
       ["EFAULT", {}, undefined],
       ["EPERM", { iova: 64 }, undefined],
     ] as const

@@ -36,7 +36,7 @@ Deno.test("A pkeyIndex beyond the table is refused with the size of the table", 
   recorder.answer("ibv_query_port", { pkey_tbl_len: 4 });
   recorder.fail("ibv_modify_qp", "EINVAL");
   const open = (): Promise<unknown> => listenUd({ device, qkey: 1, pkeyIndex: 4 });
-  const hint = "pkeyIndex 4 is too large: the P_Key table of the port has index 0 to 3";
+  const hint = "pkeyIndex 4 is too large: the P_Key table of the port has 4 entries";
   await assertRejects(open, VerbsError, hint);
   await assertRejects(() => listenRc({ port: 5, pkeyIndex: 1 } as never), TypeError, "pkeyIndex");
   await assertRejects(() => listenSrd({ qkey: 1, pkeyIndex: 2 ** 16 }), RangeError, "pkeyIndex");

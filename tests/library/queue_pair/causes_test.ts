@@ -67,17 +67,17 @@ const CHANGES: Readonly<Record<string, [attr: QpAttrInit, code: Code, cause: str
   "more reads than the device has": [
     { maxRdAtomic: 5 },
     "EINVAL",
-    "maxRdAtomic 5 is too large: the device allows 0 to 4",
+    "maxRdAtomic 5 is too large: the device allows up to 4",
   ],
   "more reads than the device serves": [
     { maxDestRdAtomic: 9 },
     "EINVAL",
-    "maxDestRdAtomic 9 is too large: the device allows 0 to 4",
+    "maxDestRdAtomic 9 is too large: the device allows up to 4",
   ],
   "a P_Key index beyond the table": [
     { portNum: 1, pkeyIndex: 2 },
     "EINVAL",
-    "pkeyIndex 2 is too large: the P_Key table of the port has index 0 to 1",
+    "pkeyIndex 2 is too large: the P_Key table of the port has 2 entries",
   ],
   "an MTU above that of the port": [
     { portNum: 1, pathMtu: Mtu[4096] },

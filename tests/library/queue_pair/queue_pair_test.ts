@@ -4,6 +4,7 @@ import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import {
   type AddressHandle,
   CompletionQueue,
+  type Context,
   Gid,
   type QpAttrInit,
   QpAttrMask,
@@ -22,7 +23,7 @@ import {
 import { spy, stub } from "@std/testing/mock";
 import { SendTracker } from "../../../types/completion/send_tracker.ts";
 import { requiredFor } from "../../../types/queue_pair/activation.ts";
-import { explainTransition } from "../../../types/queue_pair/hints.ts";
+import { hintModify } from "../../../types/queue_pair/hints.ts";
 import type { Fields, RecordedStruct } from "../../provider/records.ts";
 import { assertRefused, bad, fieldsOf } from "../refusals.ts";
 import { handle, onRc, onUd, QKEY, record, type Recorded } from "../work/recorded.ts";
@@ -180,6 +181,7 @@ Deno.test("QueuePair.modify() explains a transition only where that is the cause
 });
 
 Deno.test("Transitions and their attributes are those of the InfiniBand specification", () => {
+  const context = { queryDevice: () => ({}) } as unknown as Context;
   const next: [from: keyof typeof QpState, to: string][] = [
     ["RESET", "RESET INIT"],
     ["INIT", "RESET INIT RTR ERR"],
@@ -191,7 +193,8 @@ Deno.test("Transitions and their attributes are those of the InfiniBand specific
   ];
   for (const [from, expected] of next) {
     const allowed = next.map(([to]) => to).filter((to) => {
-      const hint = explainTransition(UD, QpState[from], { qpState: QpState[to] });
+      const change = { type: UD, from: QpState[from], given: { qpState: QpState[to] } };
+      const hint = hintModify("EINVAL", { ...change, context });
       return !hint?.startsWith("A queue pair cannot go");
     });
     assertEquals(allowed.join(" "), expected, from);
@@ -213,15 +216,15 @@ Deno.test("Transitions and their attributes are those of the InfiniBand specific
   }
 });
 
-onUd.test("new QueuePair() names the device's limits only if one is exceeded", ({ pd, cq }) => {
+onUd.test("new QueuePair() names a limit of the device only if it is exceeded", ({ pd, cq }) => {
   recorder.answer("ibv_query_device", { max_qp_wr: 100, max_sge: 8, max_qp: 5 });
   recorder.fail("ibv_create_qp", "EINVAL");
   const init = { type: UD, sendCq: cq, recvCq: cq };
   const hintOf = (cap: Partial<typeof CAP> & Record<string, number>): string | undefined =>
     assertThrows(() => new QueuePair(pd, { ...init, cap: { ...CAP, ...cap } }), VerbsError).hint;
-  const limits = "The device allows 100 work requests, 8 scatter/gather elements, 5 queue pairs";
-  assertEquals(hintOf({ maxSendWr: 101 }), limits);
-  assertEquals(hintOf({ maxRecvSge: 9 }), limits);
+  const above = "is too large: the device allows up to";
+  assertEquals(hintOf({ maxSendWr: 101 }), `cap.maxSendWr 101 ${above} 100`);
+  assertEquals(hintOf({ maxRecvSge: 9 }), `cap.maxRecvSge 9 ${above} 8`);
   assertEquals(hintOf({ maxSendWr: 100, maxRecvSge: 8 }), undefined);
 });
 
@@ -272,7 +275,7 @@ onUd.test("QueuePair.detachMcast() works after a close() that failed, and close(
   recorder.fail("ibv_detach_mcast", "EIO", { times: 1 });
   const error = assertThrows(() => qp.close(), VerbsError);
   assertEquals([error.verb, error.code], ["ibv_destroy_qp", "EBUSY"]);
-  assertStringIncludes(error.hint!, "attached to a multicast group");
+  assertStringIncludes(error.hint!, "still in a multicast group");
   assertEquals(recorder.violations(), ["qp0 ends while 1 others use it"]);
   assertThrows(() => qp.attachMcast(GROUP, 0), TypeError, "it is disposed");
   qp.detachMcast(GROUP, 0);
