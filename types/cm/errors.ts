@@ -1,8 +1,7 @@
-import { errno, errnoDescription, errnoName } from "../../ffi/errno.ts";
+import { errnoDescription, errnoName } from "../../ffi/errno.ts";
 import type { AnyFunction } from "../../ffi/function_pointer.ts";
 import { rdmacm } from "../../ffi/rdmacm.ts";
 import { type Rdmacm, rdmacmRows } from "../../ffi/rdmacm/functions.ts";
-import type { NativeRow } from "../../ffi/table/row.ts";
 import {
   MOVED_NEIGHBOUR,
   REJECT_REASONS,
@@ -10,7 +9,7 @@ import {
   SILENT_HOST,
 } from "../../internal/cm_reasons.ts";
 import { nameOf } from "../core/enums.ts";
-import { type CheckOptions, failure } from "../core/errors.ts";
+import { checked, type CheckOptions } from "../core/errors.ts";
 import { CmEventType } from "./enums.ts";
 
 /**
@@ -117,8 +116,6 @@ export function callCm<F extends keyof Rdmacm>(
   args: Readonly<Parameters<Rdmacm[F]>>,
   options: CheckOptions = {},
 ): NonNullable<ReturnType<Rdmacm[F]>> {
-  const result = (rdmacm()[name] as AnyFunction)(...args);
-  const { fails } = rdmacmRows[name] as NativeRow;
-  if (fails === "never" || (result !== null && result !== -1)) return result;
-  throw failure(name, action, errno(), options);
+  const result: ReturnType<Rdmacm[F]> = (rdmacm()[name] as AnyFunction)(...args);
+  return checked(name, rdmacmRows[name], result, action, options);
 }

@@ -4,7 +4,7 @@ import { type FdWait, type OnReady, setNonblocking, waitReadable } from "../../f
 import { SystemError } from "../../ffi/system_error.ts";
 import { mayContinue, nextTurn } from "../../internal/turns.ts";
 import { Waiters } from "../../internal/waiters.ts";
-import { failure, VerbsError } from "../core/errors.ts";
+import { failure } from "../core/errors.ts";
 import {
   assertOpen,
   beginWait,
@@ -34,7 +34,7 @@ function asVerbsError<T>(body: () => T): T {
 
 function toVerbsError(error: unknown): unknown {
   if (!(error instanceof SystemError)) return error;
-  return new VerbsError(error.call, "watch descriptor", error.errno);
+  return failure(error.call, "watch descriptor", error.errno);
 }
 
 /**

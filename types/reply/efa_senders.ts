@@ -8,7 +8,7 @@ import { bytesOfGid, type Gid } from "../address/gid.ts";
 import { AddressHandle, AhCore, ahCore } from "../address_handle/address_handle.ts";
 import { type WcAddress, WcFlags } from "../completion/work_completion.ts";
 import type { BatchCore } from "../completion/work_completion_list.ts";
-import { VerbsError } from "../core/errors.ts";
+import { failure, type VerbsError } from "../core/errors.ts";
 import { lifetimeOf } from "../core/resource.ts";
 import { efaAhNumber } from "../efa/attributes.ts";
 import { EFA_UNKNOWN_SENDER, gidOffset } from "../efa/sender_gid.ts";
@@ -121,5 +121,7 @@ const NO_GID =
   "EfaWorkCompletionList";
 
 function refusal(errno: number, hint: string): VerbsError {
-  return new VerbsError("efadv_wc_read_sgid", "derive address from completion", errno, { hint });
+  return failure("efadv_wc_read_sgid", "derive address from completion", errno, {
+    hint: () => hint,
+  });
 }

@@ -1,7 +1,7 @@
 /** A port's GID table as a hash table. `ibv_init_ah_from_wc` searches the table with system calls. */
 
 import { type GidEntry, GidType } from "../address/gid.ts";
-import { VerbsError } from "../core/errors.ts";
+import { failure, VerbsError } from "../core/errors.ts";
 import type { Context } from "../device/context.ts";
 import { WordCache } from "./word_cache.ts";
 
@@ -72,6 +72,7 @@ function errnoBeyond(context: Context, port: number, length: number): number {
     if (error instanceof VerbsError) return error.errno;
     throw error;
   }
-  const detail = `port ${port} has more than ${length} slots`;
-  throw new VerbsError("ibv_query_gid", "read GID table", 0, { detail });
+  throw failure("ibv_query_gid", "read GID table", 0, {
+    detail: () => `port ${port} has more than ${length} slots`,
+  });
 }

@@ -7,7 +7,7 @@ import {
   fromWordsAsync,
 } from "../address_handle/address_handle.ts";
 import type { Cause } from "../core/abortable.ts";
-import { VerbsError } from "../core/errors.ts";
+import { failure, type VerbsError } from "../core/errors.ts";
 import type { ProtectionDomain } from "../memory/protection_domain.ts";
 import { WordCache } from "./word_cache.ts";
 
@@ -184,8 +184,8 @@ export class PeerHandles implements Disposable {
 }
 
 function tooManyPending(maxPending: number): VerbsError {
-  return new VerbsError("ibv_create_ah", "create address handle", constants.EAGAIN, {
-    hint:
+  return failure("ibv_create_ah", "create address handle", constants.EAGAIN, {
+    hint: () =>
       `The handles of ${maxPending} other peers are being made (maxPending): answer this one later, or not at all`,
   });
 }
