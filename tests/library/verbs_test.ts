@@ -1,7 +1,6 @@
 // The tables of verbs, compared with the installed header and library.
 import { assert, assertEquals, assertGreater } from "@std/assert";
 import { type Field, structs } from "../../ffi/layout.ts";
-import { nonblocking } from "../../ffi/library.ts";
 import { rows } from "../../ffi/verbs.ts";
 import type { AnyRow, NativeRow, Row } from "../../ffi/table/row.ts";
 import { Cq, Qp } from "../../ffi/parameters.ts";
@@ -111,30 +110,6 @@ Deno.test("The installed library exports what the tables say it does", async () 
     const symbol = "symbol" in native ? native.symbol ?? name : name;
     assert(exported.has(symbol), `${symbol} is not exported`);
   }
-});
-
-Deno.test("The tables say which functions are of the hot path", () => {
-  const hotOps = /^ibv_((cq|qp)_ex|(cq|qp|srq)\.ops|wq\.own)/;
-  for (const name of ALL.keys()) {
-    const row = nativeOf(name);
-    assert(row !== undefined || "header" in ALL.get(name)!, name);
-    if (row === undefined) continue;
-    const op = "op" in row ? row.op.join(".") : "";
-    assertEquals("op" in row && row.hot === true, hotOps.test(op), name);
-  }
-});
-
-Deno.test("Rows that may block are those of nonblocking()", () => {
-  const blocking = [...ALL].filter(([, row]) => "blocking" in row && row.blocking);
-  assertEquals(blocking.map(([name]) => name).sort(), [
-    "ibv_create_ah",
-    "ibv_create_ah_from_wc",
-    "ibv_init_ah_from_wc",
-    "ibv_modify_qp",
-    "ibv_reg_mr_iova2",
-    "ibv_resolve_eth_l2_from_gid",
-  ]);
-  assertEquals(Object.keys(nonblocking()).length, blocking.length);
 });
 
 Deno.test("A row whose FFI types do not carry its prototype does not compile", () => {

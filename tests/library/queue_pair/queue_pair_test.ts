@@ -20,8 +20,7 @@ import {
   VerbsError,
   WorkQueue,
 } from "../../../mod.ts";
-import { spy, stub } from "@std/testing/mock";
-import { SendTracker } from "../../../types/completion/send_tracker.ts";
+import { stub } from "@std/testing/mock";
 import { requiredFor } from "../../../types/queue_pair/activation.ts";
 import { hintModify } from "../../../types/queue_pair/hints.ts";
 import type { Fields, RecordedStruct } from "../../provider/records.ts";
@@ -69,11 +68,6 @@ onUd.test("new QueuePair() writes every attribute where C reads it", ({ pd, cont
   const caps = ["send_wr", "recv_wr", "send_sge", "recv_sge", "inline_data"];
   assertEquals(caps.map((name) => attr[`cap.max_${name}`]), [1, 2, 3, 4, 5]);
   assertEquals([qp.pd === pd, qp.context === context, qp.cap], [true, true, cap]);
-});
-
-onUd.test("new QueuePair() refuses the fields that follow from its attributes", ({ pd, cq }) => {
-  const init = { type: UD, sendCq: cq, recvCq: cq, cap: CAP, hash: {} };
-  assertRefused([() => new QueuePair(pd, bad(init)), TypeError, 'there is no attribute "hash"']);
 });
 
 onUd.test("new QueuePair() refuses queues that do not go together", ({ pd, cq }) => {
@@ -285,16 +279,6 @@ onUd.test("QueuePair.detachMcast() works after a close() that failed, and close(
   assertEquals([recorder.live(), recorder.violations()], [0, []]);
 });
 
-onUd.test("QueuePair.close() leaves each group once however often it is called", ({ qp }) => {
-  qp.attachMcast(GROUP, 0);
-  recorder.take();
-  recorder.fail("ibv_destroy_qp", "EIO", { times: 1 });
-  assertThrows(() => qp.close(), VerbsError, "EIO");
-  qp.close();
-  const verbs = recorder.takeOf("ibv_detach_mcast", "ibv_destroy_qp").map(({ verb }) => verb);
-  assertEquals(verbs, ["ibv_detach_mcast", "ibv_destroy_qp", "ibv_destroy_qp"]);
-});
-
 onUd.test("new QueuePair() with a table leaves out the send queue that is not asked for", (parts) => {
   const { pd, cq, context } = parts;
   const wq = new WorkQueue(pd, { maxWr: 1, maxSge: 1, cq });
@@ -394,28 +378,6 @@ onUd.test("QueuePair.query() reads what the device reports", (parts) => {
   assertEquals([attr.sqDraining, attr.pathMtu, attr.altTimeout, attr.qkey], [1, 3, 7, 0xffff_ffff]);
   assertEquals(sqSigAll, false);
   assertEquals(recorder.takeOne("ibv_query_qp").args.attr_mask, QpAttrMask.QKEY);
-});
-
-onUd.test("QueuePair.close() ends the count of its sends", ({ cq, pd, qp }) => {
-  using counted = spy(SendTracker.prototype, "completed");
-  qp.postSend({ ah: handle(pd), remoteQpn: 5, remoteQkey: QKEY });
-  const { qpNum } = qp;
-  qp.close();
-  recorder.complete("cq0", { qp_num: qpNum });
-  cq.poll();
-  assertEquals(counted.calls.length, 0);
-});
-
-onRc.test("new QueuePair() has room for one element in each queue unless told otherwise", (parts) => {
-  const { pd, cq } = parts;
-  const capOf = (cap: object): number[] => {
-    new QueuePair(pd, { type: RC, sendCq: cq, recvCq: cq, cap: { ...CAP, ...cap } });
-    const fields = fieldsOf("ibv_create_qp", "init_attr");
-    return ["cap.max_send_sge", "cap.max_recv_sge"].map((name) => Number(fields[name]));
-  };
-  assertEquals(capOf({}), [1, 1]);
-  assertEquals(capOf({ maxSendSge: 3, maxRecvSge: 2 }), [3, 2]);
-  assertEquals(capOf({ maxSendWr: 0 }), [1, 1]);
 });
 
 onRc.test("QueuePair.init() uses all 24 bits of the packet sequence number", ({ pd, cq }) => {

@@ -14,7 +14,7 @@ import {
   WorkQueue,
 } from "../../../mod.ts";
 import { onPd } from "../recorded.ts";
-import { assertRefused, bad, type Refusal } from "../refusals.ts";
+import { assertRefused, bad } from "../refusals.ts";
 
 /** Work queues of one context. */
 function makeQueues(context: Context, count: number): WorkQueue[] {
@@ -40,16 +40,6 @@ onPd.test("RwqIndirectionTable.workQueueFor() goes by the lowest bits of the has
   table.close();
   const flow = { source: "10.0.0.1", destination: "10.0.1.1" };
   assertThrows(() => table.workQueueFor(flow, rxHash), TypeError, "it is disposed");
-});
-
-onPd.test("RwqIndirectionTable refuses sizes that are no power of two", ({ context }) => {
-  const queues = makeQueues(context, 3);
-  const make = (list: WorkQueue[]) => () => new RwqIndirectionTable(context, list);
-  assertRefused(...[0, 3, 127, 16384].map((size): Refusal => [
-    make(Array.from({ length: size }, (_, i) => queues[i % 3]!)),
-    RangeError,
-    `workQueues has ${size} entries, and a power of two up to 8192 is needed`,
-  ]));
 });
 
 onPd.test("RwqIndirectionTable keeps the list as it was at first", ({ context }) => {

@@ -2,11 +2,10 @@
 
 // What it opens must not be opened within a test.
 import "../../../testing.ts";
-import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path/posix";
 import denoJson from "../../../deno.json" with { type: "json" };
-import { constants, enums, structs } from "../../../ffi/layout.ts";
 import { startRegistry } from "../../../tools/package/registry.ts";
 import { dryRun } from "../../../tools/package/dry_run.ts";
 import { PACKAGES } from "../../../tools/package/packages.ts";
@@ -74,59 +73,6 @@ Deno.test("buildPackages() exports a bundle for each exported module, with the s
     const names = JSON.parse(await deno("run", "--no-check", "user.ts"));
     assertEquals(names, namesOf(await import(import.meta.resolve(`../../../${source}`))));
   }
-});
-
-Deno.test("buildPackages() has what bundles share in files that all of them import", async () => {
-  const [library, ffi] = await Promise.all([".", "./ffi"].map(async (name) => {
-    const { modules } = JSON.parse(await deno("info", "--json", config.exports[name]));
-    const code = (modules as { mediaType: string; specifier: string }[])
-      .filter(({ mediaType }) => mediaType === "JavaScript");
-    return new Set(code.map(({ specifier }) => specifier));
-  }));
-  assert(library!.intersection(ffi!).size > 0);
-  assertEquals(library!.size, 2);
-});
-
-/**
- * What a declaration cannot tell is left out: which functions are async, the value that makes a parameter optional, a
- * member whose name is computed. The three tables of layouts and constants have more exact types than sources show. Of
- * sources, Deno prints no property that has a getter and a setter.
- */
-function pageOf(doc: string): string[] {
-  return doc.replaceAll(/^Defined in .*\n/gm, "")
-    .replaceAll(/^ *\[Symbol\.for\(.*\n.*\n/gm, "")
-    .replaceAll(/^ *[gs]et (?:wrId|wrFlags)\(.*\n(?: {4}.*\n)*/gm, "")
-    .replaceAll(/^(const (?:constants|enums|x86_64)): .*/gm, "$1")
-    .replaceAll(/\basync (?=(?:function )?\S+\()/g, "")
-    .replaceAll(/^( *)\*/gm, "$1")
-    .replaceAll(/\?: /g, ": ")
-    .split("\n");
-}
-
-Deno.test("buildPackages() declares with their comments all that the sources export", async () => {
-  for (const { bundle, source } of MODULES) {
-    const [declared, written] = await Promise.all(
-      [bundle, source].map(async (path) => pageOf(await deno("doc", path))),
-    );
-    assertEquals(declared, written);
-  }
-});
-
-Deno.test("The pages of the package have no faults", async () => {
-  const fault = await deno("doc", "--lint", ...MODULES.map(({ bundle }) => bundle))
-    .then(() => "", ({ message }) => message);
-  // A setter cannot have the type that Deno asks for.
-  const lines = Array.from(fault.matchAll(/^ *\d+ \| +(.*)/gm), ([, line]) => line);
-  assertEquals(lines.filter((line) => !/^set \w+\(/.test(line)), [], fault);
-  assertEquals(lines.length, fault.match(/error\[/g)?.length ?? 0, fault);
-});
-
-Deno.test("buildPackages() declares each symbol once, by its own name", async () => {
-  const text = await Deno.readTextFile(`${folder}/dist/types.d.ts`);
-  assertEquals(text.match(/\w+\$\d/g), null);
-  const classes = Array.from(text.matchAll(/^declare (?:abstract )?class (\w+)/gm), ([, c]) => c);
-  assert(classes.length > 60);
-  assertEquals(classes.filter((name, i) => classes.indexOf(name) !== i), []);
 });
 
 Deno.test("The declarations catch each mistake that the types of the sources catch", async () => {
@@ -242,45 +188,6 @@ Deno.test("Links of the package lead to its own files or to the repository", asy
   assertEquals(link("[b](b.md#c) [x](../x/) [d](#d)"), "[b](b.md#c) [x](../x/) [d](#d)");
   assertEquals(link("[t](../tests/a.md#c)"), `[t](${repository}/blob/main/tests/a.md#c)`);
   assertEquals(link("![p](../p.svg)"), `![p](${repository}/raw/main/p.svg)`);
-});
-
-Deno.test("The pages of the package name the class that each one inherits from", async () => {
-  const silent: string[] = [];
-  let count = 0;
-  for (const source of ["mod.ts", "cm.ts", "efa.ts"]) {
-    const pages = JSON.parse(await deno("doc", "--json", source));
-    const [page] = Object.values<{ symbols: Symbols }>(pages.nodes);
-    for (const { name, declarations } of page!.symbols) {
-      for (const { kind, jsDoc, def } of declarations) {
-        const base = kind === "class" ? def?.extends : undefined;
-        if (base === undefined || base === "Error") continue;
-        count++;
-        if (!jsDoc?.doc?.includes(`the members of {@linkcode ${base}}`)) silent.push(name);
-      }
-    }
-  }
-  assertEquals(silent, []);
-  assert(count >= 40);
-});
-
-Deno.test("buildPackages() has no enum made and no constant looked up while a program starts", async () => {
-  const names = await readdir(`${folder}/dist`, { recursive: true });
-  const text = names.filter((name) => name.endsWith(".js"))
-    .map((name) => Deno.readTextFileSync(`${folder}/dist/${name}`)).join("");
-  assertEquals(text.match(/=members\(|\b(enums|constants)\.\w+\.?[A-Z]\w+/g), null);
-  assertStringIncludes(text, "=Object.freeze({");
-});
-
-Deno.test("buildPackages() keeps every layout and enum, which are parsed when they are read", async () => {
-  const bundle = await import(`${folder}/${config.exports["./ffi"]}`);
-  const isParsed = (): boolean =>
-    "value" in Object.getOwnPropertyDescriptor(bundle.structs, "ibv_values_ex")!;
-  assert(!isParsed());
-  assertEquals(bundle.structs.ibv_values_ex, structs.ibv_values_ex);
-  assert(isParsed());
-  assertEquals({ ...bundle.structs }, { ...structs });
-  assertEquals({ ...bundle.enums }, { ...enums });
-  assertEquals(bundle.constants, constants);
 });
 
 /** What Node prints of the package: each export, what needs no device, and what needs one. */

@@ -1,10 +1,9 @@
 // Options and addresses of connections, and the senders of datagrams.
-import { assert, assertEquals, assertRejects, assertStrictEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
 import { readOptions } from "../../../internal/options.ts";
 import { Gid, Grh, WcFlags, type WorkCompletionList } from "../../../mod.ts";
-import { connectRc, listenRc, type RcConnectOptions, type RcOptions } from "../../../net/mod.ts";
 import { readRcAddress, toQpAddress } from "../../../net/rc/rc_address.ts";
-import { RC_RULES, type RcSettings } from "../../../net/rc/rc_options.ts";
+import { RC_RULES } from "../../../net/rc/rc_options.ts";
 import { Peers } from "../../../net/ud/peers.ts";
 import {
   attrOf,
@@ -264,70 +263,4 @@ Deno.test("Peers.target() refuses an address without a GID, and does not keep it
   assertStrictEquals(peers.target({ ...UD }), known);
 });
 
-const rcOptions = (options: RcOptions): RcSettings => readOptions(options, RC_RULES);
-
-Deno.test("Options that are no numbers have their values only", () => {
-  assertEquals(rcOptions({}).peerGid, "tcp");
-  assertEquals(rcOptions({ peerGid: "any" }).peerGid, "any");
-  for (const peerGid of ["", "all", 1, null]) {
-    assertThrows(() => rcOptions({ peerGid } as RcOptions), TypeError, "Cannot use peerGid");
-  }
-  const onOutage = (): void => {};
-  assertEquals(readUdOptions({ qkey: 7, onOutage }).onOutage, onOutage);
-  assertEquals(typeof readUdOptions({ qkey: 7 }).onOutage, "function");
-  for (const wrong of [null, "f", {}]) {
-    const read = () => readUdOptions(any({ qkey: 7, onOutage: wrong }));
-    assertThrows(read, TypeError, "Cannot use onOutage");
-  }
-});
-
-const exchange = (): Promise<unknown> => Promise.reject(new Error("not reached"));
-const signal = AbortSignal.abort(new RangeError("aborted"));
-const MAX = 2 ** 20;
-const ONE = "exactly one of port, tcpPort and exchange";
-const CHOSEN = "the address chooses it";
-
 type Wrong = readonly [options: object, error: ErrorConstructor, message: string][];
-
-const WRONG: Wrong = [
-  [{ tcpPort: 65536 }, RangeError, "tcpPort"],
-  [{ tcpPort: 5, hostname: 5 }, TypeError, "hostname"],
-  [{ tcpPort: 5, signal }, RangeError, "aborted"],
-  [{ port: 65536 }, RangeError, "port"],
-  [{ port: 5, hostname: "::", device: "rxe0" }, TypeError, `device "rxe0" with port: ${CHOSEN}`],
-  [{ port: 5, hostname: "::", portNum: 1 }, TypeError, `portNum 1 with port: ${CHOSEN}`],
-  [{ port: 5, hostname: "::", gidIndex: 1 }, TypeError, `gidIndex 1 with port: ${CHOSEN}`],
-  [{ port: 5, hostname: "::", peerGid: "tcp" }, TypeError, `peerGid "tcp" with port: ${CHOSEN}`],
-  [{ port: 5, hostname: "::", signal }, RangeError, "aborted"],
-];
-const WRONG_LISTENERS: Wrong = [
-  ...WRONG,
-  ...["maxPending", "maxHandshakes", "maxPerPeer"].flatMap((name): Wrong => [
-    [{ [name]: 0 }, RangeError, `${name} 0`],
-    [{ [name]: MAX + 1 }, RangeError, name],
-  ]),
-  [{ tcpPort: -1 }, RangeError, "tcpPort"],
-  [{ port: -1 }, RangeError, "port"],
-  [{ port: 0, tcpPort: 0 }, TypeError, "only one of port and tcpPort"],
-  [{ exchange }, TypeError, '"exchange"'],
-];
-const WRONG_CLIENTS: Wrong = [
-  ...WRONG,
-  [{}, TypeError, ONE],
-  [{ tcpPort: 5, exchange }, TypeError, ONE],
-  [{ port: 5, hostname: "::", tcpPort: 5 }, TypeError, ONE],
-  [{ port: 5 }, TypeError, "port needs hostname"],
-  [{ port: 0, hostname: "::" }, RangeError, "port 0"],
-  [{ exchange: 5 }, TypeError, "exchange 5: it is not a function"],
-  [{ tcpPort: 0 }, RangeError, "tcpPort 0"],
-  [{ tcpPort: 5, maxPending: 5 }, TypeError, '"maxPending"'],
-];
-
-Deno.test("listenRc() and connectRc() check their own options before they do anything", async () => {
-  for (const [options, error, message] of WRONG_LISTENERS) {
-    await assertRejects(() => listenRc(options), error, message);
-  }
-  for (const [options, error, message] of WRONG_CLIENTS) {
-    await assertRejects(() => connectRc(options as RcConnectOptions), error, message);
-  }
-});
