@@ -17,7 +17,7 @@ const TASKS: Readonly<Record<string, Readonly<Record<string, Tool>>>> = {
     misuse: ["misuse.ts", "wrong calls of everything public: no crash, no leak, a useful message"],
     mutants: ["mutants.ts", "the tests: how many small defects in the source they notice"],
     siw: ["siw.ts", "connections over iWARP, in a guest that has a soft-iWARP device"],
-    soak: ["soak.ts", "everything at once, or the same many times: nothing grows, nothing is left"],
+    soak: ["soak.ts", "everything at once for an hour: nothing grows, nothing is left"],
     systems: ["systems.ts", "library tests on a release of Debian, or device tests on a kernel"],
     versions: ["deno_versions.ts", "library tests by another version of Deno"],
   },

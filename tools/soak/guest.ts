@@ -1,4 +1,4 @@
-/** What the soak run does in the guest: `guest.ts MINUTES CYCLES KIND`. */
+/** What the soak run does in the guest: `guest.ts MINUTES`. */
 
 import { CmEventType } from "../../cm.ts";
 import {
@@ -211,19 +211,6 @@ function workers(): Step {
   };
 }
 
-/** All work, with the milliseconds between two steps. */
-const WORK: Readonly<Record<string, readonly [work: Work, pause: number]>> = {
-  replies: [replies, 5],
-  datagrams: [datagrams, 2],
-  connections: [connections, 5],
-  handles: [handles, 50],
-  tables: [tables, 30],
-  queuePairs: [queuePairs, 1000],
-  addresses: [addresses, 1000],
-  aborts: [aborts, 200],
-  workers: [workers, 5000],
-};
-
 async function join(stack: AsyncDisposableStack): Promise<Step> {
   const conn = stack.use(await listenUd({ qkey: QKEY }));
   return async () => {
@@ -250,24 +237,38 @@ function refuse(stack: AsyncDisposableStack): Step {
   };
 }
 
-const CYCLES: Readonly<Record<string, Work>> = {
-  join,
-  connect: (stack) => {
-    const listening = listenRc({ ...PATIENT, port: 0 }).then((listener) => stack.use(listener));
-    return async () => {
-      const listener = await listening;
-      const { port } = listener.addr;
-      const both = [connectRc({ ...PATIENT, hostname: HOSTS.IPv4, port }), listener.accept()];
-      await Promise.all((await Promise.all(both)).map((conn) => conn.close()));
-    };
-  },
-  listen: () => async () => {
-    await (await listenRc({ ...PATIENT, port: 0 })).close();
-  },
-  refuse,
+/** A connection by name is made and closed. */
+async function connect(stack: AsyncDisposableStack): Promise<Step> {
+  const listener = stack.use(await listenRc({ ...PATIENT, port: 0 }));
+  const { port } = listener.addr;
+  return async () => {
+    const both = [connectRc({ ...PATIENT, hostname: HOSTS.IPv4, port }), listener.accept()];
+    await Promise.all((await Promise.all(both)).map((conn) => conn.close()));
+  };
+}
+
+function listen(): Step {
+  return async () => await (await listenRc({ ...PATIENT, port: 0 })).close();
+}
+
+/** All work, with the milliseconds between two steps. */
+const WORK: Readonly<Record<string, readonly [work: Work, pause: number]>> = {
+  replies: [replies, 5],
+  datagrams: [datagrams, 2],
+  connections: [connections, 5],
+  handles: [handles, 50],
+  tables: [tables, 30],
+  queuePairs: [queuePairs, 1000],
+  addresses: [addresses, 1000],
+  aborts: [aborts, 200],
+  workers: [workers, 5000],
+  join: [join, 100],
+  connect: [connect, 500],
+  listen: [listen, 500],
+  refuse: [refuse, 1000],
 };
 
-const [minutes, cycles, only] = [Number(Deno.args[0]), Number(Deno.args[1]), Deno.args[2]];
+const minutes = Number(Deno.args[0]);
 const SAMPLES = 60;
 const done: Record<string, number> = {};
 const faults: string[] = [];
@@ -295,65 +296,33 @@ function pause(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
-/** Repeats a kind of work while there is more to do. */
-async function repeat(name: string, work: Work, ms: number, more: () => boolean): Promise<void> {
+/** Repeats a kind of work until the time is over. */
+async function repeat(name: string, work: Work, ms: number, end: number): Promise<void> {
   try {
     await using stack = new AsyncDisposableStack();
     const step = await work(stack);
     done[name] = 0;
-    while (more()) {
+    while (performance.now() < end) {
       const start = performance.now();
       await step();
       done[name]!++;
       // Others have as much time, on a slow machine too.
-      if (ms > 0) await pause(Math.max(ms, performance.now() - start));
+      await pause(Math.max(ms, performance.now() - start));
     }
   } catch (error) {
     faults.push(`${name}: ${error instanceof Error ? error.stack : error}`);
   }
 }
 
-async function everything(): Promise<void> {
-  const end = performance.now() + 60_000 * minutes;
-  const more = (): boolean => performance.now() < end;
-  const all = Object.entries(WORK).map(([name, [work, ms]]) => repeat(name, work, ms, more));
-  const timer = setInterval(sample, 60_000 * minutes / SAMPLES);
-  await Promise.all(all);
-  clearInterval(timer);
-}
-
-/** One kind after the other, each with its own verdict. */
-async function repeated(name: string, work: Work): Promise<void> {
-  samples.length = 0;
-  const start = performance.now();
-  await repeat(name, work, 0, () => {
-    if (done[name]! % Math.ceil(cycles / SAMPLES) === 0) {
-      sample();
-      console.log(`${name} ${done[name]}: ${JSON.stringify(samples.at(-1))}`);
-    }
-    return done[name]! < cycles;
-  });
-  console.log(`${name}: ${((performance.now() - start) / cycles).toFixed(1)} ms each`);
-  judge();
-}
-
-function judge(): void {
-  for (const name of Object.keys(LIMITS) as (keyof typeof LIMITS)[]) {
-    console.log(`  ${name}: ${trend(samples, name).join(" then ")}; may grow by ${LIMITS[name]}`);
-  }
-  faults.push(...faultsOf(samples));
-}
-
 const before = JSON.stringify(rxe.resourceCounts());
-if (cycles === 0) {
-  await everything();
-  judge();
-} else {
-  for (const [name, work] of Object.entries(CYCLES)) {
-    if (only === "" || only === name) await repeated(name, work);
-    delete done[name];
-  }
+const end = performance.now() + 60_000 * minutes;
+const timer = setInterval(sample, 60_000 * minutes / SAMPLES);
+await Promise.all(Object.entries(WORK).map(([name, [work, ms]]) => repeat(name, work, ms, end)));
+clearInterval(timer);
+for (const name of Object.keys(LIMITS) as (keyof typeof LIMITS)[]) {
+  console.log(`  ${name}: ${trend(samples, name).join(" then ")}; may grow by ${LIMITS[name]}`);
 }
+faults.push(...faultsOf(samples));
 const after = JSON.stringify(rxe.resourceCounts());
 if (after !== before) faults.push(`kernel objects are left: ${after}, not ${before}`);
 for (const fault of faults) console.log(`fault: ${fault}`);
