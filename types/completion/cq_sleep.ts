@@ -1,7 +1,6 @@
 import { pollTimeout } from "../../ffi/fd_block.ts";
-import { constants } from "../../ffi/layout.ts";
 import type { IbvCompChannel, IbvCq } from "../../ffi/handles.ts";
-import { structs } from "../../ffi/layout.ts";
+import { constants, structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
 import { libibverbs } from "../../ffi/library/discovery.ts";
 import { opAddress } from "../../ffi/library/ops.ts";
