@@ -3,7 +3,6 @@
  * know:
  *
  * - `<!-- peer: NAME -->`: `tests/device/docs/peers/NAME.ts` sends to the program while it runs.
- * - `<!-- caller: NAME -->`: `NAME` in `tests/device/docs/callers.ts` calls the functions.
  * - `<!-- varies: A, B -->`: these words of the output differ from run to run.
  */
 
@@ -11,8 +10,8 @@ import { codeIn } from "../host/paths.ts";
 import { blocksOf, documents, readDocument } from "./documents.ts";
 
 /**
- * How a fence is run. A program opens no device, opens one or libibverbs, or starts a guest ("project"); a test calls
- * functions; commands.ts is about commands; of C and Python, to compare with, syntax and types are checked.
+ * How a fence is run. A program opens no device, opens one or libibverbs, or starts a guest ("project"); of functions, types
+ * are checked; commands.ts is about commands; of C and Python, to compare with, syntax and types are checked.
  */
 export type Kind = Program | "functions" | "commands" | "output" | "c" | "python" | "not run";
 type Program = "host" | "device" | "project";

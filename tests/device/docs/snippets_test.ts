@@ -4,7 +4,6 @@ import { assertEquals, assertGreater } from "@std/assert";
 import { writeSnippets } from "../../../tools/docs/documents.ts";
 import { allFences, type Fence } from "../../../tools/docs/fences.ts";
 import { deviceTest, RXE } from "../setup.ts";
-import { CALLERS } from "./callers.ts";
 import { CHANGES } from "./peers/packets.ts";
 import { type Peer, runProgram, runTogether } from "./running.ts";
 
@@ -12,11 +11,9 @@ const fences = allFences();
 const programs = fences.filter(({ kind }) => kind === "device")
   .map((fence) => ({ ...fence, text: fence.text.replaceAll('"rxe0"', `"${RXE}"`) }));
 const withPeer = programs.filter(({ marks }) => marks.peer !== undefined);
-const functions = fences.filter(({ kind }) => kind === "functions");
 
 Deno.test("the documents have snippets that use a device", () => {
   assertGreater(programs.length, 7);
-  assertGreater(functions.length, 8);
 });
 
 deviceTest("programs of the documents that need no peer run, and print what is shown", async () => {
@@ -44,15 +41,6 @@ deviceTest(`the program of pyverbs in ${placeOf(python!)} runs`, async () => {
   const { code, stderr } = await new Deno.Command("/usr/bin/python3", { args, env }).output();
   assertEquals([new TextDecoder().decode(stderr), code], ["", 0]);
 });
-
-for (const fence of functions) {
-  deviceTest(`the functions in ${placeOf(fence)} do what they say`, async () => {
-    const names = [...fence.text.matchAll(/^(?:async )?function (\w+)/gm)].map(([, name]) => name);
-    const text = `${fence.text}\nexport { ${names.join(", ")} };\n`;
-    await using written = await writeSnippets([{ ...fence, text }]);
-    await CALLERS[fence.marks.caller!]!(await import(`file://${written.files[0]}`) as never);
-  });
-}
 
 function placeOf({ document, section, line }: Fence): string {
   return `${document}, "${section}", line ${line}`;

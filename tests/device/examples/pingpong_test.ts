@@ -152,19 +152,3 @@ deviceTest("ud_pingpong gives up when the other end falls silent", async () => {
     /^pingpong: After 1\d sent and 1\d received messages, nothing completed within 1 s/,
   );
 });
-
-deviceTest("ud_pingpong refuses what cannot work, and says why", async () => {
-  const cases: [args: string[], code: number, message: string][] = [
-    [["-d", "nope"], 1, 'there is no device "nope"'],
-    [["-i", "2"], 1, "has port 1 only"],
-    [["-g", "9"], 1, "The slot is empty"],
-    [[], 1, `is RoCE, which needs --gid-idx. --gid-idx=1 is ${gid(1)} (RoCE v2 with an IPv4`],
-    [["-g", "1", "-s", "100000"], 1, "Cannot send 100000 bytes: the port's MTU is 1024"],
-  ];
-  for (const [args, code, message] of cases) {
-    await using program = inProcess("ud_pingpong", COLD)(args);
-    const ending = await program.ending;
-    assertStringIncludes(ending.stderr, message);
-    assertEquals(ending.code, code, args.join(" "));
-  }
-});
