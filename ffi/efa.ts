@@ -19,5 +19,5 @@ export function efa(): Efa {
 
 /** Opens the library and binds every function now, before tests look for resources that are left open. */
 export function bindEfa(): void {
-  Object.values(efa());
+  bound.bindAll();
 }

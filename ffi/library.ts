@@ -65,15 +65,14 @@ export function nonblocking(): NonblockingVerbs {
  */
 export function bindAll(): void {
   libc();
-  Object.values(verbs());
-  Object.values(nonblocking());
+  bound.bindAll();
 }
 
 /**
  * The verbs whose names match, in an object of their own: reading them is faster than from that of all verbs.
  */
 export function someVerbs<K extends keyof Verbs>(names: RegExp): Pick<Verbs, K> {
-  const all = Object.keys(verbs()) as K[];
+  const all = Object.keys(rows()) as K[];
   return Object.fromEntries(
     all.filter((name) => names.test(name)).map((name) => [name, verbs()[name]]),
   ) as Pick<Verbs, K>;

@@ -31,6 +31,5 @@ export function nonblockingRdmacm(): NonblockingRdmacm {
 
 /** Opens the library and binds every function now, before tests look for resources that are left open. */
 export function bindRdmacm(): void {
-  Object.values(rdmacm());
-  Object.values(nonblockingRdmacm());
+  bound.bindAll();
 }

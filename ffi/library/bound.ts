@@ -2,10 +2,10 @@
 
 import type { AnyFunction } from "../function_pointer.ts";
 import type { AnyRow, NativeRow } from "../table/row.ts";
-import { ThunksUnavailable } from "../thunks/memfd.ts";
 import { bindNonblocking, bindVerb, type Calls, isNative } from "./bind.ts";
 import { environment, type NativeLibrary } from "./discovery.ts";
-import { fastCalls } from "./fast.ts";
+import { FastCalls } from "./fast.ts";
+import { openWaiting } from "./seldom.ts";
 import { slowCalls } from "./slow.ts";
 
 /**
@@ -77,33 +77,41 @@ export class BoundLibrary<F, N> {
   #open(): Opened {
     const path = this.#library.path();
     const mode = environment("IBVERBS_THUNKS") ?? "auto";
-    const fast = mode === "off" ? null : this.#openThunks(mode === "on");
-    return { path, thunks: fast !== null, calls: fast ?? slowCalls(this.#library) };
+    if (mode === "off") return { path, thunks: false, calls: slowCalls(this.#library) };
+    const calls = new FastCalls(this.#library, this.#nativeRows(), mode === "on");
+    return {
+      path,
+      calls,
+      get thunks() {
+        return calls.image("ops") !== undefined;
+      },
+    };
   }
 
-  #openThunks(required: boolean): Calls | null {
-    try {
-      return fastCalls(this.#library, this.#nativeRows());
-    } catch (error) {
-      if (required || !(error instanceof ThunksUnavailable)) throw error;
-      return null;
+  /** Opens the library, and binds and opens every function now. */
+  bindAll(): void {
+    for (const functions of [this.functions, this.nonblocking] as Record<string, unknown>[]) {
+      for (const name in functions) void functions[name];
     }
+    openWaiting();
   }
 }
 
-/** An object whose properties are made when they are first read, and are plain properties from then on. */
+/** An object whose properties are made when they are first read, and are plain properties of its own from then on. */
 function lazily<R, T>(
   rows: Readonly<Record<string, R>>,
   make: (name: string, row: R) => T,
 ): Readonly<Record<string, T>> {
-  const object: Record<string, T> = {};
+  const getters: PropertyDescriptorMap = {};
   for (const [name, row] of Object.entries(rows)) {
     const get = (): T => {
       const value = make(name, row);
-      Object.defineProperty(object, name, { value });
+      Object.defineProperty(object, name, { value, enumerable: true, configurable: true });
       return value;
     };
-    Object.defineProperty(object, name, { configurable: true, enumerable: true, get });
+    getters[name] = { enumerable: true, get };
   }
+  // The getters are inherited: V8 would copy all that it knows of 180 properties for each one that changes.
+  const object: Record<string, T> = Object.create(Object.defineProperties({}, getters));
   return object;
 }

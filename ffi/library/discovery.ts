@@ -142,28 +142,8 @@ function remedyOf({ name, soname, variable, needs }: Sought, missing = soname): 
     `and allow reading it (--allow-env=${variable})`;
 }
 
-/** What a program calls about once for a device. */
-const RARE: ReadonlySet<string> = new Set([
-  "ibv_get_device_list",
-  "ibv_free_device_list",
-  "ibv_get_device_name",
-  "ibv_get_device_guid",
-  "ibv_get_device_index",
-  "ibv_open_device",
-  "ibv_query_device",
-  "ibv_query_port",
-  "ibv_query_gid",
-  "_ibv_query_gid_table",
-  "ibv_alloc_pd",
-]);
-
-/**
- * Opens a function of a library. Deno compiles a call of its own for it, which takes 0.15 to 0.3 ms. Calls of those that are
- * rare go through a pointer instead: each takes 0.6 to 4 us, and 25 us in the emulated guest. With all but the hot path so,
- * making a queue pair took half as long again there.
- */
-export function openRow(path: string, name: string, row: NativeRow): AnyFunction {
-  if (!RARE.has(name)) return openSymbol(path, name, row);
+/** A function of a library, called through a pointer. */
+export function callSymbol(path: string, name: string, row: NativeRow): AnyFunction {
   const { [name]: pointer } = Deno.dlopen(path, { [name]: { type: "pointer" } }).symbols;
   return callThrough(pointer as FunctionPointer, row);
 }

@@ -4,8 +4,9 @@ import { errno, mappedErrno, setErrno } from "../errno.ts";
 import { type AnyFunction, callThrough, type FunctionPointer } from "../function_pointer.ts";
 import type { NativeRow } from "../table/row.ts";
 import type { AsyncFunction, Calls } from "./bind.ts";
-import { type NativeLibrary, openRow, openSymbol } from "./discovery.ts";
+import { callSymbol, type NativeLibrary, openSymbol } from "./discovery.ts";
 import { opPath } from "./ops.ts";
+import { openedLater } from "./seldom.ts";
 
 /** Calls of a library that need nothing but `--allow-ffi`. */
 export function slowCalls(library: NativeLibrary): Calls {
@@ -17,8 +18,16 @@ export function slowCalls(library: NativeLibrary): Calls {
 }
 
 function bind(library: NativeLibrary, name: string, row: NativeRow): AnyFunction {
-  const call = "op" in row ? opCall(row) : symbolCall(library, name, row);
-  return row.fails === "errno" ? keepErrno(call) : call;
+  const call = bindPointer(library, name, row);
+  if ("op" in row) return call;
+  const open = (): AnyFunction => openSymbol(library.path(), row.symbol ?? name, row);
+  return openedLater(call, () => keepErrno(open(), row));
+}
+
+/** Binds a function that is called through a pointer. */
+export function bindPointer(library: NativeLibrary, name: string, row: NativeRow): AnyFunction {
+  const call = "op" in row ? opCall(row) : callSymbol(library.path(), row.symbol ?? name, row);
+  return keepErrno(call, row);
 }
 
 /**
@@ -30,7 +39,8 @@ export function bindNonblocking(
   name: string,
   row: NativeRow,
 ): AsyncFunction {
-  const nonblocking = symbolCall(library, name, row, true);
+  const symbol = "symbol" in row ? row.symbol ?? name : name;
+  const nonblocking = openSymbol(library.path(), symbol, { ...row, nonblocking: true });
   const sync = bind(library, name, row);
   return async (...args) => {
     const value = await nonblocking(...args);
@@ -40,19 +50,8 @@ export function bindNonblocking(
   };
 }
 
-function symbolCall(
-  library: NativeLibrary,
-  name: string,
-  row: NativeRow,
-  nonblocking = false,
-): AnyFunction {
-  const symbol = "symbol" in row ? row.symbol ?? name : name;
-  return nonblocking
-    ? openSymbol(library.path(), symbol, { ...row, nonblocking })
-    : openRow(library.path(), symbol, row);
-}
-
-function keepErrno(call: AnyFunction): AnyFunction {
+function keepErrno(call: AnyFunction, { fails }: NativeRow): AnyFunction {
+  if (fails !== "errno") return call;
   const errno = mappedErrno();
   return (...args) => {
     errno[0] = 0;

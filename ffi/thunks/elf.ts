@@ -15,7 +15,7 @@ export interface ElfFunction {
   readonly code: readonly ArrayLike<number>[];
 }
 
-/** A shared object. Two of the same SONAME are the same. */
+/** A shared object. Two of the same SONAME are the same. It looks like a path: the loader seeks no other in 50 folders. */
 export interface SharedObject {
   readonly soname: string;
   readonly bytes: Uint8Array<ArrayBuffer>;
@@ -86,7 +86,7 @@ export function writeSharedObject(
 }
 
 function sonameOf(name: string, hash: string): string {
-  return `${name}-${hash}.so`;
+  return `/${name}-${hash}.so`;
 }
 
 function writeWords(view: DataView, at: number, words: readonly number[]): void {
