@@ -92,6 +92,9 @@ const CONGESTION = 0x81;
 /** What the network has marked: forward and backward explicit congestion notification. */
 const MARKS = { FECN: 0x80, BECN: 0x40 } as const;
 
+/** The opcodes of packets that a message to a receive begins with. */
+const FIRST = /SEND (First|Only)/;
+
 const BTH_SIZE = 12;
 const ICRC_SIZE = 4;
 
@@ -105,6 +108,8 @@ export interface Transport {
   /** The sender's queue pair, which only datagrams name. */
   readonly srcQp: number | undefined;
   readonly qkey: number | undefined;
+  /** What is there of the message, if the packet is the first one of it. */
+  readonly message?: Uint8Array<ArrayBuffer>;
   /** Why some of the headers are missing. */
   readonly cut?: string | undefined;
 }
@@ -132,14 +137,16 @@ export function readTransport(bytes: Uint8Array<ArrayBuffer>, length: number): T
     starts.set(name, at);
     at += size;
   }
+  const payload = payloadOf(view, at, length);
   const isManagement = starts.has("DETH") && isMad(view, at, length);
   const mad = isManagement && view.byteLength >= at + MAD_SIZE ? madSections(view, at) : [];
   const hasAll = !isManagement || mad.length > 0;
   return {
-    sections: [...sections, ...mad, payloadSection(view, at, length)],
+    sections: [...sections, ...mad, payloadSection(payload)],
     opcode,
     summary: summaryOf(view, opcode, starts) + madSummary(mad),
     ...senderOf(view, starts),
+    ...FIRST.test(opcode) && { message: bytes.subarray(at, at + payload.there) },
     cut: hasAll ? undefined : cut("management datagram", view, at + MAD_SIZE),
   };
 }
@@ -237,10 +244,19 @@ function flushRows(value: number): Row[] {
   ];
 }
 
-function payloadSection(view: DataView, at: number, length: number): Section {
+/** How many bytes of a message a packet has, and how many of them are there. */
+interface Payload {
+  readonly size: number;
+  readonly there: number;
+}
+
+function payloadOf(view: DataView, at: number, length: number): Payload {
   const padding = view.getUint8(1) >> 4 & 3;
   const size = Math.max(0, length - at - padding - ICRC_SIZE);
-  const there = Math.min(size, view.byteLength - at);
+  return { size, there: Math.min(size, view.byteLength - at) };
+}
+
+function payloadSection({ size, there }: Payload): Section {
   const text = there === size ? `${size} bytes` : `${size} bytes, of which ${there} are here`;
   return { key: "payload", title: "Payload", rows: [row("length", size, text)] };
 }

@@ -13,6 +13,9 @@ export type Layer =
   | "cooked"
   | "cooked2"
   | "ethernet"
+  | "ipoib"
+  | "ipoibLink"
+  | "arp"
   | "rawIp"
   | "ipv4"
   | "ipv6"
@@ -71,8 +74,8 @@ const LINK_TYPES: Numbers = {
   kind: "unknown link type",
   layers: {
     ...{ 0: "null", 1: "ethernet", 12: "rawIp", 14: "rawIp", 101: "rawIp", 108: "null" },
-    ...{ 113: "cooked", 192: "ppi", 197: "erf", 228: "ipv4", 229: "ipv6", 247: "lrh" },
-    ...{ 276: "cooked2" },
+    ...{ 113: "cooked", 192: "ppi", 197: "erf", 228: "ipv4", 229: "ipv6", 242: "ipoibLink" },
+    ...{ 247: "lrh", 276: "cooked2" },
   },
   others: { 105: "wireless LAN", 127: "wireless LAN", 147: "private" },
 };
@@ -83,9 +86,10 @@ const ETHERTYPES: Numbers = {
   layers: {
     ...{ 0x0800: "ipv4", 0x86dd: "ipv6", 0x6558: "ethernet", 0x8847: "mpls", 0x8848: "mpls" },
     ...{ 0x88be: "erspan", 0x22eb: "erspan", 0x8909: "metadata", 0x894f: "nsh", 0x8915: "grh" },
+    ...{ 0x0806: "arp" },
   },
   others: {
-    ...{ 0x0806: "ARP", 0x8035: "RARP", 0x8808: "flow control: pause or PFC", 0x8809: "LACP" },
+    ...{ 0x8035: "RARP", 0x8808: "flow control: pause or PFC", 0x8809: "LACP" },
     ...{ 0x8864: "PPPoE", 0x888e: "802.1X", 0x88cc: "LLDP", 0x88e5: "MACsec: it is encrypted" },
     ...{ 0x88f7: "PTP", 0x8906: "FCoE" },
   },
@@ -178,7 +182,11 @@ const ICMPV6_TYPES: Readonly<Record<number, string>> = {
   143: "multicast listener report",
 };
 
+const ARP = 0x0806;
+const ARP_OPERATIONS: Readonly<Record<number, string>> = { 1: "request", 2: "reply" };
+
 const ETHERNET_SIZE = 14;
+const IPOIB_SIZE = 4;
 const COOKED_SIZE = 16;
 const PPI_SIZE = 8;
 const TAG_SIZE = 4;
@@ -191,6 +199,16 @@ const VXLAN_SIZE = 8;
 const NSH_SIZE = 8;
 const GRE = { checksum: 0x8000, key: 0x2000, sequence: 0x1000, version: 7 } as const;
 const ERSPAN_I = 0x88be;
+
+/** What IP over InfiniBand carries. */
+const OVER_INFINIBAND: readonly number[] = [0x0800, ARP, 0x86dd];
+
+/** Whether a message on InfiniBand begins as IP over InfiniBand does: nothing else tells. */
+export function isIpoib(bytes: Bytes): boolean {
+  if (bytes.length < IPOIB_SIZE) return false;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  return OVER_INFINIBAND.includes(view.getUint16(0)) && view.getUint16(2) === 0;
+}
 
 /** The layer that a captured frame begins with. */
 export function firstLayer(linkType: number): Layer | string {
@@ -221,6 +239,14 @@ export const LAYERS: Readonly<Record<Layer, Reader>> = {
   }],
   cooked2: ["Linux cooked header", 20, (view) => after(ETHERTYPES, view.getUint16(0), 20)],
   ethernet: ["Ethernet header", ETHERNET_SIZE, readEthernet],
+  ipoib: ["IPoIB header", IPOIB_SIZE, (view, { sections }) => {
+    const ethertype = view.getUint16(0);
+    sections.push(section("ipoib", "IPoIB header", hexRow("ethertype", ethertype, 4)));
+    return after(ETHERTYPES, ethertype, IPOIB_SIZE);
+  }],
+  // What Linux gives of a network interface over InfiniBand: a GRH, of which it fills in a part.
+  ipoibLink: ["IPoIB link header", Grh.SIZE, () => ["ipoib", Grh.SIZE]],
+  arp: ["ARP header", 8, readArp],
   rawIp: ["IP header", 1, (view) => [view.getUint8(0) >> 4 === 6 ? "ipv6" : "ipv4", 0]],
   ipv4: ["IPv4 header", IPV4_SIZE, readIpv4],
   ipv6: ["IPv6 header", Grh.SIZE, (view, below) => {
@@ -359,6 +385,23 @@ function readEthernet(view: View, below: Below): Step {
   below.addresses = [from, to];
   below.sl = priorityOf(tags);
   return step;
+}
+
+function readArp(view: View, below: Below): Step {
+  const [hardware, protocol, operation] = [view.getUint8(4), view.getUint8(5), view.getUint16(6)];
+  const size = 8 + 2 * (hardware + protocol);
+  if (view.byteLength < size) return cut("ARP header", view, size);
+  const address = (at: number): string => bytesOf(view).subarray(at, at + protocol).join(".");
+  const [from, to] = [address(8 + hardware), address(8 + 2 * hardware + protocol)];
+  below.sections.push(section(
+    "arp",
+    "ARP header",
+    row("operation", operation, `${operation} (${ARP_OPERATIONS[operation] ?? "unknown"})`),
+    row("senderIp", from),
+    row("targetIp", to),
+  ));
+  below.addresses ??= [from, to];
+  return `ethertype ${hex(ARP, 4)} (ARP)`;
 }
 
 function tagRows(tags: readonly number[]): Row[] {

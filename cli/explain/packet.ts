@@ -3,7 +3,7 @@
 import type { Grh } from "@rdma/ibverbs";
 import { CommandError } from "../shell/command.ts";
 import { readTransport, type Transport } from "./headers.ts";
-import { type Below, cut, firstLayer, isLayer, type Layer, LAYERS } from "./layers.ts";
+import { type Below, cut, firstLayer, isIpoib, isLayer, type Layer, LAYERS } from "./layers.ts";
 import type { Section } from "./section.ts";
 
 /** A packet, from which a reply path is made. */
@@ -83,8 +83,18 @@ function readBth(bytes: Uint8Array<ArrayBuffer>, below: Below): Decoded {
     return { ...result, reason: cut(title, bytes, size), isRoce: true };
   }
   const transport = readTransport(bytes, below.length);
-  const sections = [...below.sections, ...transport.sections];
-  const packet = { ...transport, sections, grh: below.grh, sl: below.sl };
+  const { message } = transport;
+  const isInfiniBand = below.sections.some(({ key }) => key === "lrh");
+  const inner = message !== undefined && isInfiniBand && isIpoib(message)
+    ? readLayers(message, "ipoib")
+    : undefined;
+  const sections = [
+    ...below.sections,
+    ...transport.sections,
+    ...inner?.sections.map((section) => prefixed(section, "inner")) ?? [],
+  ];
+  const summary = transport.summary + (inner === undefined ? "" : `: ${innerText(inner)}`);
+  const packet = { ...transport, sections, summary, grh: below.grh, sl: below.sl };
   return { ...result, sections, packet, reason: transport.cut, isRoce: true };
 }
 
@@ -98,8 +108,17 @@ function resultOf(
 function markOuter({ sections }: Below, layer: Layer): void {
   const key = layer === "ethernet" ? layer : "grh";
   if (!sections.some((section) => section.key === key || section.key === "grh")) return;
-  for (const [i, { key, title, rows }] of sections.entries()) {
-    const name = `outer${key[0]!.toUpperCase()}${key.slice(1)}`;
-    sections[i] = { key: name, title: `Outer ${title}`, rows };
-  }
+  for (const [i, section] of sections.entries()) sections[i] = prefixed(section, "outer");
+}
+
+function prefixed({ key, title, rows }: Section, prefix: "inner" | "outer"): Section {
+  const [name, words] = [key, title].map((text) => text[0]!.toUpperCase() + text.slice(1));
+  const place = `${prefix[0]!.toUpperCase()}${prefix.slice(1)}`;
+  return { key: prefix + name, title: `${place} ${prefix === "outer" ? title : words}`, rows };
+}
+
+/** What IP over InfiniBand carries, in a line. */
+function innerText({ addresses, packet, reason }: Decoded): string {
+  const between = addresses === undefined ? "" : `${addresses.join(" to ")}: `;
+  return `IPoIB, ${between}${packet?.summary ?? reason}`;
 }

@@ -19,6 +19,7 @@ import {
   cmFrame,
   FRAMES,
   INFINIBAND,
+  IPOIB,
   LINKS,
   NEW_OPERATIONS,
   NOTIFICATIONS,
@@ -151,6 +152,27 @@ Deno.test("readFrame() reads packets of InfiniBand", () => {
   assertEquals(global, [["fe80::1", "fe80::2"], "UD SEND Only", 0x22, undefined]);
 });
 
+Deno.test("readFrame() shows what IP over InfiniBand carries", () => {
+  const [ping, request] = IPOIB.map((frame) => readFrame(Uint8Array.fromHex(frame), 247));
+  const keys = ({ sections }: typeof ping & object): string[] => sections.map(({ key }) => key);
+  assertEquals(keys(ping!), [
+    ...["lrh", "bth", "payload", "innerIpoib", "innerGrh", "innerIcmp"],
+  ]);
+  assertEquals(keys(request!), [
+    ...["lrh", "bth", "deth", "payload", "innerIpoib", "innerArp"],
+  ]);
+  assertEquals([ping, request].map((frame) => frame!.packet!.summary.split(": ").slice(1)), [
+    ["IPoIB, 10.0.0.1 to 10.0.0.2", "ICMP type 8 (echo request)"],
+    ["IPoIB, 10.0.0.1 to 10.0.0.2", "ethertype 0x0806 (ARP)"],
+  ]);
+  assertEquals(ping!.packet!.grh, undefined);
+  // Over Ethernet a message may begin so by chance.
+  const message = "0800000045".padEnd(40, "0");
+  const overEthernet = FRAMES[0]!.replace("ab".repeat(8), message);
+  const { sections } = readFrame(Uint8Array.fromHex(overEthernet), 1);
+  assertEquals(sections.at(-1)!.key, "payload");
+});
+
 Deno.test("readFrame() says why a frame is no packet", () => {
   const withBytes = (at: number, digits: string, frame = FRAMES[0]!): string =>
     frame.slice(0, 2 * at) + digits + frame.slice(2 * at + digits.length);
@@ -181,6 +203,7 @@ Deno.test("readFrame() says why a frame is no packet", () => {
     [`00000000c0000000${"00".repeat(20)}`, "the PPI header has 0 bytes", 192],
     ["00000063", "address family 99", 0],
     [INFINIBAND[0]!.replace("0002", "0001"), "raw IPv6", 247],
+    [`${"00".repeat(40)}08000000${IPOIB[0]!.slice(48, -12)}`, "ICMP type 8 (echo request)", 242],
     ["00".repeat(99), "unknown link type 147 (private)", 147],
     [`${"00".repeat(8)}19${"00".repeat(30)}`, "link packets of InfiniBand", 197],
   ];

@@ -169,6 +169,21 @@ export const INFINIBAND: readonly string[] = [
   }1fe80${"0".repeat(27)}2${RELIABLE}0000`,
 ];
 
+/** What IP over InfiniBand carries: a ping in a connection, and a request for an address in a datagram. */
+export const IPOIB: readonly string[] = [
+  onInfiniBand(bth(4) + hex([0x0800_0000, 4]) + overIpv4(1, `0800f7ff${"0".repeat(8)}`).slice(28)),
+  onInfiniBand(
+    bth(0x64) + DETH + hex([0x0806_0000, 4], [0x0020_0800, 4], [0x1404_0001, 4]) +
+      `${"80".repeat(20)}0a000001${"00".repeat(20)}0a000002`,
+  ),
+];
+
+/** A packet in a subnet. */
+function onInfiniBand(packet: string): string {
+  const words = (packet.length + ICRC.length) / 8 + 2;
+  return `00020002${hex([words, 2], [1, 2])}${packet}${ICRC}0000`;
+}
+
 /** Notifications of congestion: the mark of either direction. */
 export const NOTIFICATIONS: readonly string[] = ["40", "80"].map((marks) =>
   overIpv4(17, udp(`8100ffff${marks}0000110000000${"0".repeat(33)}${ICRC}`))
