@@ -228,17 +228,15 @@ for (
     bed.connect("IPv4");
     await using listener = await listenRc({ port, keepAlive: 0 });
     const ids: CmId[] = [];
+    const told: Promise<void>[] = [];
     const { disconnected } = CmId.prototype;
-    // The queue pair is in ERR by then, and its requests have ended.
-    using _ = stub(
-      CmId.prototype,
-      "disconnected",
-      async function (this: CmId, ...args): Promise<void> {
-        ids.push(this);
-        await disconnected.apply(this, args);
-        await turns(20);
-      },
-    );
+    using _ = stub(CmId.prototype, "disconnected", function (this: CmId, ...args): Promise<void> {
+      ids.push(this);
+      // The queue pair is in ERR by then, and its requests have ended.
+      const late = disconnected.apply(this, args).then(() => turns(20));
+      told.push(late);
+      return late;
+    });
     const connecting = connectRc({ ...to, keepAlive: 0 });
     const [client, server] = await Promise.all([connecting, listener.accept()]);
     const received = client.receive().catch((error) => error);
@@ -249,6 +247,7 @@ for (
     await turns(20);
     await assertRejects(() => client.send(Uint8Array.of(1)), Deno.errors.ConnectionReset, reason);
     for (const conn of [client, server]) conn[Symbol.dispose]();
+    await Promise.allSettled(told);
   });
 }
 
