@@ -275,9 +275,9 @@ export {
   SendOpsFlags,
 } from "./types/queue_pair/qp_enums.ts";
 export type { QpInitAttr, QpInitAttributes } from "./types/queue_pair/qp_init_attr.ts";
+export type { QueriedQp } from "./types/queue_pair/qp_states.ts";
 export { QueuePair } from "./types/queue_pair/queue_pair.ts";
 export { type QpInitAttrEx, QueuePairEx } from "./types/queue_pair/queue_pair_ex.ts";
-export { QueuePairStates } from "./types/queue_pair/queue_pair_states.ts";
 export { WrBuilder } from "./types/queue_pair/wr_builder.ts";
 export { ReplyPath, type ReplyPathInit } from "./types/reply/reply_path.ts";
 export type { RssFlow, RssInputOptions } from "./types/rss/rss_flow.ts";

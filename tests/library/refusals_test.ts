@@ -84,7 +84,7 @@ const NEEDED = new Set(
 
 /** Calls that do without. */
 const DISPENSABLE: readonly RegExp[] = [
-  /^(QueuePairStates|SharedReceiveQueue)#modify(Async| \(ud\))?: 0\.(cap\.)?\w+$/,
+  /^((Opened)?QueuePair|SharedReceiveQueue)#modify(Async| \(ud\))?: 0\.(cap\.)?\w+$/,
   /^reregMr: 1\.\w+$/,
   // A request is complete when it is posted.
   /^SendRequestList#set \(.*: 1\.(?!opcode)\w+$/,
@@ -246,8 +246,8 @@ const FOREIGN: readonly RegExp[] = [
 /** Members of disposed objects that work: they need no device. */
 const WITHOUT_DEVICE: readonly RegExp[] = [
   /^Resource#(disposed|close|\[Symbol.dispose\]): this$/,
-  /^(CmId#(channel|qp)|CmIdentity#state): this$/,
-  /^(QueuePairStates#address|ReplyPath#size|RwqIndirectionTable#(size|logIndTblSize)): this$/,
+  /^CmId#(channel|qp|state): this$/,
+  /^((Opened)?QueuePair#address|ReplyPath#size|RwqIndirectionTable#(size|logIndTblSize)): this$/,
 ];
 
 /** The objects that a call needs, its own one by `"this"`. */

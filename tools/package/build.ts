@@ -44,8 +44,6 @@ export async function buildPackages(folder: string): Promise<void> {
     for (const file of pages) await edit(`${folder}/${file}`, (text) => leadOut(text, file, files));
   }
   await bundle(folder);
-  const types = all[0]!.files.filter((file) => /^types\/.*\.ts$/.test(file));
-  for (const file of types) await edit(`${folder}/${file}`, nameBases);
   for (const { one } of all) await describe(one, `${folder}/${one.folder}`);
 }
 
@@ -57,22 +55,6 @@ export function leadOut(text: string, file: string, files: readonly string[]): s
     const view = path.endsWith(".svg") ? "raw" : "blob";
     return isHere ? link : `](${denoJson.repository}/${view}/main/${path}`;
   });
-}
-
-/** A class that inherits, and its base. */
-const DERIVED = /^export (?:abstract )?class \w+(?:<[^>]*>)?\s+extends (?!Error\b)(\w+)/gm;
-
-/** Names the base in the comment of each class: the registry shows no inherited members. No line moves. */
-export function nameBases(text: string): string {
-  return [...text.matchAll(DERIVED)].reduceRight((text, { index, 1: base }) => {
-    const start = text.lastIndexOf("/**", index);
-    const comment = text.slice(start, index);
-    if (start < 0 || !comment.endsWith("*/\n")) return text;
-    const end = start + comment.search(/\n \*\n|\s*\*\//);
-    return `${text.slice(0, end)} It also has the members of {@linkcode ${base}}.${
-      text.slice(end)
-    }`;
-  }, text);
 }
 
 /** Puts the files of the guest that are no modules into one that is. */

@@ -1,8 +1,8 @@
-import type { RdmaCmId, RdmaEventChannel } from "../../ffi/handles.ts";
-import { structs } from "../../ffi/layout.ts";
-import { handleAddress, handleAt } from "../../ffi/pointers.ts";
-import { nonblockingRdmacm } from "../../ffi/rdmacm.ts";
-import { readField } from "../../ffi/struct.ts";
+import type { IbvContext, RdmaCmId, RdmaEventChannel } from "../../ffi/handles.ts";
+import { constants, structs } from "../../ffi/layout.ts";
+import { handleAddress, handleAt, nativeView } from "../../ffi/pointers.ts";
+import { nonblockingRdmacm, rdmacm } from "../../ffi/rdmacm.ts";
+import { allocStruct, readField, readNative } from "../../ffi/struct.ts";
 import { type AbortOptions, checkSignal, signalOf } from "../../internal/abort.ts";
 import {
   boolean,
@@ -30,9 +30,10 @@ import {
 } from "../core/native_resource.ts";
 import { assertOpen, isOpen, moveTo } from "../core/resource.ts";
 import { EventType } from "../device/async_events.ts";
+import type { DeviceInfo } from "../device/device.ts";
+import { type Ece, eceCodec, qpAttrCodec, type QpAttrInit } from "../queue_pair/qp_attr.ts";
 import { QpState, QpType } from "../queue_pair/qp_enums.ts";
-import { QueuePair } from "../queue_pair/queue_pair.ts";
-import { hasOwnAccess } from "../queue_pair/queue_pair_states.ts";
+import { qpCore, QueuePair } from "../queue_pair/queue_pair.ts";
 import {
   type AddrInfo,
   type AddrInfoHints,
@@ -42,14 +43,7 @@ import {
   readLookUp,
 } from "./addr_info.ts";
 import { CmEvents, type NativeEvent, OF_PEERS } from "./cm_events.ts";
-import { Groups } from "./groups.ts";
-import {
-  type CmCore,
-  CmIdentity,
-  moveConnected,
-  moveConnectedLater,
-  serviceOf,
-} from "./cm_identity.ts";
+import { type CmOptions, readCmOptions, serviceOf } from "./cm_options.ts";
 import {
   checkPrivateData,
   type CmMessage,
@@ -60,8 +54,11 @@ import {
   readUdParam,
   type UdParam,
 } from "./conn_param.ts";
+import { attrOf, moveConnected, moveConnectedLater } from "./connected_qp.ts";
 import { CmEventType, type CmState, PortSpace } from "./enums.ts";
 import { callCm, type CmError, eventError } from "./errors.ts";
+import { deviceInfoOf } from "./functions.ts";
+import { Groups } from "./groups.ts";
 import { readSockaddr, sockaddrOf, type SocketAddress } from "./socket_address.ts";
 
 /**
@@ -197,6 +194,7 @@ export interface ResolveOptions extends AbortOptions {
 }
 
 const TYPE = CmEventType;
+const { fields } = structs.rdma_cm_id;
 
 /** The state that an event leads to. Others change nothing. */
 const AFTER: { readonly [type: number]: CmState } = {
@@ -230,7 +228,7 @@ const OVER: readonly CmState[] = ["FAILED", "DISCONNECTED", "REMOVED"];
 /** Which group an event is about, by the number that joining it had. */
 const numbers = new WeakMap<CmEvent, bigint>();
 
-class Core implements CmCore {
+class Core {
   state: CmState = "IDLE";
   /** The queue pair of the connection. */
   qp: QueuePair | undefined;
@@ -282,7 +280,7 @@ class Core implements CmCore {
  *
  * @category Connections
  */
-export class CmId extends CmIdentity {
+export class CmId extends NativeResource<RdmaCmId> {
   static readonly #KIND: NativeKind<RdmaCmId, CmId> = {
     name: "connection identifier",
     closing: (id) => id.#closing(),
@@ -297,8 +295,11 @@ export class CmId extends CmIdentity {
     }),
   };
 
+  /** What the port numbers count, and which transport the id has. */
+  readonly portSpace: PortSpace;
   readonly #core: Core;
   readonly #address: bigint;
+  #device: DeviceInfo | undefined;
 
   /**
    * Makes an id (`rdma_create_id`).
@@ -315,10 +316,16 @@ export class CmId extends CmIdentity {
     const given: unknown = portSpace;
     const handle: RdmaCmId = given instanceof Adopted ? given.handle : create(channel, portSpace);
     const core = new Core(channel);
-    super(CmId.#KIND, handle, [channel], core);
+    super(CmId.#KIND, handle, [channel]);
+    this.portSpace = readNative(handle, fields.ps) as PortSpace;
     this.#core = core;
     this.#address = handleAddress(handle);
     core.events.receivers.set(this.#address, (event) => this.#receive(event));
+  }
+
+  /** The handle of an object of this class. Called on an object of another class, a method stops here. */
+  get #handle(): RdmaCmId {
+    return this.unsafeHandle;
   }
 
   /** The channel of the id's events. */
@@ -329,6 +336,110 @@ export class CmId extends CmIdentity {
   /** The queue pair of the connection, if there is one, and the program has not given its number instead. */
   get qp(): QueuePair | undefined {
     return this.#core.qp;
+  }
+
+  /** The state. It changes when a method is called, and when an event is read. */
+  get state(): CmState {
+    return this.#core.state;
+  }
+
+  /**
+   * The device of the connection: `Context.open(id.device.name)` opens it for the queue pair. It is `undefined` as long as
+   * the id has none: before the address is resolved, or where it listens on all devices.
+   */
+  get device(): DeviceInfo | undefined {
+    const context = handleAt<IbvContext>(readNative(this.#handle, fields.verbs));
+    // An id that has a device keeps it.
+    return context === null ? undefined : this.#device ??= deviceInfoOf(context);
+  }
+
+  /** The port of the device, from 1; 0 as long as the id has no device. */
+  get portNum(): number {
+    return readNative(this.#handle, fields.port_num);
+  }
+
+  /** The address of this side (`rdma_get_local_addr`); `undefined` if there is none yet. */
+  get localAddress(): SocketAddress | undefined {
+    return this.#addressAt(fields["route.addr.src_storage"]);
+  }
+
+  /** The address of the peer (`rdma_get_peer_addr`); `undefined` if there is none yet. */
+  get peerAddress(): SocketAddress | undefined {
+    return this.#addressAt(fields["route.addr.dst_storage"]);
+  }
+
+  #addressAt({ offset }: { readonly offset: number }): SocketAddress | undefined {
+    return readSockaddr(nativeView(this.#handle, structs.rdma_cm_id.size), offset);
+  }
+
+  /** The port of this side (`rdma_get_src_port`), 0 if there is none yet. */
+  get srcPort(): number {
+    return hostOrder(rdmacm().rdma_get_src_port(this.#handle));
+  }
+
+  /** The port of the peer (`rdma_get_dst_port`), 0 if there is none yet. */
+  get dstPort(): number {
+    return hostOrder(rdmacm().rdma_get_dst_port(this.#handle));
+  }
+
+  /**
+   * Sets options (`rdma_set_option`). It checks all before it sets one.
+   *
+   * @throws {TypeError} If an option is unknown or has the wrong type, or cannot be set any more; `ackTimeout` if the id is for
+   * datagrams.
+   * @throws {RangeError} If a number is out of range.
+   * @throws {VerbsError} If the system refuses. Options before this one, in the order above, are set.
+   */
+  setOptions(options: CmOptions): void {
+    for (const { name, option, value } of readCmOptions(this, options)) {
+      const length = BigInt(value.length);
+      const args = [this.#handle, constants.RDMA_OPTION_ID, option, value, length] as const;
+      callCm("rdma_set_option", `set ${name}`, args);
+    }
+  }
+
+  /**
+   * Sets the options of an enhanced connection establishment that the next message to the peer carries
+   * (`rdma_set_local_ece`): those that `QueuePair.queryEce()` gives.
+   *
+   * @throws {TypeError} If an attribute is missing, is unknown or has the wrong type.
+   * @throws {VerbsError} If librdmacm refuses.
+   */
+  setLocalEce(ece: Ece): void {
+    const { view } = eceCodec.write(ece);
+    callCm("rdma_set_local_ece", "set connection options", [this.#handle, view]);
+  }
+
+  /**
+   * The options of an enhanced connection establishment that the last message of the peer carried (`rdma_get_remote_ece`):
+   * `QueuePair.setEce()` takes them.
+   *
+   * @throws {VerbsError} If librdmacm refuses.
+   */
+  getRemoteEce(): Ece {
+    const view = allocStruct(structs.ibv_ece);
+    callCm("rdma_get_remote_ece", "get connection options", [this.#handle, view]);
+    return eceCodec.read(view);
+  }
+
+  /**
+   * The attributes that move a queue pair of this connection to a state (`rdma_init_qp_attr`): `QueuePair.modify()` takes
+   * them. The methods that connect use it; call it to change an attribute on the way. For datagrams only INIT has
+   * attributes.
+   *
+   * @param qpState INIT, RTR or RTS.
+   * @throws {RangeError} If it is another state.
+   * @throws {VerbsError} If the connection does not know them yet (EINVAL).
+   */
+  initQpAttr(qpState: QpState): QpAttrInit {
+    const { INIT, RTR, RTS } = QpState;
+    if (qpState !== INIT && qpState !== RTR && qpState !== RTS) {
+      throw new RangeError(
+        `Cannot use qpState ${nameOf(QpState, qpState)}: it is not INIT, RTR or RTS`,
+      );
+    }
+    const { view, mask } = attrOf(this.#handle, qpState);
+    return qpAttrCodec.read(view, 0, mask);
   }
 
   /**
@@ -518,7 +629,7 @@ export class CmId extends CmIdentity {
     this.#checkQp(qp);
     const isUnprepared = qp.state === QpState.RESET;
     if (serviceOf(this) !== "UD") {
-      if (isUnprepared) moveConnected(qp, this, QpState.INIT);
+      if (isUnprepared) moveConnected(qp, this.#handle, QpState.INIT);
       return;
     }
     if (isUnprepared) qp.modify(this.initQpAttr(QpState.INIT));
@@ -840,13 +951,15 @@ export class CmId extends CmIdentity {
 
   /** librdmacm knows what the peer may do only since the request, before which connect() has moved the queue pair. */
   #grant(qp: QueuePair): void {
-    if (qp.state === QpState.INIT && !hasOwnAccess(qp)) moveConnected(qp, this, QpState.INIT);
+    if (qp.state === QpState.INIT && !qpCore(qp).states.hasOwnAccess) {
+      moveConnected(qp, this.#handle, QpState.INIT);
+    }
   }
 
   /** Moves the queue pair on, when the peer's number is known. */
   #ready(qp: QueuePair): void {
-    if (isBeforeRtr(qp)) moveConnected(qp, this, QpState.RTR);
-    if (qp.state !== QpState.RTS) moveConnected(qp, this, QpState.RTS);
+    if (isBeforeRtr(qp)) moveConnected(qp, this.#handle, QpState.RTR);
+    if (qp.state !== QpState.RTS) moveConnected(qp, this.#handle, QpState.RTS);
   }
 
   /** {@linkcode CmId.#ready} on another thread. The wait ends with the id. */
@@ -856,7 +969,7 @@ export class CmId extends CmIdentity {
     const ends = signal === undefined ? ending.signal : AbortSignal.any([signal, ending.signal]);
     this.#core.isMoving = true;
     try {
-      if (isBeforeRtr(qp)) await moveConnectedLater(qp, this, QpState.RTR, cause, ends);
+      if (isBeforeRtr(qp)) await moveConnectedLater(qp, this.#handle, QpState.RTR, cause, ends);
     } finally {
       this.#core.isMoving = false;
     }
@@ -1045,6 +1158,10 @@ function closeQuietly(id: CmId): void {
   } catch {
     // The channel closes it again, and gets the error.
   }
+}
+
+function hostOrder(value: number): number {
+  return (value & 0xff) << 8 | value >> 8;
 }
 
 function create(channel: EventChannel, portSpace: PortSpace): RdmaCmId {

@@ -34,7 +34,7 @@ export type AtomicCap = typeof AtomicCap[keyof typeof AtomicCap];
  * @category Devices and ports
  */
 export const DeviceCapFlags: {
-  /** `cap` of {@linkcode QueuePairStates.modify} changes the sizes of queues. */
+  /** `cap` of {@linkcode QueuePair.modify} changes the sizes of queues. */
   readonly RESIZE_MAX_WR: CEnum.ibv_device_cap_flags.IBV_DEVICE_RESIZE_MAX_WR;
   /** Ports count packets with a wrong P_Key. */
   readonly BAD_PKEY_CNTR: CEnum.ibv_device_cap_flags.IBV_DEVICE_BAD_PKEY_CNTR;
@@ -48,7 +48,7 @@ export const DeviceCapFlags: {
   readonly CHANGE_PHY_PORT: CEnum.ibv_device_cap_flags.IBV_DEVICE_CHANGE_PHY_PORT;
   /** Datagrams are refused if their address handle is for another port than the queue pair. */
   readonly UD_AV_PORT_ENFORCE: CEnum.ibv_device_cap_flags.IBV_DEVICE_UD_AV_PORT_ENFORCE;
-  /** `curQpState` of {@linkcode QueuePairStates.modify} is checked. */
+  /** `curQpState` of {@linkcode QueuePair.modify} is checked. */
   readonly CURR_QP_STATE_MOD: CEnum.ibv_device_cap_flags.IBV_DEVICE_CURR_QP_STATE_MOD;
   /** Ports can be shut down. */
   readonly SHUTDOWN_PORT: CEnum.ibv_device_cap_flags.IBV_DEVICE_SHUTDOWN_PORT;

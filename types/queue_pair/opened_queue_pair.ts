@@ -1,14 +1,19 @@
 import type { IbvQp } from "../../ffi/handles.ts";
 import { members } from "../../ffi/members.ts";
+import type { PeerOptions } from "../core/abortable.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { nameOf } from "../core/enums.ts";
 import { call } from "../core/errors.ts";
+import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { rootOf } from "../core/resource.ts";
 import { unregisterElement } from "../device/async_events.ts";
 import type { Context } from "../device/context.ts";
 import { XrcDomain } from "../srq/xrc_domain.ts";
-import { QpType } from "./qp_enums.ts";
-import { describeQp, type QpKind, QueuePairStates } from "./queue_pair_states.ts";
+import type { QpInitialization, RcActivation } from "./activation.ts";
+import type { QpAddress } from "./qp_address.ts";
+import type { QpAttrInit } from "./qp_attr.ts";
+import { type QpState, QpType } from "./qp_enums.ts";
+import { describeQp, QpStates, type QueriedQp } from "./qp_states.ts";
 
 /**
  * Which queue pair to open (`struct ibv_qp_open_attr`).
@@ -32,25 +37,32 @@ const codec: AttributeCodec<QpOpenAttr> = codecOf("ibv_qp_open_attr", "queue pai
   type: { field: "qp_type", mask: MASK.TYPE, values: QpType, fallback: QpType.XRC_RECV },
 });
 
-const KIND: QpKind<OpenedQueuePair> = {
+const KIND: NativeKind<IbvQp, OpenedQueuePair> = {
   name: "queue pair",
   destroy(handle: IbvQp, qp): void {
     call("ibv_destroy_qp", "close queue pair", [handle]);
     unregisterElement(qp);
   },
-  modified: () => {},
   describe: describeQp,
 };
 
 /**
  * A receiving queue pair of an XRC domain that another process has made, or another object of this process. Each object
- * keeps the queue pair; it is destroyed with the last one. The shared receive queues of the domain receive for it.
+ * keeps the queue pair; it is destroyed with the last one. The shared receive queues of the domain receive for it. The
+ * methods are those of {@linkcode QueuePair} that move and describe such a queue pair.
  *
  * @category Queue pairs
  */
-export class OpenedQueuePair extends QueuePairStates {
+export class OpenedQueuePair extends NativeResource<IbvQp> {
+  /** The device that the queue pair belongs to. */
+  readonly context: Context;
+  /** The transport service. */
+  readonly type: QpType;
+  /** The number of the queue pair, 24 bits. */
+  readonly qpNum: number;
   /** The XRC domain. */
   readonly xrcd: XrcDomain;
+  readonly #states: QpStates;
 
   /**
    * Opens a queue pair (`ibv_open_qp`).
@@ -67,7 +79,55 @@ export class OpenedQueuePair extends QueuePairStates {
     const handle = call("ibv_open_qp", "open queue pair", [context.unsafeHandle, view], {
       detail: () => `${nameOf(QpType, type)} ${qpNum}`,
     });
-    super(KIND, handle, [xrcd], context, type);
+    super(KIND, handle, [xrcd]);
+    const states = this.#states = new QpStates(this, context, type, () => {});
+    this.context = context;
+    this.type = type;
+    this.qpNum = states.qpNum;
     this.xrcd = xrcd;
+  }
+
+  /** As {@linkcode QueuePair.state}. */
+  get state(): QpState {
+    return this.#states.state;
+  }
+
+  /** As {@linkcode QueuePair.address}. */
+  get address(): QpAddress {
+    return this.#states.address;
+  }
+
+  /** As {@linkcode QueuePair.modify}. */
+  modify(attr: QpAttrInit): void {
+    this.#states.modify(attr);
+  }
+
+  /** As {@linkcode QueuePair.modifyAsync}. */
+  async modifyAsync(attr: QpAttrInit, options: PeerOptions = {}): Promise<void> {
+    await this.#states.modifyAsync(attr, options);
+  }
+
+  /** As {@linkcode QueuePair.init}. */
+  init(initialization: QpInitialization): void {
+    this.#states.init(initialization);
+  }
+
+  /** As {@linkcode QueuePair.activateRc}. */
+  activateRc(peer: QpAddress, options: RcActivation = {}): void {
+    this.#states.activateRc(peer, options);
+  }
+
+  /** As {@linkcode QueuePair.activateRcAsync}. */
+  async activateRcAsync(
+    peer: QpAddress,
+    options: RcActivation = {},
+    waiting: PeerOptions = {},
+  ): Promise<void> {
+    await this.#states.activateRcAsync(peer, options, waiting);
+  }
+
+  /** As {@linkcode QueuePair.query}. */
+  query(mask?: number): QueriedQp {
+    return this.#states.query(mask);
   }
 }

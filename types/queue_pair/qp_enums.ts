@@ -218,7 +218,7 @@ export const SelectivityLevel: {
 export type SelectivityLevel = typeof SelectivityLevel[keyof typeof SelectivityLevel];
 
 /**
- * Flags of {@linkcode QueuePairStates.queryDataInOrder} (`enum ibv_query_qp_data_in_order_flags`). Combine them with `|`.
+ * Flags of {@linkcode QueuePair.queryDataInOrder} (`enum ibv_query_qp_data_in_order_flags`). Combine them with `|`.
  *
  * @category Queue pairs
  */

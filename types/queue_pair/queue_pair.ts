@@ -1,18 +1,22 @@
 import type { IbvQp } from "../../ffi/handles.ts";
+import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
 import { hasContextOp } from "../../ffi/library/ops.ts";
-import { uint16 } from "../../internal/checks.ts";
+import { allocStruct } from "../../ffi/struct.ts";
+import { integer, uint16, uint32 } from "../../internal/checks.ts";
+import type { AhAttrInit } from "../address/ah_attr.ts";
 import { bytesOfGid, Gid } from "../address/gid.ts";
 import { CompletionCounter, QpAttachCompCntrOp } from "../completion/completion_counter.ts";
 import { type CompletionQueue, cqCore, drain } from "../completion/completion_queue.ts";
 import { registerFailing, unregisterFailing } from "../completion/failure_hints.ts";
 import { SendTracker, UnorderedSends } from "../completion/send_tracker.ts";
-import { causeOf } from "../core/causes.ts";
+import type { PeerOptions } from "../core/abortable.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
+import { causeOf } from "../core/causes.ts";
 import { instance } from "../core/checks.ts";
 import { nameOf, namesOf } from "../core/enums.ts";
 import { call, type CheckOptions, lacking } from "../core/errors.ts";
-import { handleOf } from "../core/native_resource.ts";
+import { handleOf, type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { lifetimeOf, release, retain, rootOf } from "../core/resource.ts";
 import { unregisterElement } from "../device/async_events.ts";
 import type { Context } from "../device/context.ts";
@@ -25,7 +29,9 @@ import type { XrcDomain } from "../srq/xrc_domain.ts";
 import { DATAGRAM, FIELDS, opcodesOf } from "../work/attributes.ts";
 import { type Receives, RecvPoster, SendPoster, type SendRules } from "../work/posting.ts";
 import type { SendRequestList } from "../work/requests.ts";
-import type { SendRequest } from "../work/work_request.ts";
+import { type SendRequest, WrOpcode } from "../work/work_request.ts";
+import type { QpInitialization, RcActivation, UcActivation, UdActivation } from "./activation.ts";
+import { bindMw, type MwBind } from "./bind_mw.ts";
 import {
   COUNTER_CAUSES,
   CREATE_CAUSES,
@@ -35,9 +41,16 @@ import {
   SEND_CAUSES,
   UNSENT_CAUSES,
 } from "./hints.ts";
-import { bindMw, type MwBind } from "./bind_mw.ts";
-import type { QpCap } from "./qp_attr.ts";
-import { QpAttrMask, QpType } from "./qp_enums.ts";
+import type { QpAddress } from "./qp_address.ts";
+import {
+  type Ece,
+  eceCodec,
+  type QpAttrInit,
+  type QpCap,
+  type QpRateLimitAttr,
+  rateLimitCodec,
+} from "./qp_attr.ts";
+import { QpAttrMask, type QpState, QpType } from "./qp_enums.ts";
 import {
   describeQpInit,
   isBasic,
@@ -46,12 +59,13 @@ import {
   readCap,
   writeQpInit,
 } from "./qp_init_attr.ts";
-import { describeQp, type QpKind, QueuePairStates } from "./queue_pair_states.ts";
+import { describeQp, QpStates, type QueriedQp } from "./qp_states.ts";
 
 export interface QpCore {
   readonly type: QpType;
   readonly cap: QpCap;
   readonly sendOpsFlags: number | undefined;
+  readonly states: QpStates;
   /** What the sends have in common; `undefined` if there is no send queue. */
   readonly sender: SendPoster | undefined;
 }
@@ -89,13 +103,13 @@ export class OtherQp<Init extends QpInitAttr = QpInitAttr> {
  *
  * How to make it ready depends on its type:
  *
- * - UD (datagrams): {@linkcode QueuePairStates.prototype.activateUd | QueuePair.activateUd}. Then post receives. Then
+ * - UD (datagrams): {@linkcode QueuePair.prototype.activateUd | QueuePair.activateUd}. Then post receives. Then
  *   send.
- * - RC and UC (connections), at both ends: {@linkcode QueuePairStates.prototype.init | QueuePair.init}. Then post
- *   receives. Then exchange {@linkcode QueuePairStates.prototype.address | QueuePair.address} with the peer by other
- *   means. Then {@linkcode QueuePairStates.prototype.activateRc | QueuePair.activateRc} or
- *   {@linkcode QueuePairStates.prototype.activateUc | QueuePair.activateUc}. Then send.
- * - RAW_PACKET (Ethernet frames): {@linkcode QueuePairStates.prototype.modify | QueuePair.modify} for each state.
+ * - RC and UC (connections), at both ends: {@linkcode QueuePair.prototype.init | QueuePair.init}. Then post
+ *   receives. Then exchange {@linkcode QueuePair.prototype.address | QueuePair.address} with the peer by other
+ *   means. Then {@linkcode QueuePair.prototype.activateRc | QueuePair.activateRc} or
+ *   {@linkcode QueuePair.prototype.activateUc | QueuePair.activateUc}. Then send.
+ * - RAW_PACKET (Ethernet frames): {@linkcode QueuePair.prototype.modify | QueuePair.modify} for each state.
  *   The port is an Ethernet port.
  *
  * `init()` and the activations are `modify()` with a choice for every attribute. `init()` goes from RESET to INIT, and
@@ -135,18 +149,20 @@ export class OtherQp<Init extends QpInitAttr = QpInitAttr> {
  *
  * @category Queue pairs
  */
-export class QueuePair extends QueuePairStates {
-  static readonly #KIND: QpKind<QueuePair> = {
+export class QueuePair extends NativeResource<IbvQp> {
+  static readonly #KIND: NativeKind<IbvQp, QueuePair> = {
     name: "queue pair",
     isInUse: hasEndingWindow,
     destroy: (handle, qp) => qp.#destroy(handle),
-    modified: (qp, maxMessage, endsSends) => {
-      qp.#noteRules(maxMessage);
-      if (endsSends) qp.#endSends();
-    },
     describe: describeQp,
   };
 
+  /** The device that the queue pair belongs to. */
+  readonly context: Context;
+  /** The transport service. */
+  readonly type: QpType;
+  /** The number of the queue pair, 24 bits. Peers address it by this number. */
+  readonly qpNum: number;
   /** The protection domain. */
   readonly pd: ProtectionDomain;
   /** The shared receive queue that the queue pair takes its receives from. */
@@ -164,6 +180,7 @@ export class QueuePair extends QueuePairStates {
   readonly #sendCq: CompletionQueue | undefined;
   /** The domain whose rights apply. */
   readonly #base: ProtectionDomain;
+  readonly #states: QpStates;
   readonly #core: QpCore;
   readonly #sender: SendPoster | undefined;
   readonly #receiver: RecvPoster | undefined;
@@ -207,7 +224,14 @@ export class QueuePair extends QueuePairStates {
       : call("ibv_create_qp_ex", "create queue pair", [context.unsafeHandle, view], options);
     const { type, sendCq, recvCq, srq, xrcd, rwqIndTbl, rxHashConf, sqSigAll = false } = given;
     const parents = [pd, sendCq, recvCq, srq, xrcd, rwqIndTbl].filter((part) => part !== undefined);
-    super(QueuePair.#KIND, handle, parents, context, type);
+    super(QueuePair.#KIND, handle, parents);
+    const states = this.#states = new QpStates(this, context, type, (maxMessage, endsSends) => {
+      this.#noteRules(maxMessage);
+      if (endsSends) this.#endSends();
+    });
+    this.context = context;
+    this.type = type;
+    this.qpNum = states.qpNum;
     this.#base = base;
     this.pd = pd;
     this.srq = srq;
@@ -224,8 +248,13 @@ export class QueuePair extends QueuePairStates {
       if (sender.tracker !== undefined) cqCore(sendCq).senders.set(this.qpNum, sender.tracker);
     }
     if (recvCq !== undefined && srq === undefined) this.#receiver = this.#makeReceiver(cap);
-    this.#core = { type, cap, sendOpsFlags, sender: this.#sender };
+    this.#core = { type, cap, sendOpsFlags, states, sender: this.#sender };
     registerFailing(this.qpNum, (code) => this.#hintFailure(code));
+  }
+
+  /** The handle of an object of this class. Called on an object of another class, a method stops here. */
+  get #handle(): IbvQp {
+    return this.unsafeHandle;
   }
 
   /** Why a request has failed, as far as the state of the device tells it now. */
@@ -284,6 +313,221 @@ export class QueuePair extends QueuePairStates {
     if (tracker === undefined) return;
     if (tracker.awaitsCompletion) drain(this.#sendCq!);
     tracker.ended();
+  }
+
+  /** The state, as this process last set or queried it. {@linkcode QueuePair.query} asks the device. */
+  get state(): QpState {
+    return this.#states.state;
+  }
+
+  /**
+   * Sets the attributes that are given (`ibv_modify_qp`). The mask follows from them. On RoCE the kernel resolves the link
+   * address of the peer when `ahAttr` is given, which may block for a second: {@linkcode QueuePair.modifyAsync} does
+   * not block.
+   *
+   * @throws {TypeError} If no attribute is given, one is unknown, or one has the wrong type.
+   * @throws {RangeError} If a number is out of range, or the device has no such port.
+   * @throws {VerbsError} If the device refuses. The hint names missing attributes or a wrong order of states.
+   */
+  modify(attr: QpAttrInit): void {
+    this.#states.modify(attr);
+  }
+
+  /**
+   * {@linkcode QueuePair.modify} on another thread. The queue pair exists until the call ends, even if it is disposed
+   * meanwhile. A modification that ends sends, such as one to RESET, waits for nobody: it is done at once.
+   *
+   * If the signal aborts, the call rejects with the signal's reason. A modification that has begun goes on: reset or close
+   * the queue pair to undo it.
+   *
+   * @throws As {@linkcode QueuePair.modify}; {TypeError} if the queue pair is disposed in the meantime.
+   */
+  async modifyAsync(attr: QpAttrInit, options: PeerOptions = {}): Promise<void> {
+    await this.#states.modifyAsync(attr, options);
+  }
+
+  /**
+   * Moves the queue pair from RESET to INIT, with a port and a GID of its own. It is the first half of the way to RTS:
+   * {@linkcode QueuePair.activateRc} and {@linkcode QueuePair.activateUc} are the second, and
+   * {@linkcode QueuePair.activateUd} is both. Receives can be posted in between, and
+   * {@linkcode QueuePair.address} is what a peer must know.
+   *
+   * @example Two queue pairs that connect to each other
+   * ```ts
+   * import { AccessFlags, type QpAddress, type QueuePair } from "@rdma/ibverbs";
+   *
+   * async function connect(qp: QueuePair, exchange: (mine: QpAddress) => Promise<QpAddress>): Promise<void> {
+   *   qp.init({ portNum: 1, gidIndex: 1, qpAccessFlags: AccessFlags.REMOTE_WRITE });
+   *   qp.activateRc(await exchange(qp.address));
+   * }
+   * ```
+   *
+   * @throws As {@linkcode QueuePair.modify}; {TypeError} if an attribute is missing.
+   */
+  init(initialization: QpInitialization): void {
+    this.#states.init(initialization);
+  }
+
+  /**
+   * What a peer must know to connect to this queue pair, or to send datagrams to it. It is a JSON value.
+   *
+   * @throws {TypeError} Before {@linkcode QueuePair.init} or {@linkcode QueuePair.activateUd}; on RoCE, if they were
+   * called without `gidIndex`.
+   * @throws {VerbsError} If the device does not answer.
+   */
+  get address(): QpAddress {
+    return this.#states.address;
+  }
+
+  /**
+   * Makes an RC queue pair ready to receive and to send: it moves from INIT to RTR and RTS. It does the same for the
+   * queue pairs of an extended reliable connection (XRC).
+   *
+   * @param peer The address of the peer, which the peer's {@linkcode QueuePair.address} gave.
+   * @param options Choices that differ from the defaults.
+   * @throws As {@linkcode QueuePair.init}; {TypeError} if the queue pair is of another type, or `init()` was not
+   * called.
+   */
+  activateRc(peer: QpAddress, options: RcActivation = {}): void {
+    this.#states.activateRc(peer, options);
+  }
+
+  /**
+   * {@linkcode QueuePair.activateRc} on another thread, as {@linkcode QueuePair.modifyAsync}: on RoCE the kernel
+   * may look for the link address of the peer for a second.
+   *
+   * @throws As {@linkcode QueuePair.activateRc} and {@linkcode QueuePair.modifyAsync}.
+   */
+  async activateRcAsync(
+    peer: QpAddress,
+    options: RcActivation = {},
+    waiting: PeerOptions = {},
+  ): Promise<void> {
+    await this.#states.activateRcAsync(peer, options, waiting);
+  }
+
+  /**
+   * Makes a UC queue pair ready to receive and to send: it moves from INIT to RTR and RTS.
+   *
+   * @param peer The address of the peer, which the peer's {@linkcode QueuePair.address} gave.
+   * @param options Choices that differ from the defaults.
+   * @throws As {@linkcode QueuePair.activateRc}.
+   */
+  activateUc(peer: QpAddress, options: UcActivation = {}): void {
+    this.#states.activateUc(peer, options);
+  }
+
+  /**
+   * {@linkcode QueuePair.activateUc} on another thread, as {@linkcode QueuePair.activateRcAsync}.
+   *
+   * @throws As {@linkcode QueuePair.activateUc} and {@linkcode QueuePair.modifyAsync}.
+   */
+  async activateUcAsync(
+    peer: QpAddress,
+    options: UcActivation = {},
+    waiting: PeerOptions = {},
+  ): Promise<void> {
+    await this.#states.activateUcAsync(peer, options, waiting);
+  }
+
+  /**
+   * Makes a UD queue pair ready to send and receive: it moves from RESET to INIT, RTR and RTS.
+   *
+   * @throws As {@linkcode QueuePair.init}; {TypeError} if the queue pair is of another type.
+   */
+  activateUd(activation: UdActivation): void {
+    this.#states.activateUd(activation);
+  }
+
+  /**
+   * The attributes of an {@linkcode AddressHandle} for a peer of a UD queue pair, from the port and the GID of this one.
+   *
+   * @example A datagram to a peer that has told its address
+   * ```ts
+   * import { AddressHandle, type MemorySlice, type QpAddress, type QueuePair } from "@rdma/ibverbs";
+   *
+   * function send(qp: QueuePair, sge: MemorySlice, peer: QpAddress): void {
+   *   using ah = new AddressHandle(qp.pd, qp.ahAttr(peer));
+   *   qp.postSend({ sge, ah, remoteQpn: peer.qpn, remoteQkey: peer.qkey! });
+   * }
+   * ```
+   *
+   * @param peer The address of the peer, which the peer's {@linkcode QueuePair.address} gave.
+   * @param options Choices that differ from the defaults.
+   * @throws {TypeError} If the queue pair or the peer is of another type, `activateUd()` was not called, or an attribute
+   * is missing, is unknown or has the wrong type.
+   * @throws {RangeError} If a number of the peer's address is out of range.
+   */
+  ahAttr(peer: QpAddress, options: Omit<UcActivation, "pathMtu"> = {}): AhAttrInit {
+    return this.#states.ahAttr(peer, options);
+  }
+
+  /**
+   * Asks the device for the attributes (`ibv_query_qp`).
+   *
+   * @param mask {@linkcode QpAttrMask}, combined: the attributes that are needed. The device may report others too. The
+   * default is all but RATE_LIMIT, which can only be set.
+   * @throws {RangeError} If the mask has bits that are in no {@linkcode QpAttrMask}, or RATE_LIMIT.
+   * @throws {VerbsError} If the device refuses.
+   */
+  query(mask?: number): QueriedQp {
+    return this.#states.query(mask);
+  }
+
+  /**
+   * Limits the rate at which a raw packet queue pair sends (`ibv_modify_qp_rate_limit`).
+   *
+   * @throws {TypeError} If an attribute is missing, is unknown or has the wrong type.
+   * @throws {RangeError} If a number is out of range.
+   * @throws {VerbsError} If the device has no rate limits (EOPNOTSUPP), or refuses.
+   * @experimental No device of the tests has it: it has only run on a library that records calls.
+   */
+  modifyRateLimit(attr: QpRateLimitAttr): void {
+    const { view } = rateLimitCodec.write(attr);
+    call("ibv_modify_qp_rate_limit", "limit rate of queue pair", [this.#handle, view]);
+  }
+
+  /**
+   * Sets the options of an enhanced connection establishment (`ibv_set_ece`). It takes effect when the queue pair moves to
+   * INIT or RTR.
+   *
+   * @throws As {@linkcode QueuePair.modifyRateLimit}, for these options.
+   * @experimental No device of the tests has it: it has only run on a library that records calls.
+   */
+  setEce(ece: Ece): void {
+    const { view } = eceCodec.write(ece);
+    call("ibv_set_ece", "set connection options", [this.#handle, view]);
+  }
+
+  /**
+   * Asks for the options of an enhanced connection establishment (`ibv_query_ece`): those that the device offers, or after
+   * the connection those that are in use.
+   *
+   * @throws {VerbsError} If the device has no such options (EOPNOTSUPP).
+   * @experimental No device of the tests has it: it has only run on a library that records calls.
+   */
+  queryEce(): Ece {
+    const view = allocStruct(structs.ibv_ece);
+    call("ibv_query_ece", "query connection options", [this.#handle, view]);
+    return eceCodec.read(view);
+  }
+
+  /**
+   * Whether the device writes the data of an operation into memory in order (`ibv_query_qp_data_in_order`).
+   *
+   * @param opcode The operation.
+   * @param flags {@linkcode DataInOrderFlags}, combined with `|`: newer versions of libibverbs have them. The default is 0.
+   * @returns 1 if it does, and 0 if not or if it is not known. With the flag RETURN_CAPS: {@linkcode DataInOrderCaps},
+   * combined.
+   * @throws {RangeError} If a number is out of range.
+   * @throws {VerbsError} EOPNOTSUPP if the installed libibverbs is older than rdma-core 36.
+   * @experimental No device of the tests has it: it has only run on a library that records calls.
+   */
+  queryDataInOrder(opcode: WrOpcode, flags: number = 0): number {
+    integer(opcode, "opcode", 0, Math.max(...Object.values(WrOpcode)));
+    uint32(flags, "flags");
+    const args = [this.#handle, opcode, flags] as const;
+    return call("ibv_query_qp_data_in_order", "query order of data", args);
   }
 
   /**
@@ -364,7 +608,7 @@ export class QueuePair extends QueuePairStates {
    */
   attachMcast(gid: Gid, lid: number = 0): void {
     const [name, bytes] = groupOf(gid, lid);
-    const args = [this.unsafeHandle, bytes, lid] as const;
+    const args = [this.#handle, bytes, lid] as const;
     const group = new Gid(bytes);
     call("ibv_attach_mcast", `join multicast group ${group}`, args, {
       hint: (code) =>
@@ -385,7 +629,7 @@ export class QueuePair extends QueuePairStates {
   detachMcast(gid: Gid, lid: number = 0): void {
     const [name, bytes] = groupOf(gid, lid);
     const isDestroyed = lifetimeOf(this)!.state === "destroyed";
-    const handle = isDestroyed ? this.unsafeHandle : handleOf(this);
+    const handle = isDestroyed ? this.#handle : handleOf(this);
     const group = new Gid(bytes);
     call("ibv_detach_mcast", `leave multicast group ${group}`, [handle, bytes, lid], {
       hint: (code) =>
@@ -415,7 +659,7 @@ export class QueuePair extends QueuePairStates {
     if (rootOf(instance(counter, CompletionCounter, "counter")) !== rootOf(this)) {
       throw new TypeError("Cannot attach completion counter: counter is of another context");
     }
-    const args = [this.unsafeHandle, counter.unsafeHandle, view] as const;
+    const args = [this.#handle, counter.unsafeHandle, view] as const;
     call("ibv_qp_attach_comp_cntr", "attach completion counter", args, {
       detail: () => namesOf(QpAttachCompCntrOp, opMask),
       hint: (code) => causeOf(COUNTER_CAUSES, code, {}),

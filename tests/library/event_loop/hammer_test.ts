@@ -144,7 +144,7 @@ const ROWS: Readonly<Record<string, (setting: Setting) => Call | Promise<Call>>>
     recorder.sendAsyncEvent(EventType.SM_CHANGE, 1);
     return next.then(() => events.return());
   },
-  "QueuePairStates.modifyAsync": ({ bed }) => {
+  "QueuePair.modifyAsync": ({ bed }) => {
     const qp = bed.qp(QpType.UD);
     return (signal) => qp.modifyAsync({ qpState: QpState.RESET }, { signal });
   },

@@ -55,8 +55,15 @@ function modifications(): unknown[] {
     .map(({ args }) => [(args.attr as RecordedStruct).fields, args.attr_mask]);
 }
 
+interface Held extends Disposable {
+  readonly started: () => number;
+  readonly go: () => void;
+  /** Waits until the calls have ended, and the library knows it. */
+  readonly ended: () => Promise<void>;
+}
+
 /** Holds calls on other threads until the test lets them go. */
-function held(): { readonly started: () => number; readonly go: () => void } & Disposable {
+function held(): Held {
   const modify = nonblocking().ibv_modify_qp;
   const { promise, resolve } = Promise.withResolvers<void>();
   const calls = stub(nonblocking(), "ibv_modify_qp", async (...args) => {
@@ -66,6 +73,10 @@ function held(): { readonly started: () => number; readonly go: () => void } & D
   return {
     started: () => calls.calls.length,
     go: resolve,
+    ended: async () => {
+      await Promise.all(calls.calls.map(({ returned }) => returned));
+      await new Promise((resolve) => setTimeout(resolve));
+    },
     [Symbol.dispose]: () => calls.restore(),
   };
 }
@@ -128,7 +139,7 @@ test("QueuePair.modifyAsync() ends its wait when its signal aborts, and the modi
   controller.abort(new Error("enough"));
   await assertRejects(() => modified, Error, "enough");
   calls.go();
-  while (qp.state === QpState.INIT) await new Promise((resolve) => setTimeout(resolve, 1));
+  await calls.ended();
   assertEquals(qp.state, QpState.RTR);
 });
 

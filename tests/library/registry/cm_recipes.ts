@@ -118,9 +118,9 @@ export const CM_RECIPES: Readonly<Record<string, Recipe>> = {
   },
   "new CmId": ({ cmChannel }) => [cmChannel, PortSpace.UDP],
   ...Object.fromEntries(ofIds),
-  "CmIdentity#setOptions": () => [{ tos: 8, reuseAddr: true, afOnly: true, ackTimeout: 14 }],
-  "CmIdentity#setLocalEce": () => [{ vendorId: 1, options: 2 }],
-  "CmIdentity#initQpAttr": () => [QpState.INIT],
+  "CmId#setOptions": () => [{ tos: 8, reuseAddr: true, afOnly: true, ackTimeout: 14 }],
+  "CmId#setLocalEce": () => [{ vendorId: 1, options: 2 }],
+  "CmId#initQpAttr": () => [QpState.INIT],
   getAddrInfo: () => ["localhost", "7471", hints()],
   getDevices: (world) => {
     world.cmNet;
@@ -137,7 +137,6 @@ export const CM_RECEIVERS: Readonly<Record<string, Receiver>> = {
     return world.cmChannel;
   },
   CmId: ({ cmId }) => cmId,
-  CmIdentity: ({ cmId }) => cmId,
   ...Object.fromEntries(
     Object.keys(STEPS).map((name) => [`CmId#${name}`, (world: World) => idFor(world, name)]),
   ),

@@ -80,6 +80,11 @@ function rcWay(): [typeof PEER, RcActivation] {
   return [{ ...PEER }, { ...path, ...retries }];
 }
 
+function openedWay(): [object, RcActivation] {
+  const [peer, choices] = rcWay();
+  return [{ ...peer, transport: "XRC_SEND" }, choices];
+}
+
 function ucWay(): [object, UcActivation] {
   const path = { pathMtu: Mtu[256], sl: 3, hopLimit: 1, trafficClass: 5, flowLabel: 6 };
   return [{ ...PEER, transport: "UC" }, path];
@@ -359,10 +364,9 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
       bindInfo: bindInfo(bindable),
     },
   ],
-  "QueuePairStates#modifyRateLimit":
-    () => [{ rateLimit: 100_000, maxBurstSz: 4096, typicalPktSz: 512 }],
-  "QueuePairStates#setEce": () => [{ vendorId: 0x2c9, options: 0x1000_0001 }],
-  "QueuePairStates#queryDataInOrder": () => [WrOpcode.RDMA_WRITE, 0],
+  "QueuePair#modifyRateLimit": () => [{ rateLimit: 100_000, maxBurstSz: 4096, typicalPktSz: 512 }],
+  "QueuePair#setEce": () => [{ vendorId: 0x2c9, options: 0x1000_0001 }],
+  "QueuePair#queryDataInOrder": () => [WrOpcode.RDMA_WRITE, 0],
   "WrBuilder#sendImm": () => [5],
   "WrBuilder#sendInv": () => [5],
   "WrBuilder#sendTso": () => [new Uint8Array(14), 1400],
@@ -400,27 +404,34 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
     builder.send();
     return [[new Uint8Array(8), new Uint8Array(4)]];
   },
-  "QueuePairStates#modify": () => [qpAttr()],
-  "QueuePairStates#modify (ud)": () => [
+  "QueuePair#modify": () => [qpAttr()],
+  "QueuePair#modify (ud)": () => [
     { qpState: QpState.INIT, qkey: QKEY, pkeyIndex: 3, portNum: 1 },
   ],
-  "QueuePairStates#init": () => [
+  "QueuePair#init": () => [
     { portNum: 1, gidIndex: 0, pkeyIndex: 0, qpAccessFlags: 0, psn: 1, maxDestRdAtomic: 1 },
   ],
-  "QueuePairStates#init (ud)": () => [{ portNum: 1, qkey: QKEY, psn: 1 }],
-  "QueuePairStates#activateRc": () => rcWay(),
-  "QueuePairStates#modifyAsync": () => [qpAttr(), { signal: signal(), forStranger: true }],
-  "QueuePairStates#activateRcAsync": () => [...rcWay(), { signal: signal(), forStranger: true }],
-  "QueuePairStates#activateUcAsync": () => [...ucWay(), { signal: signal(), forStranger: false }],
-  "QueuePairStates#activateUc": () => ucWay(),
-  "QueuePairStates#activateUd": () => [
+  "QueuePair#init (ud)": () => [{ portNum: 1, qkey: QKEY, psn: 1 }],
+  "QueuePair#activateRc": () => rcWay(),
+  "QueuePair#modifyAsync": () => [qpAttr(), { signal: signal(), forStranger: true }],
+  "QueuePair#activateRcAsync": () => [...rcWay(), { signal: signal(), forStranger: true }],
+  "QueuePair#activateUcAsync": () => [...ucWay(), { signal: signal(), forStranger: false }],
+  "QueuePair#activateUc": () => ucWay(),
+  "QueuePair#activateUd": () => [
     { portNum: 1, qkey: QKEY, gidIndex: 0, pkeyIndex: 0, sqPsn: 1 },
   ],
-  "QueuePairStates#ahAttr": () => [
+  "QueuePair#ahAttr": () => [
     { ...PEER, transport: "UD", qkey: QKEY },
     { sl: 3, hopLimit: 1, trafficClass: 5, flowLabel: 6 },
   ],
-  "QueuePairStates#query": () => [1],
+  "QueuePair#query": () => [1],
+  "OpenedQueuePair#modify": () => [qpAttr()],
+  "OpenedQueuePair#modifyAsync": () => [qpAttr(), { signal: signal(), forStranger: true }],
+  "OpenedQueuePair#init": () => [{ portNum: 1, gidIndex: 0, psn: 1 }],
+  "OpenedQueuePair#activateRc": () => openedWay(),
+  "OpenedQueuePair#activateRcAsync":
+    () => [...openedWay(), { signal: signal(), forStranger: true }],
+  "OpenedQueuePair#query": () => [1],
   "new ReplyPath": ({ pd }) => [pd, { portNum: 1, maxPeers: 4, maxPending: 2 }],
   "ReplyPath#to": ({ grh }) => [{ ...WC, sgid: Gid.parse("fe80::7") }, grh],
   "ReplyPath#toAsync": (
@@ -562,6 +573,7 @@ export const RECEIVERS: Readonly<Record<string, Receiver>> = {
   ImplicitMemoryRegion: ({ implicit }) => implicit,
   MemoryWindow: ({ mw }) => mw,
   QueuePairEx: ({ udEx }) => udEx,
+  OpenedQueuePair: ({ opened }) => opened,
   WrBuilder: ({ builder }) => builder,
   Counters: ({ counters }) => counters,
   Flow: ({ flow }) => flow,
@@ -570,7 +582,6 @@ export const RECEIVERS: Readonly<Record<string, Receiver>> = {
   MemorySlice: ({ mr }) => mr.slice(0, 64),
   ProtectionDomain: ({ pd }) => pd,
   QueuePair: ({ ud }) => ud,
-  QueuePairStates: ({ rc }) => rc,
   ReplyPath: ({ path }) => path,
   RwqIndirectionTable: ({ table }) => table,
   RxHash: ({ rxHash }) => rxHash,
@@ -597,16 +608,20 @@ export const RECEIVERS: Readonly<Record<string, Receiver>> = {
   },
   "WrBuilder#sendTso": ({ tso }) => tso.wrStart(),
   "WrBuilder#setXrcSrqn": ({ xrcEx }) => xrcEx.wrStart().send(),
-  "QueuePairStates#activateUc": ({ uc }) => uc,
-  "QueuePairStates#activateUcAsync": ({ uc }) => uc,
-  "QueuePairStates#activateUd": ({ reset }) => reset,
-  "QueuePairStates#ahAttr": ({ reset }) => {
+  ...Object.fromEntries(
+    ["address", "modify", "modifyAsync", "activateRc", "activateRcAsync", "query"]
+      .map((name): [string, Receiver] => [`QueuePair#${name}`, ({ rc }) => rc]),
+  ),
+  "QueuePair#activateUc": ({ uc }) => uc,
+  "QueuePair#activateUcAsync": ({ uc }) => uc,
+  "QueuePair#activateUd": ({ reset }) => reset,
+  "QueuePair#ahAttr": ({ reset }) => {
     reset.activateUd({ portNum: 1, gidIndex: 0, qkey: QKEY });
     return reset;
   },
-  "QueuePairStates#init": ({ resetRc }) => resetRc,
-  "QueuePairStates#init (ud)": ({ reset }) => reset,
-  "QueuePairStates#modify (ud)": ({ reset }) => reset,
+  "QueuePair#init": ({ resetRc }) => resetRc,
+  "QueuePair#init (ud)": ({ reset }) => reset,
+  "QueuePair#modify (ud)": ({ reset }) => reset,
   "SharedReceiveQueue#postOps": ({ tagSrq }) => tagSrq,
   "SharedReceiveQueue#postOps (delete)": ({ tagSrq }) => tagSrq,
   "SharedReceiveQueue#postOps (sync)": ({ tagSrq }) => tagSrq,

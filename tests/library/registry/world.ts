@@ -109,7 +109,7 @@ function extended(world: World, init: QpInitAttr, sendOpsFlags: number): QueuePa
   return new QueuePairEx(world.pd, { ...init, sendOpsFlags });
 }
 
-function toInit<T extends QueuePair>(qp: T): T {
+function toInit<T extends QueuePair | OpenedQueuePair>(qp: T): T {
   qp.init({ portNum: 1, gidIndex: 0, psn: 1 });
   return qp;
 }
@@ -151,6 +151,7 @@ interface Objects {
   readonly xrcd: XrcDomain;
   readonly srq: SharedReceiveQueue;
   readonly tagSrq: SharedReceiveQueue;
+  /** In state INIT. */
   readonly opened: OpenedQueuePair;
   readonly counters: Counters;
   readonly action: FlowActionEsp;
@@ -221,7 +222,7 @@ const MAKE: { readonly [K in keyof Objects]: (world: World) => Objects[K] } = {
     const tmCap = { maxNumTags: 5, maxOps: 6 };
     return new SharedReceiveQueue(pd, { maxWr: 8, srqType: SrqType.TM, cq, tmCap });
   },
-  opened: ({ xrcd }) => new OpenedQueuePair({ xrcd, qpNum: 0x1234 }),
+  opened: ({ xrcd }) => toInit(new OpenedQueuePair({ xrcd, qpNum: 0x1234 })),
   counters: ({ context }) => new Counters(context),
   action: ({ context }) => new FlowActionEsp(context, ESP),
   flow: ({ raw }) => new Flow(raw, { port: 1 }),

@@ -129,3 +129,33 @@ Deno.test("a class whose verbs only the recorder has run says so", async () => {
   assert(recorded.length >= 6);
   assertEquals(recorded.filter((name) => !saying.includes(name)), []);
 });
+
+/** What objects of many kinds have in common. A class has all else on its own page, or inherits from one that programs make. */
+const COMMON = ["Error", "Resource", "NativeResource", "RequestList"];
+
+for (const [name, source] of MODULES.filter(([name]) => name.startsWith("@rdma/ibverbs"))) {
+  Deno.test(`each class of ${name} shows its methods itself, or those of a class that programs make`, async () => {
+    const { symbols } = await pageOf(source);
+    const classes = new Map<string, Documented>(
+      symbols.flatMap(({ name, declarations }) =>
+        declarations.filter(({ kind }) => kind === "class").map(({ def }) => [name, def])
+      ),
+    );
+    const faults = [...classes].filter(([, { extends: base }]) => {
+      if (base === undefined || COMMON.includes(base)) return false;
+      return !classes.has(base) || classes.get(base)!.isAbstract === true;
+    });
+    assertEquals(faults.map(([name, { extends: base }]) => `${name} extends ${base}`), []);
+  });
+}
+
+Deno.test("the page of QueuePair has each of its methods", async () => {
+  const { symbols } = await pageOf(denoJson.exports["."]);
+  const [{ def }] = symbols.find(({ name }) => name === "QueuePair")!.declarations as [Documented];
+  const shown = def.methods.map(({ name }: Documented) => name);
+  const methods = Object.getOwnPropertyNames(verbs.QueuePair.prototype);
+  assertEquals(methods.filter((name) => name !== "constructor" && !shown.includes(name)), []);
+  assert(
+    ["modify", "init", "activateUd", "query", "postSend"].every((name) => shown.includes(name)),
+  );
+});

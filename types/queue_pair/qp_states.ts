@@ -1,0 +1,305 @@
+import type { IbvQp } from "../../ffi/handles.ts";
+import { structs } from "../../ffi/layout.ts";
+import { allocStruct, readField, readNative } from "../../ffi/struct.ts";
+import { integer, snapshot, uint24 } from "../../internal/checks.ts";
+import { inTurn } from "../../internal/turns.ts";
+import type { AhAttrInit } from "../address/ah_attr.ts";
+import {
+  type BlockingCall,
+  callLater,
+  callNow,
+  type PeerOptions,
+  peerOptions,
+} from "../core/abortable.ts";
+import { nameOf } from "../core/enums.ts";
+import { call, checked } from "../core/errors.ts";
+import type { NativeResource } from "../core/native_resource.ts";
+import { assertOpen, isOpen } from "../core/resource.ts";
+import { nameIn, namesIn, shown } from "../core/shown.ts";
+import { registerElement } from "../device/async_events.ts";
+import { checkPort, type Context } from "../device/context.ts";
+import { LinkLayer, Mtu, mtuBytes } from "../device/port.ts";
+import { AccessFlags } from "../memory/reg_mr.ts";
+import {
+  attrFor,
+  choose,
+  type Chosen,
+  connection,
+  datagramPath,
+  qpAddressOf,
+  type QpInitialization,
+  RC_CHOICES,
+  type RcActivation,
+  UC_CHOICES,
+  type UcActivation,
+  type UdActivation,
+} from "./activation.ts";
+import { hintModify } from "./hints.ts";
+import type { QpAddress } from "./qp_address.ts";
+import {
+  type QpAttr,
+  qpAttrCodec,
+  type QpAttrInit,
+  qpAttrReader,
+  type QpCap,
+  qpCapCodec,
+} from "./qp_attr.ts";
+import { MigState, QpAttrMask, QpState, QpType } from "./qp_enums.ts";
+
+/** All attributes that `ibv_query_qp` reports, the lowest bits. It refuses newer ones, which can only be set. */
+const ALL = Object.values(QpAttrMask)
+  .filter((bit) => bit < QpAttrMask.RATE_LIMIT)
+  .reduce((all: number, bit) => all | bit, 0);
+
+/**
+ * What {@linkcode QueuePair.query} gives.
+ *
+ * @category Queue pairs
+ */
+export interface QueriedQp {
+  /** The attributes, 0 where the transport or the state has none. */
+  readonly attr: QpAttr;
+  /** The sizes of the queues. */
+  readonly cap: QpCap;
+  /** Whether every send has a completion, signaled or not. */
+  readonly sqSigAll: boolean;
+}
+
+/**
+ * Runs after each modification, with the largest message in bytes, and whether no send is outstanding any more. It must
+ * not throw.
+ */
+type Modified = (maxMessage: number, endsSends: boolean) => void;
+
+/** The states and the attributes of a queue pair. The methods are those of {@linkcode QueuePair}. */
+export class QpStates {
+  readonly context: Context;
+  readonly type: QpType;
+  readonly qpNum: number;
+  /** Whether the program has chosen what peers may do since the last reset: nothing else grants it then. */
+  hasOwnAccess = false;
+  readonly #qp: NativeResource<IbvQp>;
+  readonly #modified: Modified;
+  #port: number | undefined;
+  /** What {@linkcode QpStates.init} has chosen. */
+  #chosen: Chosen | undefined;
+
+  constructor(qp: NativeResource<IbvQp>, context: Context, type: QpType, modified: Modified) {
+    this.#qp = qp;
+    this.#modified = modified;
+    this.context = context;
+    this.type = type;
+    this.qpNum = readNative(qp.unsafeHandle, structs.ibv_qp.fields.qp_num);
+    registerElement(qp);
+  }
+
+  get state(): QpState {
+    return readNative(this.#qp.unsafeHandle, structs.ibv_qp.fields.state) as QpState;
+  }
+
+  modify(attr: QpAttrInit): void {
+    callNow(this.#modification(attr));
+  }
+
+  modifyAsync(attr: QpAttrInit, options: PeerOptions): Promise<void> {
+    return inTurn(() => this.#modifyLater(attr, options));
+  }
+
+  async #modifyLater(attr: QpAttrInit, options: PeerOptions): Promise<void> {
+    const { signal, forStranger } = peerOptions(options);
+    const modification = this.#modification(attr);
+    signal?.throwIfAborted();
+    // What is posted during such a call would be taken for a send that it has ended.
+    if (modification.endsSends) return callNow(modification);
+    await callLater({ ...modification, cause: forStranger ? "connection" : "program" }, signal);
+  }
+
+  /** Reads and checks attributes. Returns what sets them. */
+  #modification(
+    attr: QpAttrInit,
+  ): BlockingCall<"ibv_modify_qp", void> & { readonly endsSends: boolean } {
+    const { view, mask, given } = qpAttrCodec.write(attr);
+    if (mask === 0) throw new TypeError("Cannot modify queue pair: no attribute is given");
+    const from = this.state;
+    this.#checkPorts(given);
+    const maxMessage = this.#maxMessage(given.portNum ?? this.#port);
+    const ends = endsSends(from, given);
+    const done = (): void => {
+      this.#port = given.portNum ?? this.#port;
+      if (given.qpState === QpState.RESET) this.hasOwnAccess = false;
+      if (given.qpAccessFlags !== undefined) this.hasOwnAccess = true;
+      this.#modified(maxMessage, ends);
+    };
+    return {
+      owner: this.#qp,
+      verb: "ibv_modify_qp",
+      args: () => [this.#qp.unsafeHandle, view, mask],
+      finish: ({ value }) => {
+        checked("ibv_modify_qp", { fails: "code" }, value, "modify queue pair", {
+          detail: () =>
+            `${nameOf(QpType, this.type)} ${this.qpNum}, ${Object.keys(given).join(", ")}`,
+          hint: (code) => hintModify(code, { type: this.type, context: this.context, from, given }),
+        });
+        done();
+      },
+      // Nobody waits for it, and yet it has changed the queue pair.
+      discard: ({ value }) => {
+        if (value === 0 && isOpen(this.#qp)) done();
+      },
+      endsSends: ends,
+    };
+  }
+
+  #checkPorts({ portNum, altPortNum, ahAttr, altAhAttr }: QpAttrInit): void {
+    for (const port of [portNum, altPortNum, ahAttr?.portNum, altAhAttr?.portNum]) {
+      if (port !== undefined) checkPort(this.context, port);
+    }
+  }
+
+  /** A datagram is one packet. A longer message would be dropped without an error. */
+  #maxMessage(port: number | undefined): number {
+    const isDatagram = this.type === QpType.UD || this.type === QpType.DRIVER;
+    if (!isDatagram || port === undefined) return Infinity;
+    const { activeMtu, linkLayer, maxMsgSz } = this.context.queryPort(port);
+    // An Elastic Fabric Adapter: its packets are longer than any code of an MTU says.
+    if (linkLayer === LinkLayer.UNSPECIFIED) return maxMsgSz;
+    // A port that is down may not report an MTU.
+    return Object.values<number>(Mtu).includes(activeMtu) ? mtuBytes(activeMtu) : Infinity;
+  }
+
+  init(initialization: QpInitialization): void {
+    const chosen = choose(this.type, this.context, initialization);
+    const { portNum, pkeyIndex, qpAccessFlags, qkey = 0 } = chosen;
+    const attr = { portNum, pkeyIndex, qpAccessFlags, qkey };
+    this.modify(attrFor(this.type, QpState.INIT, attr));
+    this.#chosen = chosen;
+  }
+
+  get address(): QpAddress {
+    return qpAddressOf(this.type, this.qpNum, this.context, this.#choices());
+  }
+
+  #choices(): Chosen {
+    if (this.#chosen !== undefined) return this.#chosen;
+    throw new TypeError("Cannot use queue pair: init() or activateUd() was not called");
+  }
+
+  activateRc(peer: QpAddress, options: RcActivation): void {
+    this.#activate(this.#connectionRc("activateRc", peer, options));
+  }
+
+  activateRcAsync(
+    peer: QpAddress,
+    options: RcActivation,
+    waiting: PeerOptions,
+  ): Promise<void> {
+    return this.#activateAsync(
+      () => this.#connectionRc("activateRcAsync", peer, options),
+      waiting,
+    );
+  }
+
+  #connectionRc(method: string, peer: QpAddress, options: RcActivation): QpAttrInit {
+    this.#assertType(method, [QpType.RC, QpType.XRC_SEND, QpType.XRC_RECV]);
+    return this.#connection(peer, snapshot(options, "activation", RC_CHOICES));
+  }
+
+  activateUc(peer: QpAddress, options: UcActivation): void {
+    this.#activate(this.#connectionUc("activateUc", peer, options));
+  }
+
+  activateUcAsync(
+    peer: QpAddress,
+    options: UcActivation,
+    waiting: PeerOptions,
+  ): Promise<void> {
+    return this.#activateAsync(
+      () => this.#connectionUc("activateUcAsync", peer, options),
+      waiting,
+    );
+  }
+
+  #connectionUc(method: string, peer: QpAddress, options: UcActivation): QpAttrInit {
+    this.#assertType(method, [QpType.UC]);
+    return this.#connection(peer, snapshot(options, "activation", UC_CHOICES));
+  }
+
+  #assertType(method: string, types: readonly QpType[]): void {
+    if (types.includes(this.type)) return;
+    throw new TypeError(
+      `Cannot use ${method}(): the type of the queue pair is ${nameOf(QpType, this.type)}`,
+    );
+  }
+
+  #connection(peer: QpAddress, options: RcActivation): QpAttrInit {
+    return connection(this.type, this.context, this.#choices(), peer, options);
+  }
+
+  /** Moves from INIT to RTR and RTS, with those of the attributes that the type has on the way. */
+  #activate(attr: QpAttrInit): void {
+    const [rtr, rts] = this.#steps(attr);
+    this.modify(rtr);
+    this.modify(rts);
+  }
+
+  /** The same on another thread: only the way to RTR looks for the peer. */
+  #activateAsync(attr: () => QpAttrInit, options: PeerOptions): Promise<void> {
+    return inTurn(async () => {
+      const [rtr, rts] = this.#steps(attr());
+      await this.#modifyLater(rtr, options);
+      this.modify(rts);
+    });
+  }
+
+  #steps(attr: QpAttrInit): [rtr: QpAttrInit, rts: QpAttrInit] {
+    // A wrong choice must not leave the queue pair in RTR, and is refused where the type has no such attribute.
+    qpAttrCodec.write(attr);
+    return [attrFor(this.type, QpState.RTR, attr), attrFor(this.type, QpState.RTS, attr)];
+  }
+
+  activateUd(activation: UdActivation): void {
+    this.#assertType("activateUd", [QpType.UD]);
+    const names = ["portNum", "qkey", "gidIndex", "pkeyIndex", "sqPsn"] as const;
+    const { sqPsn = 0, ...others } = snapshot(activation, "activation", names);
+    this.init({ ...others, psn: uint24(sqPsn, "sqPsn") });
+    this.#activate({ sqPsn });
+  }
+
+  ahAttr(peer: QpAddress, options: Omit<UcActivation, "pathMtu">): AhAttrInit {
+    this.#assertType("ahAttr", [QpType.UD]);
+    const attr = datagramPath(this.#choices(), peer, options);
+    assertOpen(this.#qp);
+    return attr;
+  }
+
+  query(mask: number = ALL): QueriedQp {
+    integer(mask, "mask", 0, ALL);
+    const attr = allocStruct(structs.ibv_qp_attr);
+    const init = allocStruct(structs.ibv_qp_init_attr);
+    call("ibv_query_qp", "query queue pair", [this.#qp.unsafeHandle, attr, mask, init]);
+    const { fields } = structs.ibv_qp_init_attr;
+    return {
+      attr: shown(qpAttrReader.read(attr), {
+        qpState: nameIn(QpState),
+        curQpState: nameIn(QpState),
+        pathMtu: nameIn(Mtu),
+        pathMigState: nameIn(MigState),
+        qpAccessFlags: namesIn(AccessFlags),
+      }),
+      cap: qpCapCodec.read(init, fields.cap.offset),
+      sqSigAll: readField(init, fields.sq_sig_all) !== 0,
+    };
+  }
+}
+
+/** Whether a modification ends all sends: a reset, or the recovery of a send queue in error. */
+function endsSends(from: QpState, { qpState, curQpState }: QpAttrInit): boolean {
+  if (qpState === QpState.RESET) return true;
+  return qpState === QpState.RTS && (curQpState ?? from) === QpState.SQE;
+}
+
+type Described = Pick<QpStates, "type" | "qpNum" | "state">;
+
+export function describeQp({ type, qpNum, state }: Described): Record<string, unknown> {
+  return { type: nameOf(QpType, type), qpNum, state: nameOf(QpState, state) };
+}
