@@ -28,9 +28,9 @@ export const USUAL_CAUSES: Causes = [
   ],
   [
     "LOC_QP_OP_ERR",
-    "The queue pair could not execute the request. A send needs memory that is alive and of the queue pair's protection " +
-    "domain, on UD also such an address handle. A receive needs a buffer that is large enough, on UD with 40 more bytes " +
-    "for the GRH. LOCAL_INV needs an rkey that is valid",
+    "The queue pair could not execute the request. Its memory must be alive, of the queue pair's protection domain, and with " +
+    "LOCAL_WRITE if something is written to it; on UD the address handle, too, must be alive. A receive must be large " +
+    "enough, on UD with 40 more bytes for the GRH. LOCAL_INV needs an rkey that is valid",
   ],
   ["LOC_PROT_ERR", "A buffer is not within a live memory region that has the access it needs"],
   [
@@ -44,18 +44,23 @@ export const USUAL_CAUSES: Causes = [
   ["LOC_ACCESS_ERR", "The local memory region lacks the access that the request needs"],
   [
     "REM_INV_REQ_ERR",
-    "The peer refused the request: its queue pair may not allow the operation or the length, or its receive is too small",
+    "The peer refused the request: its queue pair may not allow the operation (qpAccessFlags) or the length, or its " +
+    "receive is too small",
   ],
   [
     "REM_ACCESS_ERR",
     "The peer's memory region does not allow this access, is closed, or its program has ended; or the rkey " +
     "or the address is wrong",
   ],
-  ["REM_OP_ERR", "The peer could not execute the request: its own completion tells the cause"],
+  [
+    "REM_OP_ERR",
+    "The peer could not execute the request: its receive may be too small, or the memory of it closed or without " +
+    "LOCAL_WRITE. Its own completion tells the cause",
+  ],
   [
     "RETRY_EXC_ERR",
     "The peer did not answer: its program may have ended, its queue pair may not be ready or may have been " +
-    "reset, or the path may be wrong (GID, LID, MTU)",
+    "reset, or the path may be wrong (GID, LID, MTU). On soft-RoCE it may as well have no receive posted",
   ],
   ["RNR_RETRY_EXC_ERR", "The peer had no receive posted, rnrRetry times"],
 ];

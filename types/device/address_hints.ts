@@ -4,8 +4,9 @@ import { isEfa } from "../../internal/efa.ts";
 import { needsGrh } from "../../internal/ports.ts";
 import type { Gid } from "../address/gid.ts";
 import type { Causes, Words } from "../core/causes.ts";
+import { nameOf } from "../core/enums.ts";
 import type { Context } from "./context.ts";
-import { LinkLayer } from "./port.ts";
+import { LinkLayer, PortState } from "./port.ts";
 
 /** An address, and the device that refused it. */
 export interface HintedAddress {
@@ -24,6 +25,10 @@ export const NEEDS_GRH = {
   ETHERNET: "Port {portNum} is Ethernet (RoCE), where every address needs a GRH",
   OTHER: "Port {portNum} needs a GRH in every address (IBV_QPF_GRH_REQUIRED)",
 } as const;
+
+/** What is told of a port that {@linkcode linkDown} finds. */
+export const LINK_DOWN =
+  "Port {portNum} of {device} is {state}: nothing is sent while its link is down";
 
 const EMPTY = "Slot {sgidIndex} of the GID table is empty: context.gidTable() lists the used slots";
 const UNRESOLVED =
@@ -50,6 +55,11 @@ export const ADDRESS_CAUSES: Causes<HintedAddress> = [
     "The GIDs are of different families: {sgid} cannot reach {dgid}",
     areOfTwoFamilies,
   ],
+  [
+    "ENODATA, ETIMEDOUT, ENETUNREACH, EHOSTUNREACH",
+    LINK_DOWN,
+    ({ context, portNum }) => linkDown(context, portNum),
+  ],
   ["ENODATA", EMPTY, ({ grh }) => grh && { ...grh }],
   [
     "ETIMEDOUT",
@@ -63,6 +73,13 @@ export const ADDRESS_CAUSES: Causes<HintedAddress> = [
     ({ grh }) => grh && { ...grh },
   ],
 ];
+
+/** The words of a port whose link is down. */
+export function linkDown(context: Context, portNum: number): Words | undefined {
+  const { state } = context.queryPort(portNum);
+  if (state === PortState.ACTIVE) return undefined;
+  return { portNum, device: context.device.name, state: nameOf(PortState, state) };
+}
 
 /** Whether an address has no GRH, and its port, which is Ethernet or not, needs one. */
 export function lacksGrh({ context, portNum, grh }: HintedAddress, isEthernet: boolean): boolean {

@@ -5,7 +5,7 @@ import { needsGrh } from "../../internal/ports.ts";
 import { ahAttrCodec, type AhAttrInit } from "../address/ah_attr.ts";
 import { nameOf } from "../core/enums.ts";
 import { checkPort, type Context } from "../device/context.ts";
-import { Mtu, mtuBytes } from "../device/port.ts";
+import { Mtu, mtuBytes, type PortAttr } from "../device/port.ts";
 import { type Peer, type QpAddress, readPeer } from "./qp_address.ts";
 import type { QpAttrInit } from "./qp_attr.ts";
 import { QpState, QpType } from "./qp_enums.ts";
@@ -145,12 +145,7 @@ export function qpAddressOf(
 ): QpAddress {
   const portAttr = context.queryPort(port);
   const { lid, activeMtu } = portAttr;
-  if (gidIndex === undefined && needsGrh(portAttr)) {
-    throw new TypeError(
-      `Cannot give address of queue pair: gidIndex is missing, and every address of port ${port} needs a GID; ` +
-        `context.recommendGid(${port}).gidIndex names one`,
-    );
-  }
+  if (gidIndex === undefined) checkLids("give address of queue pair", port, portAttr);
   const gid = gidIndex === undefined ? null : context.queryGid(port, gidIndex);
   if (gid?.isZero) {
     throw new TypeError(
@@ -168,6 +163,15 @@ export function qpAddressOf(
     rdAtomic: maxDestRdAtomic,
     qkey: qkey ?? null,
   };
+}
+
+/** Throws for a port whose addresses are not LIDs. */
+function checkLids(action: string, portNum: number, port: PortAttr): void {
+  if (!needsGrh(port)) return;
+  throw new TypeError(
+    `Cannot ${action}: gidIndex is missing, and every address of port ${portNum} needs a GID; ` +
+      `context.recommendGid(${portNum}).gidIndex names one`,
+  );
 }
 
 const PATH_CHOICES = ["sl", "hopLimit", "trafficClass", "flowLabel"] as const;
@@ -198,10 +202,11 @@ export function connection(
   options: RcActivation,
 ): QpAttrInit {
   const peer = readPeer(address, nameOf(QpType, COUNTERPART[type]!));
+  const port = context.queryPort(chosen.portNum);
   const { timeout = 14, retryCnt = 6, rnrRetry = 7, minRnrTimer = 12 } = options;
   return {
-    ahAttr: pathTo(chosen, peer, options),
-    pathMtu: options.pathMtu ?? commonMtu(context, chosen.portNum, peer.mtu),
+    ahAttr: pathTo(chosen, port, peer, options),
+    pathMtu: pathMtu(options.pathMtu, port, peer),
     destQpNum: peer.qpn,
     rqPsn: peer.psn,
     maxDestRdAtomic: chosen.maxDestRdAtomic,
@@ -215,17 +220,33 @@ export function connection(
   };
 }
 
-function commonMtu(context: Context, port: number, peer: number): Mtu {
-  const mtu = Math.min(mtuBytes(context.queryPort(port).activeMtu), peer);
-  const codes = Object.values(Mtu).filter((code) => mtuBytes(code) <= mtu);
-  return Math.max(...codes) as Mtu;
+/** Soft-RoCE takes an MTU that the link does not carry, and then sends nothing without an error. */
+function pathMtu(given: Mtu | undefined, { activeMtu }: PortAttr, peer: Peer): Mtu {
+  const codes = Object.values(Mtu);
+  const common = Math.max(
+    ...codes.filter((code) => code <= activeMtu && mtuBytes(code) <= peer.mtu),
+  ) as Mtu;
+  if (given === undefined || !codes.includes(given) || given <= common) return given ?? common;
+  throw new RangeError(
+    `Cannot use pathMtu ${given}: the ports of both ends allow 1 to ${common} (${
+      mtuBytes(common)
+    } bytes)`,
+  );
 }
 
-function pathTo(chosen: Chosen, peer: Peer, options: UcActivation): AhAttrInit {
+function pathTo(
+  chosen: Chosen,
+  port: PortAttr,
+  peer: Peer,
+  options: UcActivation,
+): AhAttrInit {
   const { sl = 0, hopLimit = 64, trafficClass = 0, flowLabel = 0 } = options;
   const path = { portNum: chosen.portNum, dlid: peer.lid, sl };
   const sgidIndex = chosen.gidIndex;
-  if (sgidIndex === undefined) return path;
+  if (sgidIndex === undefined) {
+    checkLids("use address of the peer", chosen.portNum, port);
+    return path;
+  }
   if (peer.gid === undefined) {
     throw new TypeError(
       "Cannot use address of the peer: gidIndex is given, and the peer has no GID",
@@ -236,12 +257,15 @@ function pathTo(chosen: Chosen, peer: Peer, options: UcActivation): AhAttrInit {
 
 /** The path of the datagrams of a queue pair to a peer. */
 export function datagramPath(
+  context: Context,
   chosen: Chosen,
   address: QpAddress,
   options: UcActivation,
 ): AhAttrInit {
   const peer = readPeer(address, nameOf(QpType, QpType.UD));
-  return ahAttrCodec.write(pathTo(chosen, peer, snapshot(options, "path", PATH_CHOICES))).given;
+  const port = context.queryPort(chosen.portNum);
+  const path = pathTo(chosen, port, peer, snapshot(options, "path", PATH_CHOICES));
+  return ahAttrCodec.write(path).given;
 }
 
 /** The attributes that a type of queue pair has on the way to a state, and the state itself. */

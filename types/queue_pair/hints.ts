@@ -3,9 +3,9 @@ import { FIRST_MULTICAST_LID } from "../../internal/ports.ts";
 import type { Gid } from "../address/gid.ts";
 import { ABOVE_LIMIT, aboveLimit, causeOf, type Causes, type Words } from "../core/causes.ts";
 import { nameOf } from "../core/enums.ts";
-import { ADDRESS_CAUSES } from "../device/address_hints.ts";
+import { ADDRESS_CAUSES, LINK_DOWN, linkDown } from "../device/address_hints.ts";
 import type { Context } from "../device/context.ts";
-import { LinkLayer, mtuBytes, type PortAttr, PortState } from "../device/port.ts";
+import { LinkLayer, mtuBytes, type PortAttr } from "../device/port.ts";
 import type { QpAttr, QpAttrInit } from "./qp_attr.ts";
 import { QpState, QpType } from "./qp_enums.ts";
 import type { QpInitAttributes } from "./qp_init_attr.ts";
@@ -73,6 +73,18 @@ export const MODIFY_CAUSES: Causes<Change> = [
     wrongWay,
   ],
   ["EINVAL", "{from} to {to} also needs {missing}", lacking],
+  [
+    "EINVAL",
+    "RAW_PACKET needs an Ethernet port, and port {portNum} is none",
+    ({ type, context, given: { portNum } }) =>
+      type === QpType.RAW_PACKET && portNum !== undefined &&
+      context.queryPort(portNum).linkLayer !== LinkLayer.ETHERNET && { portNum },
+  ],
+  [
+    "EOPNOTSUPP",
+    "A queue pair with an indirection table (rwqIndTbl) only receives: it stays in RTR",
+    ({ type, given }) => type === QpType.RAW_PACKET && given.qpState === QpState.RTS,
+  ],
   ["EINVAL", ABOVE_LIMIT, ({ context, given }) => {
     const { maxQpInitRdAtom, maxQpRdAtom } = context.queryDevice();
     return aboveLimit([
@@ -194,13 +206,8 @@ interface Unsent extends Partial<Pick<QpAttr, "portNum" | "ahAttr">> {
 export const UNSENT_CAUSES: Causes<Unsent> = [
   [
     "LOC_QP_OP_ERR, RETRY_EXC_ERR",
-    "Port {portNum} of {device} is {name}: nothing is sent while its link is down",
-    ({ context, portNum = 0 }) => {
-      if (portNum === 0) return undefined;
-      const { state } = context.queryPort(portNum);
-      const name = nameOf(PortState, state);
-      return state !== PortState.ACTIVE && { portNum, name, device: context.device.name };
-    },
+    LINK_DOWN,
+    ({ context, portNum = 0 }) => portNum === 0 ? undefined : linkDown(context, portNum),
   ],
   [
     "LOC_QP_OP_ERR, RETRY_EXC_ERR",

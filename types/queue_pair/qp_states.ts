@@ -267,7 +267,7 @@ export class QpStates {
 
   ahAttr(peer: QpAddress, options: Omit<UcActivation, "pathMtu">): AhAttrInit {
     this.#assertType("ahAttr", [QpType.UD]);
-    const attr = datagramPath(this.#choices(), peer, options);
+    const attr = datagramPath(this.context, this.#choices(), peer, options);
     assertOpen(this.#qp);
     return attr;
   }

@@ -81,6 +81,7 @@ onRc.test("QueuePair.activateRc() fills in every attribute that RC needs", ({ qp
 });
 
 onUc.test("QueuePair.activateUc() sets what UC has, and nothing of RC", ({ qp }) => {
+  recorder.answer("ibv_query_port", { link_layer: LinkLayer.INFINIBAND, active_mtu: Mtu[4096] });
   qp.init({ portNum: 1, psn: 9 });
   qp.activateUc({ ...PEER, transport: "UC", gid: null });
   const [, rtr, rts] = modifications();

@@ -8,8 +8,10 @@ import {
   Gid,
   LinkLayer,
   Mtu,
+  PortState,
   ProtectionDomain,
   type QpAttrInit,
+  QpState,
   QpType,
   QueuePair,
   VerbsError,
@@ -31,7 +33,10 @@ function newQp(context: Context, type: QpType, cap = {}): QueuePair {
 /** A port of RoCE with 2 P_Keys and an MTU of 1024 bytes, on a device that serves 4 reads. */
 function answer(more: Record<string, number> = {}): void {
   const port = { link_layer: LinkLayer.ETHERNET, active_mtu: Mtu[1024], pkey_tbl_len: 2 };
-  recorder.answer("ibv_query_port", { ...port, gid_tbl_len: 4, ...more });
+  recorder.answer("ibv_query_port", {
+    ...{ ...port, state: PortState.ACTIVE, gid_tbl_len: 4 },
+    ...more,
+  });
   recorder.answer("ibv_query_device", { max_qp_init_rd_atom: 4, max_qp_rd_atom: 4 });
 }
 
@@ -96,18 +101,64 @@ for (const [what, [attr, code, cause]] of Object.entries(CHANGES)) {
   });
 }
 
-onContext.test("QueuePair.init() without gidIndex leads to the cause at activateRc()", (context) => {
+for (const code of ["ENETUNREACH", "ETIMEDOUT", "ENODATA"] as const) {
+  onContext.test(`A link that is down is the cause of ${code}`, (context) => {
+    answer({ state: PortState.DOWN });
+    const qp = newQp(context, QpType.RC);
+    recorder.fail("ibv_modify_qp", code);
+    const error = assertThrows(
+      () => qp.modify({ ahAttr: { portNum: 1, grh: { dgid, sgidIndex: 0 } } }),
+      VerbsError,
+    );
+    assertEquals(error.hint, "Port 1 of recorder0 is DOWN: nothing is sent while its link is down");
+  });
+}
+
+const PEER = {
+  ...{ transport: "RC", qpn: 5, psn: 6, lid: 1, gid: `${dgid}`, mtu: 1024 } as const,
+  ...{ rdAtomic: 1, qkey: null },
+};
+
+onContext.test("QueuePair.init() without gidIndex leads to the cause", (context) => {
   answer();
   const qp = newQp(context, QpType.RC);
   qp.init({ portNum: 1 });
-  assertThrows(() => qp.address, TypeError, "gidIndex is missing");
+  const cause = "gidIndex is missing, and every address of port 1 needs a GID";
+  assertThrows(() => qp.address, TypeError, cause);
+  assertThrows(() => qp.activateRc(PEER), TypeError, cause);
+});
+
+onContext.test("activateRc() refuses an MTU that a port of the path does not have", (context) => {
+  answer();
+  const qp = newQp(context, QpType.RC);
+  qp.init({ portNum: 1, gidIndex: 0 });
+  const refused = (pathMtu: Mtu, mtu: number): void => {
+    assertThrows(
+      () => qp.activateRc({ ...PEER, mtu }, { pathMtu }),
+      RangeError,
+      `Cannot use pathMtu ${pathMtu}: the ports of both ends allow 1 to `,
+    );
+  };
+  refused(Mtu[2048], 4096);
+  refused(Mtu[1024], 512);
+});
+
+onContext.test("INIT of a RAW_PACKET queue pair names the port that is not Ethernet", (context) => {
+  answer({ link_layer: LinkLayer.INFINIBAND });
+  const qp = newQp(context, QpType.RAW_PACKET);
   recorder.fail("ibv_modify_qp", "EINVAL");
-  const peer = { transport: "RC", qpn: 5, psn: 6, lid: 1, gid: `${dgid}`, mtu: 1024 } as const;
   assertThrows(
-    () => qp.activateRc({ ...peer, rdAtomic: 1, qkey: null }),
+    () => qp.modify({ qpState: QpState.INIT, portNum: 1 }),
     VerbsError,
-    "every address needs a GRH",
+    "RAW_PACKET needs an Ethernet port, and port 1 is none",
   );
+});
+
+onContext.test("RTS of an RSS queue pair that has no send queue tells that it stays in RTR", (context) => {
+  const qp = newQp(context, QpType.RAW_PACKET);
+  recorder.fail("ibv_modify_qp", "EOPNOTSUPP");
+  const refused = (): void => qp.modify({ qpState: QpState.RTS });
+  assertThrows(refused, VerbsError, "only receives: it stays in RTR");
 });
 
 onContext.test("QueuePair.address refuses an empty slot of the GID table", (context) => {
