@@ -52,7 +52,7 @@ export class Routes {
   /** How senders of datagrams, which are in a memory region, are told. */
   senders(mr: MemoryRegion): Senders {
     if (!this.local.isEfa) return GRH_SENDERS;
-    return efaSenders((batch, index) => this.#path.attrAt(batch, index, mr, 0).grh.dgid);
+    return efaSenders((attr, batch, index) => this.#path.writeAttr(attr, batch, index, mr, 0));
   }
 
   /** Whether no handle is closed before the next microtask. A handle that is made may take the place of another one. */

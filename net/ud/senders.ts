@@ -1,3 +1,4 @@
+import { structs } from "../../ffi/mod.ts";
 import { Gid, Grh, VerbsError, WcFlags, type WorkCompletionList } from "../../mod.ts";
 import type { Target } from "./ud_address.ts";
 
@@ -75,17 +76,23 @@ const GID_WORDS = 4;
 /**
  * On an Elastic Fabric Adapter a reply path tells the sender.
  *
- * @param gidOf Tells the GID of a sender. It throws a {@linkcode VerbsError} if there is none.
+ * @param writeAttr Writes the address of a sender, which begins with its GID. It throws a {@linkcode VerbsError} if there is
+ * none.
  */
-export function efaSenders(gidOf: (batch: WorkCompletionList, index: number) => Gid): Senders {
+export function efaSenders(
+  writeAttr: (attr: DataView, batch: WorkCompletionList, index: number) => void,
+): Senders {
+  const attr = new DataView(new ArrayBuffer(structs.ibv_ah_attr.size));
+  const gid = new Uint32Array(attr.buffer, 0, GID_WORDS);
   return {
     read: (words, batch, index) => {
       try {
-        words.set(new Uint32Array(gidOf(batch, index).bytes.buffer));
+        writeAttr(attr, batch, index);
       } catch (error) {
         if (error instanceof VerbsError) return false;
         throw error;
       }
+      words.set(gid);
       words[GID_WORDS] = batch.srcQp(index);
       return true;
     },

@@ -240,7 +240,7 @@ const FOREIGN: readonly RegExp[] = [
   // Connections meet queue pairs by the names of their devices, and find channels of their own.
   /^CmId#|^(efaAhNumber|queryEfa\w+): 0$/,
   // Devices check keys, and a GRH may be in memory of anybody.
-  /\.sge$|(mr|mw)$|^ReplyPath#(to|attr)At: 2$/,
+  /\.sge$|(mr|mw)$|^ReplyPath#(toAt: 2|writeAttr: 3)$/,
 ];
 
 /** Members of disposed objects that work: they need no device. */

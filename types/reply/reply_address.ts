@@ -127,6 +127,11 @@ export class ReplyAddress {
   }
 }
 
+/** Copies the words of an address into a `struct ibv_ah_attr`. */
+export function writeWords(words: Uint32Array, attr: DataView): void {
+  for (let i = 0; i < WORDS; i++) attr.setUint32(4 * i, words[i]!, true);
+}
+
 function writeFromIpv4(words: Uint32Array, grh: DataView, at: number, gids: GidCache): number {
   const daddr = grh.getUint32(at + DADDR, true);
   if ((daddr & 0xf0) === 0xe0) return leave(words, constants.EINVAL);

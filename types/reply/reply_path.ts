@@ -26,7 +26,7 @@ import { EfaSenders } from "./efa_senders.ts";
 import { GidCache } from "./gid_cache.ts";
 import { GrhMemory } from "./grh_memory.ts";
 import { PeerHandles } from "./peer_handles.ts";
-import { ReplyAddress } from "./reply_address.ts";
+import { ReplyAddress, writeWords } from "./reply_address.ts";
 
 /**
  * Attributes of a {@linkcode ReplyPath}.
@@ -367,22 +367,28 @@ export class ReplyPath extends Resource {
   }
 
   /**
-   * {@linkcode ReplyPath.attr} for a completion in native layout. The arguments are those of {@linkcode ReplyPath.toAt}.
+   * {@linkcode ReplyPath.attr} for a completion in native layout, written as a `struct ibv_ah_attr`. It allocates nothing. The
+   * other arguments are those of {@linkcode ReplyPath.toAt}.
    *
+   * @param attr Where to write the 32 bytes. After an error it is as before.
+   * @throws {RangeError} If there is no room for them.
    * @throws As {@linkcode ReplyPath.attr}, and as {@linkcode ReplyPath.toAt} for the arguments.
    */
-  attrAt(
+  writeAttr(
+    attr: DataView,
     batch: WorkCompletionList,
     index: number,
     memory: MemoryRegion | MemorySlice,
     offset: number,
-  ): AhAttr {
+  ): void {
+    if (!(attr instanceof DataView)) instance(attr, DataView, "attr");
+    if (attr.byteLength < ahAttrCodec.size) throw noRoom(attr);
     const core = this.#look(batch);
     try {
-      return readWords(this.#wordsAt(core, index, memory, offset));
+      writeWords(this.#wordsAt(core, index, memory, offset), attr);
     } catch (error) {
       if (!this.#readLate()) throw error;
-      return this.attrAt(batch, index, memory, offset);
+      this.writeAttr(attr, batch, index, memory, offset);
     }
   }
 
@@ -463,6 +469,12 @@ export class ReplyPath extends Resource {
   #error(errno: number, grh: DataView, at: number): Error {
     return initError(errno, { port: this.portNum, grh: grhIn(grh, at) });
   }
+}
+
+function noRoom({ byteLength }: DataView): RangeError {
+  return new RangeError(
+    `Cannot write address: attr has ${byteLength} bytes, and the address takes ${ahAttrCodec.size}`,
+  );
 }
 
 function checkSgid({ sgid }: { readonly sgid?: Gid | undefined }): Gid | undefined {

@@ -84,11 +84,13 @@ efaTest("A path answers a batch, and tells the address", async (fabric) => {
   const talk = new Talk(fabric);
   const { path, far, near, server: { adapter: { mr } } } = talk;
   const batch = new EfaWorkCompletionList(4);
+  const attr = new DataView(new ArrayBuffer(32));
   const requests = new SendRequestList({ capacity: 1 });
   for (const [i, from] of [far, near, far, near].entries()) {
     await talk.batch(from, batch);
     const gid = from.adapter.context.queryGid(1, 0);
-    assertEquals(path.attrAt(batch, 0, mr, 0).grh.dgid, gid);
+    path.writeAttr(attr, batch, 0, mr, 0);
+    assertEquals(new Uint8Array(attr.buffer, 0, 16), gid.bytes);
     requests.set(0, { sge: mr.slice(0, 64), remoteQpn: batch.srcQp(0), remoteQkey: QKEY });
     requests.setAh(0, path.toAt(batch, 0, mr, 0));
     from.receive(128);
@@ -125,7 +127,11 @@ efaTest("What does not tell the sender is refused, with the way out", async (fab
   const plain = await talk.batch(far, new WorkCompletionList(1));
   const untold = assertFails(() => path.toAt(plain, 0, mr, 0), "efadv_wc_read_sgid", "ENODATA");
   assertEquals(untold.hint?.includes("receive by an EfaCompletionQueue"), true);
-  assertFails(() => path.attrAt(plain, 0, mr, 0), "efadv_wc_read_sgid", "ENODATA");
+  assertFails(
+    () => path.writeAttr(new DataView(new ArrayBuffer(32)), plain, 0, mr, 0),
+    "efadv_wc_read_sgid",
+    "ENODATA",
+  );
   const wc = plain.at(0);
   assertFails(() => path.to(wc), "efadv_wc_read_sgid", "ENODATA");
   assertThrows(() => path.to({ ...wc, sgid: "fe80::1" as never }), TypeError, "sgid");

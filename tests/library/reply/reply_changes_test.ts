@@ -79,7 +79,8 @@ onPd.test("A closed ReplyPath is not told of later changes, and gives out no han
   closed!.close();
   assertThrows(() => closed!.toAt(batch, 0, mr, 0), TypeError, "it is disposed");
   assertThrows(() => closed!.to(from(5)), TypeError, "it is disposed");
-  assertThrows(() => closed!.attrAt(batch, 0, mr, 0), TypeError, "it is disposed");
+  const attr = new DataView(new ArrayBuffer(structs.ibv_ah_attr.size));
+  assertThrows(() => closed!.writeAttr(attr, batch, 0, mr, 0), TypeError, "it is disposed");
   recorder.sendAsyncEvent(LID_CHANGE, 1);
   open!.to(from(5));
 });

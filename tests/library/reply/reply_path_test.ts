@@ -126,8 +126,13 @@ on.test("ReplyPath reads a GRH at its offset in a region or a slice, and nowhere
   const { mr, batch } = received(pd);
   const slice = mr.slice(1000, 100);
   mr.bytes(1060, 4).set([0x60, 0x0a, 0xbc, 0xde]);
-  const flowLabel = (memory: typeof slice | MemoryRegion, offset: number): number =>
-    path.attrAt(batch, 0, memory, offset).grh.flowLabel;
+  const attr = new DataView(new ArrayBuffer(32));
+  const flowLabel = (memory: typeof slice | MemoryRegion, offset: number): number => {
+    path.writeAttr(attr, batch, 0, memory, offset);
+    return attr.getUint32(16, true);
+  };
+  const short = new DataView(new ArrayBuffer(31));
+  assertThrows(() => path.writeAttr(short, batch, 0, mr, 0), RangeError, "attr has 31 bytes");
   assertEquals([flowLabel(mr, 1060), flowLabel(slice, 60), flowLabel(mr, 60)], [
     0xabcde,
     0xabcde,
