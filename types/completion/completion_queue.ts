@@ -6,7 +6,7 @@ import { openSteps } from "../../ffi/library/native_steps.ts";
 import { readNative } from "../../ffi/struct.ts";
 import { type AbortOptions, signalOf } from "../../internal/abort.ts";
 import { BusyPoll, MAX_SPIN_MICROSECONDS, SPIN_MICROSECONDS } from "../../internal/busy_poll.ts";
-import { boolean, integer, positiveInt, snapshot } from "../../internal/checks.ts";
+import { boolean, callable, integer, positiveInt, snapshot } from "../../internal/checks.ts";
 import { checkTimeout, endOf, timeoutOf, type TimeoutOptions } from "../../internal/timeout.ts";
 import { inTurn } from "../../internal/turns.ts";
 import { ABOVE_LIMIT, aboveLimit, causeOf, type Causes } from "../core/causes.ts";
@@ -115,6 +115,8 @@ export class CompletionChannel extends NativeResource<IbvCompChannel> {
 
   /** @ignore For connections: their channels are their own, and have no other waits. */
   watch(onReadable: (error?: unknown) => void): ChannelWatch {
+    callable(onReadable, "onReadable");
+    assertOpen(this);
     return this.#events.watch(onReadable);
   }
 
