@@ -59,6 +59,7 @@ const NEEDS: readonly Need[] = [
   ["gcc", "/usr/bin/gcc"],
   ["libc6-dev", "/usr/include/stdio.h"],
   ["libibverbs-dev", "/usr/include/infiniband/verbs.h"],
+  ["librdmacm-dev", "/usr/include/rdma/rdma_cma.h"],
   ["python3-pyverbs", "/usr/lib/python3/dist-packages/pyverbs/__init__.py"],
   ["strace", "/usr/bin/strace"],
 ].map(([name, file]) => ({ package: name!, file: file!, reason: "the same work in C and Python" }));
@@ -120,6 +121,6 @@ async function compiled(): Promise<Programs> {
     recorder,
     provider: await compile("provider", "-shared", "-fPIC", "-Wl,--no-as-needed", recorder, "-ldl"),
     contender: await compile("contender", "-libverbs"),
-    pair: await compile("pair", "-libverbs"),
+    pair: await compile("pair", "-libverbs", "-lrdmacm"),
   };
 }

@@ -138,6 +138,14 @@ const RXE: readonly Row[] = [
     note: `net/rc/rc_conn.ts; ${BY_EVENTS}`,
   }),
   ends({
+    id: "cm_connect",
+    title: "a connection by name, from connect to established",
+    count: 30,
+    entries: [pair("C", "c", "cm"), pair("Deno", "deno", "cm")],
+    goals: [atMost(3, "C")],
+    note: "types/cm/cm_id.ts; the route is known, and both ends have made their queue pairs",
+  }),
+  ends({
     id: "idle",
     title: "processor time of a server that waits for 10 s",
     count: 1,

@@ -1,8 +1,10 @@
 // pair ROLE KIND: one of two processes that send messages to each other, as ibv_ud_pingpong and ibv_rc_pingpong do. KIND is "ud"
-// or "rc", and then "_polling" or "_events". It prints its queue pair number, and reads that of the other process. Then it reads lines "COUNT WINDOW MICROSECONDS". The server answers that many messages. The client sends WINDOW
+// or "rc", and then "_polling" or "_events"; or it is "cm", see connect.h. It prints its queue pair number or port, and reads that of
+// the other process. Then it reads lines "COUNT WINDOW MICROSECONDS". The server answers that many messages. The client sends WINDOW
 // messages at a time, so far apart, and prints the middle nanoseconds from sending a window until its answers are here, and those
 // of 99 in 100; for one message.
 #include "base.h"
+#include "connect.h"
 
 static struct end e;
 // NULL if it polls.
@@ -62,7 +64,47 @@ static void sleep_until(uint64_t time)
   clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
 }
 
-static void play(long count, int window, long microseconds)
+static void serve_cm(struct device *d, long count)
+{
+  for (long i = 0; i < count; i++) {
+    struct rdma_cm_id *id;
+
+    need(!rdma_get_request(listener, &id), "get a request");
+    id->qp = e.qp;
+    need(!rdma_accept(id, &param), "accept");
+    e.qp = create_qp(d, IBV_QPT_RC, e.send_cq, e.recv_cq);
+    rdma_disconnect(id);
+    rdma_destroy_ep(id);
+  }
+}
+
+// Nanoseconds of a message and its answer.
+static double exchange(int window)
+{
+  uint64_t start = now();
+
+  post(window);
+  for (int come = 0; come < window;)
+    come += take();
+  return (double)(now() - start) / window;
+}
+
+static double connect_cm(struct device *d, unsigned port)
+{
+  struct rdma_cm_id *id = make_id(0, port);
+  uint64_t start;
+
+  id->qp = create_qp(d, IBV_QPT_RC, e.send_cq, e.recv_cq);
+  start = now();
+  need(!rdma_connect(id, &param), "connect");
+  start = now() - start;
+  rdma_disconnect(id);
+  rdma_destroy_ep(id);
+  return start;
+}
+
+// `port` is that of connections, if these are made.
+static void play(long count, int window, long microseconds, struct device *d, unsigned port)
 {
   long rounds = (count + window - 1) / window;
   double *taken = malloc(rounds * sizeof *taken);
@@ -70,38 +112,43 @@ static void play(long count, int window, long microseconds)
 
   need(taken != NULL, "allocate memory");
   for (long i = 0; i < rounds; i++) {
-    uint64_t start;
-
     if (microseconds > 0)
       sleep_until(next += microseconds * 1000);
-    start = now();
-    post(window);
-    for (int come = 0; come < window;)
-      come += take();
-    taken[i] = (double)(now() - start) / window;
+    taken[i] = port ? connect_cm(d, port) : exchange(window);
   }
   qsort(taken, rounds, sizeof *taken, compare);
   printf("%.0f p99=%.0f\n", taken[rounds / 2], taken[rounds * 99 / 100]);
   free(taken);
 }
 
-static void run(int is_server, const char *kind)
+static void run(int is_server, int is_cm, const char *kind)
 {
-  struct device d = open_device();
+  struct device d = is_cm ? open_cm() : open_device();
   long count, microseconds;
   unsigned remote;
   int window;
 
   channel = strstr(kind, "events") ? ibv_create_comp_channel(d.context) : NULL;
-  open_end(&e, &d, !strncmp(kind, "rc", 2) ? IBV_QPT_RC : IBV_QPT_UD, channel);
-  printf("%u\n", e.qp->qp_num);
+  open_end(&e, &d, is_cm || !strncmp(kind, "rc", 2) ? IBV_QPT_RC : IBV_QPT_UD, channel);
+  if (is_cm && is_server) {
+    listener = make_id(RAI_PASSIVE, 0);
+    need(!rdma_listen(listener, 8), "listen");
+  }
+  printf("%u\n", listener ? ntohs(rdma_get_src_port(listener)) : e.qp->qp_num);
   need(scanf("%u", &remote) == 1, "read the number of the other end");
-  connect_end(&e, &d, remote);
-  post_recvs(&e, LIST);
-  post_recvs(&e, LIST);
+  if (!is_cm) {
+    connect_end(&e, &d, remote);
+    post_recvs(&e, LIST);
+    post_recvs(&e, LIST);
+  }
   printf("connected\n");
   while (scanf("%ld %d %ld", &count, &window, &microseconds) == 3) {
-    is_server ? serve(count) : play(count, window, microseconds);
+    if (!is_server)
+      play(count, window, microseconds, &d, is_cm ? remote : 0);
+    else if (is_cm)
+      serve_cm(&d, count);
+    else
+      serve(count);
     if (is_server)
       printf("0\n");
   }
@@ -111,6 +158,6 @@ int main(int argc, char **argv)
 {
   setlinebuf(stdout);
   need(argc == 3, "read the arguments");
-  run(!strcmp(argv[1], "server"), argv[2]);
+  run(!strcmp(argv[1], "server"), !strcmp(argv[2], "cm"), argv[2]);
   return e.sum == 1;
 }

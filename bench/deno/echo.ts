@@ -9,11 +9,15 @@ export interface Echo {
   play(count: number, window: number): Promise<string>;
 }
 
-/** Plays by an exchange of so many messages and their answers. */
-export function exchanging(exchange: (window: number) => void | Promise<void>): Echo["play"] {
+/** Plays by an exchange of so many messages and their answers. The time of what prepares one is not taken. */
+export function exchanging(
+  exchange: (window: number) => void | Promise<void>,
+  prepare?: () => Promise<void>,
+): Echo["play"] {
   return async (count, window) => {
     const taken = new Float64Array(Math.ceil(count / window));
     for (let i = 0; i < taken.length; i++) {
+      await prepare?.();
       const start = performance.now();
       const exchanged = exchange(window);
       // What polls gives no promise, and needs no turn of the event loop.

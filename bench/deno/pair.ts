@@ -1,6 +1,7 @@
 /** One of two processes that send messages to each other, with this library or with sockets. See ../c/pair.c. */
 
 import { linesOf } from "../contender.ts";
+import { connections } from "./connections.ts";
 import type { Echo } from "./echo.ts";
 import { netRc, netUd } from "./net.ts";
 import { datagram, dgram, tcp } from "./sockets.ts";
@@ -10,6 +11,7 @@ const KINDS: Readonly<Record<string, (isServer: boolean) => Echo | Promise<Echo>
   rc_polling: () => verbs("RC", false),
   ud_sync: () => verbs("UD", true),
   ud_events: completions,
+  cm: connections,
   net_ud: netUd,
   net_rc: netRc,
   datagram,

@@ -1,0 +1,48 @@
+/** Connections by the communication manager. See ../c/connect.h. */
+
+import { CmEventType, CmId, EventChannel } from "../../cm.ts";
+import { Context, type QueuePair } from "../../mod.ts";
+import { type Echo, exchanging } from "./echo.ts";
+import { End, makeQp } from "./end.ts";
+
+const hostname = "10.0.0.1";
+
+export function connections(isServer: boolean): Echo {
+  const [end, channel] = [new End(Context.open(), "RC"), new EventChannel()];
+  const listener = isServer ? new CmId(channel) : undefined;
+  listener?.bindAddr({ hostname, port: 0 });
+  listener?.listen();
+  let [qp, port] = [makeQp(end, "RC"), 0];
+  let id: CmId | undefined;
+  const finish = async (id: CmId, qp: QueuePair): Promise<void> => {
+    await id.disconnect();
+    id.close();
+    qp.close();
+  };
+  return {
+    address: listener?.localAddress?.port ?? 0,
+    connect: (remote) => void (port = Number(remote)),
+    serve: async (count) => {
+      for await (const { type, id } of channel) {
+        if (type !== CmEventType.CONNECT_REQUEST) continue;
+        const used = qp;
+        await id.accept(used);
+        qp = makeQp(end, "RC");
+        await finish(id, used);
+        if (--count === 0) return;
+      }
+    },
+    play: exchanging(async () => {
+      await id!.connect(qp);
+      id!.establish();
+    }, async () => {
+      if (id !== undefined) {
+        await finish(id, qp);
+        qp = makeQp(end, "RC");
+      }
+      id = new CmId(channel);
+      await id.resolveAddr({ hostname, port });
+      await id.resolveRoute();
+    }),
+  };
+}
