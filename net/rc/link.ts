@@ -15,7 +15,7 @@ import { orAborted } from "../../internal/abort.ts";
 import { BusyPoll } from "../../internal/busy_poll.ts";
 import { nextTurn } from "../../internal/turns.ts";
 import { Waiters } from "../../internal/waiters.ts";
-import { Pump } from "../shared/pump.ts";
+import { BATCH, Pump } from "../shared/pump.ts";
 import { FIRST_RECEIVE, Inbox } from "./inbox.ts";
 import { Incoming } from "./incoming.ts";
 import { Outbox } from "./outbox.ts";
@@ -33,8 +33,6 @@ interface Sending {
 interface Target {
   readonly buffer: Uint8Array<ArrayBuffer> | undefined;
 }
-
-const BATCH = 64;
 
 const { CREDIT, HELLO, END, BYE, DATA, WRITE } = FrameType;
 

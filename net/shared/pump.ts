@@ -18,6 +18,9 @@ export interface Pumping {
   readonly onError: (error: unknown) => void;
 }
 
+/** The most completions of a poll. */
+export const BATCH = 64;
+
 /** While nobody waits, a queue is read after pauses in milliseconds: short ones while each finds something. */
 const SHORT_PAUSE_MS = 1;
 const LONG_PAUSE_MS = 8;

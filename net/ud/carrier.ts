@@ -11,6 +11,7 @@ import {
   QueuePair,
   WorkCompletionList,
 } from "../../mod.ts";
+import { BATCH } from "../shared/pump.ts";
 import type { UdSettings } from "./ud_options.ts";
 
 /** What datagrams go over, which differs between devices and transports. */
@@ -27,9 +28,6 @@ export interface Carrier {
   /** Moves the queue pair from RESET to RTS. */
   readonly activate: () => void;
 }
-
-/** The most completions of a poll. */
-const BATCH = 64;
 
 /** Makes what datagrams go over, ready to send. */
 export function makeCarrier(pd: ProtectionDomain, settings: UdSettings): Carrier {
