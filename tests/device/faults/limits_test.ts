@@ -28,7 +28,8 @@ deviceTest("A limit of locked memory fails memory regions while it is set", asyn
   console.log("works again");`,
     { prefix: ["prlimit", "--memlock=unlimited", ...unprivileged] },
   );
-  const hint = 'The limit on locked memory is likely too small ("ulimit -l")';
+  const hint = 'The limit on locked memory is likely too small ("ulimit -l"), ' +
+    "unless the process has the capability CAP_IPC_LOCK";
   assertEquals(printed, `true ENOMEM ${hint}\ntrue ENOMEM ${hint}\nworks again`);
 });
 
