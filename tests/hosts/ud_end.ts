@@ -24,7 +24,7 @@ import { ipOf } from "./network.ts";
 export const DEPTH = 16;
 const SLOT = 2048;
 /** The hop limit that Linux 6.1 gives unicast packets of rxe, that of the route, whatever the handle says. */
-export const HOP_LIMIT = 64;
+const HOP_LIMIT = 64;
 
 /** What a peer must know. */
 export interface UdPlace {
@@ -36,7 +36,6 @@ export interface UdPlace {
 export interface Target extends Omit<Datagram, "payload" | "qkey" | "destQp" | "hopLimit"> {
   readonly ah: AddressHandle;
   readonly qpn: number;
-  readonly hopLimit?: number;
 }
 
 /** A datagram that arrived. */
@@ -126,8 +125,8 @@ export class UdEnd implements Disposable {
 
   /** Notes a datagram that was posted otherwise. */
   note(target: Omit<Target, "ah">, payload: Uint8Array): void {
-    const { src, dst, trafficClass, hopLimit = HOP_LIMIT, qpn } = target;
-    const packet = { src, dst, trafficClass, hopLimit, destQp: qpn, qkey: QKEY };
+    const { src, dst, trafficClass, qpn } = target;
+    const packet = { src, dst, trafficClass, hopLimit: HOP_LIMIT, destQp: qpn, qkey: QKEY };
     this.#sent.push({ ...packet, payload: payload.toHex() });
   }
 

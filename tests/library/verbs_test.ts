@@ -112,6 +112,17 @@ Deno.test("The installed library exports what the tables say it does", async () 
   }
 });
 
+Deno.test("The tables say which functions are of the hot path", () => {
+  const hotOps = /^ibv_((cq|qp)_ex|(cq|qp|srq)\.ops|wq\.own)/;
+  for (const name of ALL.keys()) {
+    const row = nativeOf(name);
+    assert(row !== undefined || "header" in ALL.get(name)!, name);
+    if (row === undefined) continue;
+    const op = "op" in row ? row.op.join(".") : "";
+    assertEquals("op" in row && row.hot === true, hotOps.test(op), name);
+  }
+});
+
 Deno.test("A row whose FFI types do not carry its prototype does not compile", () => {
   const right: Row<(cq: IbvCq, cqe: number) => number> = {
     parameters: [Cq, "i32"],

@@ -2,7 +2,6 @@
 
 import type { Stream } from "../../tests/hosts/expected.ts";
 import { lanAddress } from "../../rxe/guest/qemu.ts";
-import { parseAddress } from "../../types/address/ip_address.ts";
 import type { Packet } from "./packets.ts";
 
 /** The P_Key of the default partition, with full membership. */
@@ -21,7 +20,7 @@ export function faultOf(stream: Stream, packets: readonly Packet[]): string | un
     ? seen.map((packet, i) =>
       differenceOf(packet, {
         ...sent[i]!,
-        link: linkOf(sent[i]!.dst, host),
+        link: lanAddress(3 - host),
         flowLabel: FLOW_LABEL,
         opcode: UD_SEND_ONLY,
         pkey: PKEY,
@@ -30,16 +29,6 @@ export function faultOf(stream: Stream, packets: readonly Packet[]): string | un
     ).find((difference) => difference !== undefined)
     : `there are ${seen.length}, not ${sent.length}`;
   return fault && `packets of host ${host} of queue pair ${srcQp}: ${fault}`;
-}
-
-/** The Ethernet address for an address on the network: that of a group, or that of the other host. */
-function linkOf(dst: string, host: number): string {
-  const bytes = parseAddress(dst);
-  const group = bytes.length === 4
-    ? bytes[0]! >> 4 === 14 && [0x01, 0x00, 0x5e, bytes[1]! & 0x7f, bytes[2]!, bytes[3]!]
-    : bytes[0] === 0xff && [0x33, 0x33, ...bytes.subarray(12)];
-  if (!group) return lanAddress(3 - host);
-  return group.map((byte) => byte.toString(16).padStart(2, "0")).join(":");
 }
 
 function differenceOf(packet: Packet, wanted: Partial<Packet>): string | undefined {

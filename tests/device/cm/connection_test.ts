@@ -66,36 +66,6 @@ deviceTest(
   },
 );
 
-for (
-  const [name, portSpace, request, reply, rejection] of [
-    ["RC", PortSpace.TCP, 56, 196, 148],
-    ["UD", PortSpace.UDP, 180, 136, 136],
-  ] as const
-) {
-  deviceTest(`The longest private data of ${name} arrives whole`, async () => {
-    using bed = new CmBed();
-    const type = name === "RC" ? QpType.RC : QpType.UD;
-    const data = (length: number): Uint8Array => Uint8Array.from({ length }, (_, i) => i ^ 0x5a);
-    const listener = bed.listener(portSpace);
-    const id = await bed.routed(listener, portSpace);
-    const answered = id.connect(bed.newQp(type), { privateData: data(request) });
-    const { id: server, conn, ud } = await bed.request();
-    assertEquals((conn ?? ud)!.privateData, data(request));
-    const accepted = server.accept(bed.newQp(type), { privateData: data(reply) });
-    const answer = await answered;
-    assertEquals((answer.conn ?? answer.ud)!.privateData, data(reply));
-    id.establish();
-    await accepted;
-    const refused = await bed.routed(listener, portSpace);
-    const words = "the peer's program does not want it";
-    const rejected = assertRejects(() => refused.connect(bed.newQp(type)), CmError, words);
-    const { id: unwanted } = await bed.request();
-    unwanted.reject(data(rejection));
-    assertEquals((await rejected).privateData, data(rejection));
-    assertEquals([refused.state, unwanted.state], ["FAILED", "FAILED"]);
-  });
-}
-
 deviceTest(
   "A datagram reaches the peer by what the answer tells, and a group by what joining gives",
   async () => {

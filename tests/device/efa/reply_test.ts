@@ -3,17 +3,12 @@
 import { assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
 import { efaAhNumber, type EfaWorkCompletion, EfaWorkCompletionList } from "../../../efa.ts";
 import {
-  AddressHandle,
-  initAhFromWc,
-  QpType,
+  type AddressHandle,
   ReplyPath,
   type ReplyPathInit,
   SendRequestList,
-  SharedReceiveQueue,
-  WcFlags,
-  WorkCompletionList,
+  type WorkCompletionList,
 } from "../../../mod.ts";
-import { assertFails } from "../stub.ts";
 import { efaTest, End, type Fabric, QKEY, STRANGER, take } from "./bed.ts";
 
 /** A server with a reply path. One client is on the other adapter, one on the server's own. */
@@ -100,56 +95,4 @@ efaTest("A path answers a batch, and tells the address", async (fabric) => {
     assertEquals([batch.slid(0) === STRANGER, path.size], [i < 2, Math.min(i + 1, 2)]);
   }
   assertThrows(() => path.toAt(batch, 4, mr, 0), RangeError, "completion 4");
-});
-
-efaTest("A path finds handles of the program, and leaves them to it", async (fabric) => {
-  const talk = new Talk(fabric);
-  const { path, far } = talk;
-  const own = fabric.right.to(fabric.left);
-  const wc = await talk.wc(far);
-  assertStrictEquals(path.to(wc), own);
-  assertStrictEquals(await path.toAsync(wc), own);
-  await talk.answer(far, own);
-  assertEquals([wc.sgid, path.size], [undefined, 0]);
-  assertFails(() => path.attr(wc), "efadv_wc_read_sgid", "ENOENT");
-  own.close();
-  const { hint } = assertFails(() => path.to(wc), "efadv_wc_read_sgid", "ENOENT");
-  assertEquals(hint, `No address handle of the protection domain has the number ${wc.slid} now`);
-  const next = await talk.wc(far);
-  assertEquals(next.slid, STRANGER);
-  await talk.answer(far, path.to(next));
-  assertEquals(path.size, 1);
-});
-
-efaTest("What does not tell the sender is refused, with the way out", async (fabric) => {
-  const talk = new Talk(fabric);
-  const { path, far, server: { adapter: { mr, context, pd } } } = talk;
-  const plain = await talk.batch(far, new WorkCompletionList(1));
-  const untold = assertFails(() => path.toAt(plain, 0, mr, 0), "efadv_wc_read_sgid", "ENODATA");
-  assertEquals(untold.hint?.includes("receive by an EfaCompletionQueue"), true);
-  assertFails(
-    () => path.writeAttr(new DataView(new ArrayBuffer(32)), plain, 0, mr, 0),
-    "efadv_wc_read_sgid",
-    "ENODATA",
-  );
-  const wc = plain.at(0);
-  assertFails(() => path.to(wc), "efadv_wc_read_sgid", "ENODATA");
-  assertThrows(() => path.to({ ...wc, sgid: "fe80::1" as never }), TypeError, "sgid");
-  const withGrh = { ...wc, wcFlags: WcFlags.GRH };
-  const grh = assertFails(() => path.to(withGrh), "efadv_wc_read_sgid", "EOPNOTSUPP");
-  assertEquals(grh.hint?.includes("has no GRH"), true);
-  const own = (body: () => unknown, verb: string, code: string): void => {
-    const { hint } = assertFails(body, verb, code);
-    assertEquals(hint?.includes("ReplyPath finds the handle of a sender"), true, hint);
-  };
-  own(() => AddressHandle.fromWc(pd, 1, wc), "ibv_create_ah_from_wc", "EINVAL");
-  own(() => new AddressHandle(pd, initAhFromWc(context, 1, wc)), "ibv_create_ah", "EINVAL");
-  const { hint } = assertFails(() => fabric.left.newQp(QpType.RC), "ibv_create_qp", "EOPNOTSUPP");
-  assertEquals(hint?.includes("SrdQueuePair of @rdma/ibverbs/efa"), true);
-  const error = assertThrows(() => new SharedReceiveQueue(pd, { maxWr: 4 }), Error);
-  assertEquals(
-    error.message.includes("each queue pair has receives of its own"),
-    true,
-    error.message,
-  );
 });

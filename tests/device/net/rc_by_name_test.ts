@@ -1,15 +1,14 @@
 // Connections by name in one guest.
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { CmError, CmId } from "../../../cm.ts";
-import { QpType, VerbsError } from "../../../mod.ts";
+import { VerbsError } from "../../../mod.ts";
 import { connectRc, listenRc } from "../../../net/mod.ts";
-import { CmBed, HOSTS } from "../cm/bed.ts";
+import { HOSTS } from "../cm/bed.ts";
 import { denoCommand } from "../programs.ts";
 import { deviceTest, until } from "../setup.ts";
 import { bytes, connectTimeout, text } from "./rc_pair.ts";
 
 const PEER = new URL("./rc_peer.ts", import.meta.url).pathname;
-const { AddrNotAvailable, ConnectionRefused, ConnectionReset, TimedOut } = Deno.errors;
+const { AddrNotAvailable, ConnectionReset } = Deno.errors;
 // Only the end of the connection tells that the peer has gone.
 const options = { connectTimeout, keepAlive: 0 };
 
@@ -88,99 +87,5 @@ deviceTest(
       await using listener = await listenRc({ hostname, port: 0 });
       assertEquals(listener.addr.hostname, hostname);
     }
-  },
-);
-
-const STEPS = ["resolveAddr", "resolveRoute", "initQpAttr", "connect"] as const;
-
-/** Connects, and gives up just before or after a step begins. */
-async function abortAt(
-  step: typeof STEPS[number],
-  isBefore: boolean,
-  to: { readonly hostname: string; readonly port: number },
-): Promise<void> {
-  const steps = CmId.prototype as unknown as Record<string, (...args: unknown[]) => unknown>;
-  const original = steps[step];
-  const abort = new AbortController();
-  steps[step] = function (this: CmId, ...args: unknown[]): unknown {
-    if (isBefore) abort.abort(new Error("enough"));
-    const result = original!.apply(this, args);
-    abort.abort(new Error("enough"));
-    return result;
-  };
-  try {
-    await connectRc({ ...options, ...to, signal: abort.signal });
-  } finally {
-    steps[step] = original!;
-  }
-}
-
-deviceTest(
-  "connectRc() by name tells why it cannot connect, and leaves nothing behind",
-  async () => {
-    using bed = new CmBed();
-    const hostname = HOSTS.IPv4;
-    const nobody = { ...options, hostname, port: 17_998 };
-    await assertRejects(() => connectRc(nobody), ConnectionRefused, "nobody listens on this port");
-    const unknown = { ...options, hostname: "no such name", port: 5 };
-    await assertRejects(() => connectRc(unknown), CmError, 'look up "no such name"');
-    await assertRejects(() => connectRc({ ...unknown, hostname: "" }), CmError, 'look up ""');
-    await assertRejects(
-      () => connectRc({ ...options, hostname: "127.0.0.1", port: 5 }),
-      VerbsError,
-      "No RDMA device has such an address",
-    );
-    // One that rejects, and one that is none of this protocol.
-    const listener = bed.listener();
-    const to = { ...options, hostname, port: listener.srcPort };
-    const rejected = assertRejects(() => connectRc(to), ConnectionRefused, "does not want it");
-    (await bed.request()).id.reject();
-    await rejected;
-    const foreign = assertRejects(
-      () => connectRc(to),
-      Deno.errors.InvalidData,
-      "address of the peer",
-    );
-    await (await bed.request()).id.accept(bed.newQp(QpType.RC)).catch(() => {});
-    await foreign;
-    // Nobody answers.
-    const late = { ...to, connectTimeout: 3000 };
-    await assertRejects(() => connectRc(late), TimedOut, "the host does not answer");
-    for (const step of STEPS) {
-      for (const isBefore of [true, false]) {
-        await assertRejects(() => abortAt(step, isBefore, to), Error, "enough", step);
-      }
-    }
-  },
-);
-
-deviceTest(
-  "listenRc() by name rejects those who do not speak its protocol or are too many",
-  async () => {
-    using bed = new CmBed();
-    await using listener = await listenRc({ ...options, port: 0, maxPending: 1 });
-    const { port } = listener.addr;
-    const hostname = HOSTS.IPv4;
-    const id = await bed.routed({ hostname, port });
-    const privateData = bytes('{"credits":0,"maxMessage":64}');
-    await assertRejects(() => id.connect(bed.newQp(QpType.RC), { privateData }), CmError, "28");
-    assertEquals([listener.stats.failed, listener.stats.connected], [1, 0]);
-    await using first = await connectRc({ ...options, hostname, port });
-    await assertRejects(() => connectRc({ ...options, hostname, port }), ConnectionRefused);
-    assertEquals([listener.stats.refused, listener.stats.connected], [1, 1]);
-    const accepted = await listener.accept();
-    await listener[Symbol.asyncDispose]();
-    // The connection outlives the listener.
-    await first.send(bytes("still here"));
-    assertEquals(text(await accepted.receive()), "still here");
-    await accepted.close();
-    const early = { ...options, hostname, port: 17_997, retryInterval: 20 };
-    const waiting = connectRc(early);
-    await using late = await listenRc({ ...options, port: early.port });
-    await using _client = await waiting;
-    await using _server = await late.accept();
-    const abort = AbortSignal.abort(new Error("before"));
-    await assertRejects(() => connectRc({ hostname, port, signal: abort }), Error, "before");
-    await assertRejects(() => listenRc({ port: 0, signal: abort }), Error, "before");
   },
 );

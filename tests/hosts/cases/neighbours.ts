@@ -1,13 +1,6 @@
 /** The kernel finds the link addresses of peers by asking the network. */
 
-import {
-  assert,
-  assertEquals,
-  assertGreater,
-  assertRejects,
-  assertStrictEquals,
-  assertThrows,
-} from "@std/assert";
+import { assert, assertEquals, assertGreater, assertRejects } from "@std/assert";
 import { AddressHandle, Gid, ReplyPath, VerbsError } from "../../../mod.ts";
 import { gidOf, PORT } from "../../device/setup.ts";
 import type { HostCase, Run } from "../host_case.ts";
@@ -16,14 +9,6 @@ import { answerTo, payloadOf, type Target, UdEnd, type UdPlace } from "../ud_end
 
 /** Addresses of the second host that the first one has not seen before. */
 const UNSEEN = ["10.0.0.41", "fd00::41"];
-/** On the network, and nobody has them. */
-const NOBODY = ["10.0.0.77", "fd00::77"];
-/**
- * On no network of the host, and what the kernel says of them. With IPv4 it takes them for neighbours, because the device
- * to send from is given.
- */
-const ELSEWHERE = { "10.99.0.1": "ETIMEDOUT", "2001:db8::1": "ENETUNREACH" } as const;
-
 function familyOf(address: string): "ipv4" | "ipv6" {
   return address.includes(":") ? "ipv6" : "ipv4";
 }
@@ -80,43 +65,6 @@ async function appear(run: Run): Promise<void> {
     await run.session.receive();
     await removeAddress(end.context, address);
   }
-}
-
-async function resolveNobody(run: Run): Promise<void> {
-  using end = new UdEnd(run);
-  for (const address of NOBODY) {
-    const { gidIndex: sgidIndex } = gidOf(end.context, familyOf(address));
-    const attr = { portNum: PORT, grh: { dgid: Gid.parse(gidText(address)), sgidIndex } };
-    let ticks = 0;
-    const timer = setInterval(() => ticks++, 10);
-    const error = await assertRejects(() => AddressHandle.createAsync(end.pd, attr), VerbsError);
-    assertEquals([error.verb, error.code], ["ibv_create_ah", "ETIMEDOUT"]);
-    assertGreater(ticks, 5);
-    clearInterval(timer);
-    const signal = AbortSignal.timeout(50);
-    const aborted = await assertRejects(() => AddressHandle.createAsync(end.pd, attr, { signal }));
-    assertStrictEquals(aborted, signal.reason);
-    const blocked = assertThrows(() => new AddressHandle(end.pd, attr), VerbsError);
-    assertEquals(blocked.code, "ETIMEDOUT");
-    assertEquals(knowsNeighbour(address), false);
-    await forgetNeighbours();
-  }
-  await run.session.send("done");
-}
-
-async function resolveElsewhere(run: Run): Promise<void> {
-  using end = new UdEnd(run);
-  for (const [address, code] of Object.entries(ELSEWHERE)) {
-    const { gidIndex: sgidIndex } = gidOf(end.context, familyOf(address));
-    const attr = { portNum: PORT, grh: { dgid: Gid.parse(gidText(address)), sgidIndex } };
-    const error = await assertRejects(() => AddressHandle.createAsync(end.pd, attr), VerbsError);
-    assertEquals([error.verb, error.code], ["ibv_create_ah", code]);
-  }
-  await run.session.send("done");
-}
-
-async function wait(run: Run): Promise<void> {
-  await run.session.receive();
 }
 
 /** The neighbours are forgotten while datagrams are on their way. */
@@ -182,17 +130,6 @@ export const neighbours: readonly HostCase[] = [
     name: "AddressHandle.createAsync() and the constructor find the link address of an unseen peer",
     first: resolveUnseen,
     second: appear,
-  },
-  {
-    name:
-      "AddressHandle.createAsync() fails with ETIMEDOUT for a host that does not exist; timers run",
-    first: resolveNobody,
-    second: wait,
-  },
-  {
-    name: "AddressHandle.createAsync() fails as the kernel says for an address without a route",
-    first: resolveElsewhere,
-    second: wait,
   },
   {
     name: "Datagrams arrive while the kernel forgets its neighbours",

@@ -9,13 +9,14 @@ import {
   MemoryRegion,
   MemoryRegionEx,
   ParentDomain,
+  ProtectionDomain,
   reregMr,
   VerbsError,
 } from "../../../mod.ts";
 import { verbs } from "../../../ffi/library.ts";
 import { bufferAddress } from "../../../ffi/pointers.ts";
 import { onPd } from "../recorded.ts";
-import { assertRefused, fieldsOf } from "../refusals.ts";
+import { assertRefused, bad, fieldsOf } from "../refusals.ts";
 
 const { LOCAL_WRITE, FLUSH_PERSISTENT } = AccessFlags;
 
@@ -76,6 +77,36 @@ onPd.test("A changed region ends with what the region before it was made from", 
   const ends = ["ibv_dereg_mr", "ibv_free_buf", "ibv_dereg_mr", "ibv_dealloc_dmah"];
   assertEquals(recorder.take().map(({ verb }) => verb), ends);
   assertEquals([part.disposed, other.disposed], [true, true]);
+});
+
+onPd.test("AllocatedBuffer and its regions refuse what is not within it", ({ pd }) => {
+  using buffer = new AllocatedBuffer(pd, 64);
+  assertRefused(
+    [() => new AllocatedBuffer(pd, 0), RangeError, "length"],
+    [() => buffer.bytes(65), RangeError, "offset"],
+    [() => buffer.bytes(60, 5), RangeError, "length"],
+    [() => new AllocatedBufferRegion(buffer, 0, 64), RangeError, "length"],
+    [() => new AllocatedBufferRegion(buffer, 0, 1, 64), RangeError, "length"],
+    [() => new MemoryRegionEx(pd, { access: 0, buf: buffer, length: 65 }), RangeError, "length"],
+  );
+});
+
+onPd.test("MemoryRegionEx takes one kind of memory, of its own domain", ({ context, pd }) => {
+  using buf = new AllocatedBuffer(pd, 64);
+  using pd2 = new ProtectionDomain(context);
+  const access = 0;
+  assertRefused(
+    [() => new MemoryRegionEx(pd, { access }), TypeError, "one of source, buf and fd"],
+    [() => new MemoryRegionEx(pd, { access, source: 8, buf }), TypeError, "one of source"],
+    [() => new MemoryRegionEx(pd, { access, fd: 5 }), TypeError, "length"],
+    [() => new MemoryRegionEx(pd, { access, source: 8, length: 4 }), TypeError, "of buf and fd"],
+    [() => new MemoryRegionEx(pd, { access, source: 8, offset: 4 }), TypeError, "of buf and fd"],
+    [() => new MemoryRegionEx(pd2, { access, buf }), TypeError, "another protection domain"],
+    [() => new MemoryRegionEx(pd, { access: 2 ** 32, source: 8 }), RangeError, "access"],
+    [() => new MemoryRegionEx(pd, bad({ access, source: 8, dmah: pd })), TypeError, "dmah"],
+    [() => new MemoryRegionEx(pd, bad({ access, sauce: 8 })), TypeError, "memory region"],
+    [() => new DmaHandle(context, bad({ cpu: 8 })), TypeError, "DMA handle"],
+  );
 });
 
 onPd.test("MemoryRegionEx has the addresses that it is given, or those of the memory", ({ pd }) => {

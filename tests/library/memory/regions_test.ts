@@ -8,6 +8,7 @@ import { DmaBufMemoryRegion, NullMemoryRegion } from "../../../types/memory/fore
 import { ImplicitMemoryRegion } from "../../../types/memory/implicit_memory_region.ts";
 import { regionCore } from "../../../types/memory/memory_region.ts";
 import { onPd } from "../recorded.ts";
+import { assertRefused, bad } from "../refusals.ts";
 
 const { LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, ON_DEMAND, ZERO_BASED } = AccessFlags;
 
@@ -163,6 +164,42 @@ onPd.test("DeviceMemory copies bytes in and out, and is freed after its regions"
   dm.close();
   assertEquals([mr.disposed, rest.disposed], [true, true]);
   assertEquals(Deno.inspect(dm), "DeviceMemory { disposed }");
+});
+
+onPd.test("DeviceMemoryRegion hints at ZERO_BASED only where the device may need it", ({ context, pd }) => {
+  using dm = new DeviceMemory(context, { length: 64 });
+  const hintOf = (code: "EINVAL" | "ENOMEM", access: number): string | undefined => {
+    recorder.fail("ibv_reg_dm_mr", code, { times: 1 });
+    return assertThrows(() => new DeviceMemoryRegion(pd, dm, { access }), VerbsError).hint;
+  };
+  assertEquals(hintOf("EINVAL", LOCAL_WRITE), "The device may need ZERO_BASED");
+  assertEquals(hintOf("EINVAL", ZERO_BASED), undefined);
+  assertEquals(hintOf("ENOMEM", LOCAL_WRITE), undefined);
+});
+
+onPd.test("DeviceMemory refuses what is not within it", ({ context, pd }) => {
+  using dm = new DeviceMemory(context, { length: 64 });
+  for (const [offset, length] of [[0, 65], [64, 1], [65, 0]] as const) {
+    assertRefused(
+      [() => dm.memcpyFrom(offset, length), RangeError, ""],
+      [() => dm.memcpyTo(offset, new Uint8Array(length)), RangeError, ""],
+    );
+  }
+  const lying = new Uint8Array(100);
+  Object.defineProperty(lying, "length", { get: () => 4 });
+  const region = (part: { dmOffset?: number; length?: number }) => () =>
+    new DeviceMemoryRegion(pd, dm, { access: 0, ...part });
+  assertRefused(
+    [() => dm.memcpyTo(0, lying), RangeError, ""],
+    [() => dm.memcpyTo(0, bad(new ArrayBuffer(8))), TypeError, "it is not a Uint8Array"],
+    [region({ dmOffset: 65 }), RangeError, "dmOffset 65"],
+    [region({ length: 65 }), RangeError, "length 65"],
+    [region({ length: 0 }), RangeError, "length 0"],
+    [() => new DeviceMemory(context, { length: 0 }), RangeError, "length"],
+    [() => new DeviceMemory(context, { length: 8, logAlignReq: 64 }), RangeError, "logAlignReq"],
+    [() => new MemoryRegion(pd, 0, 0), RangeError, "length 0"],
+    [() => new DmaBufMemoryRegion(pd, { fd: 1, length: 0, access: 0 }), RangeError, "length"],
+  );
 });
 
 onPd.test("DeviceMemory.import() leaves the memory to the process that allocated it", (recorded) => {

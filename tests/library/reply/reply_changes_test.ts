@@ -5,10 +5,8 @@ import * as recorder from "../../provider/recorder.ts";
 import {
   AccessFlags,
   CompletionQueue,
-  Context,
   EventType,
   MemoryRegion,
-  ProtectionDomain,
   ReplyPath,
   type WcAddress,
   WorkCompletionList,
@@ -18,7 +16,6 @@ import { verbs } from "../../../ffi/library.ts";
 import { clock } from "../../../internal/clock.ts";
 import { PeerHandles } from "../../../types/reply/peer_handles.ts";
 import type { AhCore } from "../../../types/address_handle/address_handle.ts";
-import { GidCache } from "../../../types/reply/gid_cache.ts";
 import { onPd } from "../recorded.ts";
 
 const { LID_CHANGE } = EventType;
@@ -123,32 +120,4 @@ onPd.test("ReplyPath.toAt() notices a change at the first poll of a later millis
     );
     assert(answer() !== second);
   }
-});
-
-Deno.test("GidCache.read() takes the GIDs of its own port only", () => {
-  recorder.reset();
-  recorder.answer("ibv_query_device", { phys_port_cnt: 2 });
-  recorder.answer("ibv_query_port", { gid_tbl_len: 2 });
-  using context = Context.open("recorder0");
-  const pd = new ProtectionDomain(context);
-  const { size, fields } = structs.ibv_gid_entry;
-  const place = (index: number, port: number, lastByte: number): void => {
-    const [gid, portNum] = [fields.gid, fields.port_num];
-    const base = index * size;
-    recorder.answerBytes("_ibv_query_gid_table", Uint8Array.of(lastByte), base + gid.offset + 15);
-    const number = new Uint8Array(Uint32Array.of(port).buffer);
-    recorder.answerBytes("_ibv_query_gid_table", number, base + portNum.offset);
-  };
-  place(0, 1, 0x71);
-  place(1, 2, 0x72);
-  const words = context.gidTable().map(({ gid }) => [...new Uint32Array(gid.bytes.buffer)]);
-  recorder.fail("___ibv_query_gid", "ENODATA");
-  recorder.fail("ibv_query_gid", "ENODATA");
-  const find = (port: number, [a, b, c, d]: number[]): boolean =>
-    [true, false].some((v2) => GidCache.read(context, port).find(a!, b!, c!, d!, v2) >= 0);
-  assertEquals([1, 2].map((port) => words.map((gid) => find(port, gid))), [
-    [true, false],
-    [false, true],
-  ]);
-  pd.close();
 });

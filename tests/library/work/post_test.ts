@@ -15,9 +15,7 @@ import {
   SendFlags,
   type SendRequest,
   SendRequestList,
-  SharedReceiveQueue,
   VerbsError,
-  WorkQueue,
   WrOpcode,
 } from "../../../mod.ts";
 import { assertRefused, bad } from "../refusals.ts";
@@ -31,14 +29,9 @@ import {
   posted,
   postedIds,
   record,
-  type Recorded,
 } from "./recorded.ts";
 
 const { UC, UD, RAW_PACKET } = QpType;
-
-function assertNothingPosted(): void {
-  assertEquals(recorder.takeOf("ibv_post_send", "ibv_post_recv"), []);
-}
 
 onUd.test("QueuePair.postSend() posts every request once when a getter posts another one", (parts) => {
   const { qp } = parts;
@@ -101,94 +94,6 @@ onRc.test("A list of elements that grows while it is read does not reach the nex
   qp.postSend(list);
   assertEquals(posted()[0]!.map(({ wr }) => wr.num_sge), [1, 1]);
 });
-
-const LIST = ", make an array of its elements";
-const AWAIT = ", await it first";
-class Thenable {
-  then(): void {}
-}
-const MISTAKES: readonly (readonly [value: unknown, name: string, advice?: string])[] = [
-  [null, "null"],
-  [undefined, "undefined"],
-  [5, "5"],
-  ["a", '"a"'],
-  [() => ({}), "a function"],
-  [Promise.resolve({}), "a Promise", AWAIT],
-  [new Thenable(), "a Thenable", AWAIT],
-  [new Map(), "a Map", LIST],
-  [new Set([{}]), "a Set", LIST],
-  [(function* (): Generator {})(), "a Generator", LIST],
-  [[{}].values(), "an Array Iterator", LIST],
-  [(async function* (): AsyncGenerator {})(), "an AsyncGenerator"],
-  [new Date(), "a Date"],
-  [/a/, "a RegExp"],
-  [Object("a"), "a String", LIST],
-  [new Uint8Array(1), "a Uint8Array", LIST],
-  [new class Other {}(), "an Other"],
-  [new class {}(), "an object"],
-];
-
-/** Everything that takes requests as objects. */
-const TAKERS: Readonly<Record<string, (parts: Recorded, request: never) => void>> = {
-  "QueuePair.postSend()": ({ qp }, request) => qp.postSend(request),
-  "QueuePair.postRecv()": ({ qp }, request) => qp.postRecv(request),
-  "SendRequestList.set()": (_, request) => new SendRequestList({ capacity: 1 }).set(0, request),
-  "RecvRequestList.set()": (_, request) => new RecvRequestList({ capacity: 1 }).set(0, request),
-  "SharedReceiveQueue.postRecv()": ({ pd }, request) =>
-    new SharedReceiveQueue(pd, { maxWr: 4 }).postRecv(request),
-  "WorkQueue.postRecv()": ({ pd, cq }, request) =>
-    new WorkQueue(pd, { cq, maxWr: 4, maxSge: 1 }).postRecv(request),
-};
-
-for (const [name, take] of Object.entries(TAKERS)) {
-  const purpose = name.includes("Send") ? "send" : "receive";
-  const OtherList = purpose === "send" ? RecvRequestList : SendRequestList;
-  const refuses = (parts: Recorded, request: unknown, reason: string): void => {
-    const { message } = assertThrows(() => take(parts, bad(request)), TypeError);
-    assertEquals(message, `Cannot post ${purpose}: ${reason}`);
-  };
-
-  onRc.test(`${name} refuses what is no request, and says what it is`, (parts) => {
-    for (const [request, what, advice = ""] of MISTAKES) {
-      const message = `${what} is not a request${advice}`;
-      refuses(parts, request, message);
-      if (!name.endsWith(".set()")) refuses(parts, [{}, request], message);
-    }
-    for (const nested of [[], [{}]]) {
-      refuses(parts, [nested].slice(0, 1), "an array is not a request");
-    }
-    assertNothingPosted();
-  });
-
-  onRc.test(`${name} refuses the other kind of prepared list, and lists within arrays`, (parts) => {
-    const message =
-      "postSend() takes SendRequestList, postRecv() takes RecvRequestList, and each list is posted by itself";
-    refuses(parts, new OtherList({ capacity: 1 }), message);
-    if (name.endsWith(".set()")) return;
-    for (const Class of [SendRequestList, RecvRequestList]) {
-      refuses(parts, [new Class({ capacity: 1 })], message);
-    }
-    assertNothingPosted();
-  });
-
-  onRc.test(`${name} takes literals, objects without a prototype, and instances of any class`, (parts) => {
-    const sge = parts.mr.slice(0, 8);
-    class Kept {
-      wrId = 1;
-    }
-    class Computed {
-      get wrId(): number {
-        return 1;
-      }
-    }
-    class Inherits extends Computed {}
-    const none = Object.assign(Object.create(null), { sge });
-    const requests = [{}, none, Object.create(null), new Kept(), new Computed(), new Inherits()];
-    for (const request of [...requests, { sge }, Object.create({ sge }), { sge: undefined }]) {
-      take(parts, bad(request));
-    }
-  });
-}
 
 onUd.test("QueuePair.postSend() names the attributes that a datagram lacks", (parts) => {
   const { qp } = parts;
