@@ -213,7 +213,9 @@ export function snapshot<T extends object>(
 ): T {
   object(source, what);
   for (const name in source) {
-    if (!(names as readonly string[]).includes(name)) throw noAttribute(what, name, names);
+    if ((names as readonly string[]).includes(name)) continue;
+    if (!(source instanceof AbortSignal)) throw noAttribute(what, name, names);
+    throw new TypeError(`Cannot use ${what}: it is an AbortSignal: write { signal }`);
   }
   const copy: Partial<T> = Object.create(null);
   let isEmpty = true;

@@ -30,6 +30,8 @@ const DENOS_WORDS = /(Could not open library: )+/;
 interface Sought {
   readonly name: LibraryName;
   readonly soname: string;
+  /** A function that each version of it has. */
+  readonly has: string;
   /** The environment variable that may have its path. */
   readonly variable: string;
   /** A library that it is linked with. */
@@ -82,6 +84,7 @@ export class NativeLibrary {
 const VERBS: Sought = {
   name: "libibverbs",
   soname: "libibverbs.so.1",
+  has: "ibv_get_device_list",
   variable: "IBVERBS_LIBRARY",
 };
 
@@ -92,6 +95,7 @@ export const libibverbs: NativeLibrary = new NativeLibrary(VERBS);
 export const librdmacm: NativeLibrary = new NativeLibrary({
   name: "librdmacm",
   soname: "librdmacm.so.1",
+  has: "rdma_create_event_channel",
   variable: "RDMACM_LIBRARY",
   needs: VERBS,
 });
@@ -100,13 +104,14 @@ export const librdmacm: NativeLibrary = new NativeLibrary({
 export const libefa: NativeLibrary = new NativeLibrary({
   name: "libefa",
   soname: "libefa.so.1",
+  has: "efadv_query_device",
   variable: "EFA_LIBRARY",
   needs: VERBS,
 });
 
 function open(sought: Sought): string {
   checkPlatform();
-  const { name, soname, variable, needs } = sought;
+  const { name, soname, has, variable, needs } = sought;
   // Else the loader takes the system's.
   if (needs !== undefined && environment(needs.variable)) libibverbs.path();
   const paths = candidates(soname, variable);
@@ -115,7 +120,7 @@ function open(sought: Sought): string {
   let missing: string | undefined;
   for (const path of paths) {
     try {
-      Deno.dlopen(path, {});
+      Deno.dlopen(path, { [has]: { parameters: [], result: "void" } });
       return path;
     } catch (error) {
       const reason = (error as Error).message.replace(DENOS_WORDS, "");

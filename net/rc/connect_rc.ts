@@ -226,9 +226,14 @@ async function connectTcp(
   } catch (error) {
     // It may still succeed, when nobody waits for it any more.
     connecting.then((conn) => conn.close(), () => {});
-    if (!(error instanceof Deno.errors.ConnectionRefused)) throw error;
-    const message = `Cannot connect to ${hostname} port ${port}: nobody listens there`;
-    throw new Deno.errors.ConnectionRefused(message, { cause: error });
+    if (signal.aborted || error instanceof Deno.errors.NotCapable) throw error;
+    // Deno names neither the host nor the port.
+    const { message, constructor } = error as Error;
+    const isRefused = error instanceof Deno.errors.ConnectionRefused;
+    throw new (constructor as ErrorConstructor)(
+      `Cannot connect to ${hostname} port ${port}: ${isRefused ? "nobody listens there" : message}`,
+      { cause: error },
+    );
   }
 }
 

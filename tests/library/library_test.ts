@@ -78,6 +78,17 @@ Deno.test("library() tells what was tried, and the remedy, when IBVERBS_LIBRARY 
   assertStringIncludes(stderr, "IBVERBS_LIBRARY");
 });
 
+Deno.test("library() names a library that is not libibverbs", async () => {
+  const path = "libm.so.6";
+  const { code, stderr } = await runScript(
+    `import { listDevices } from MOD; listDevices();`,
+    { env: { IBVERBS_LIBRARY: path } },
+  );
+  assertEquals(code, 1);
+  assertStringIncludes(stderr, `Cannot open libibverbs, tried:\n  ${path}: `);
+  assertStringIncludes(stderr, "undefined symbol: ibv_get_device_list");
+});
+
 Deno.test("library() tries again when it could not be opened", async () => {
   assertEquals(
     await outputOf(`

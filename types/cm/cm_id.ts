@@ -1194,7 +1194,10 @@ export const BIND_CAUSES: Causes<{ readonly port: number }> = [
 ];
 
 export const RESOLVE_CAUSES: Causes = [
-  ["ENETUNREACH, EHOSTUNREACH", "No route of this host leads there"],
+  [
+    "ENETUNREACH, EHOSTUNREACH",
+    "No route of this host leads there, or its link is down: see `ip route get` and `ip link`",
+  ],
   [
     "ENODEV, EADDRNOTAVAIL",
     "No RDMA device has such an address, or leads there. Loopback has none: use the address of a device",

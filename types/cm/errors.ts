@@ -68,7 +68,8 @@ const CAUSES: Readonly<Record<number, Readonly<Record<string, string>>>> = {
   [TYPE.ADDR_ERROR]: {
     ETIMEDOUT: SILENT,
     EHOSTUNREACH: SILENT,
-    ENETUNREACH: "no route of this host leads there: see `ip route get`",
+    ENETUNREACH:
+      "no route of this host leads there, or its link is down: see `ip route get` and `ip link`",
     ENODEV: "no RDMA device leads there: see `rdma link`",
   },
   [TYPE.ROUTE_ERROR]: {

@@ -223,8 +223,10 @@ export function connection(
 /** Soft-RoCE takes an MTU that the link does not carry, and then sends nothing without an error. */
 function pathMtu(given: Mtu | undefined, { activeMtu }: PortAttr, peer: Peer): Mtu {
   const codes = Object.values(Mtu);
+  // A port that is down may not report one: what the device answers then names the link.
+  const own = codes.includes(activeMtu) ? activeMtu : Mtu[4096];
   const common = Math.max(
-    ...codes.filter((code) => code <= activeMtu && mtuBytes(code) <= peer.mtu),
+    ...codes.filter((code) => code <= own && mtuBytes(code) <= peer.mtu),
   ) as Mtu;
   if (given === undefined || !codes.includes(given) || given <= common) return given ?? common;
   throw new RangeError(

@@ -106,10 +106,8 @@ abstract class Poster<R> {
     // libmlx4 answers -1 for a full shared receive queue. That is no errno value.
     return failure(verb, action, result === -1 ? 0 : Math.abs(result), {
       hint,
-      ...posted !== undefined && {
-        posted,
-        detail: () => `request ${posted} of the list; those before it were posted`,
-      },
+      ...posted !== undefined && { posted },
+      ...posted && { detail: () => `request ${posted} of the list; those before it were posted` },
     });
   }
 }

@@ -396,9 +396,10 @@ function fit64(field: SendField, opcode: number, value: number | bigint | undefi
 function checkOpcode(opcode: number): void {
   const isOpcode = typeof opcode === "number" && opcode >>> 0 === opcode && opcode < 32;
   if (isOpcode && has(OFFERED, opcode)) return;
-  const shown = typeof opcode === "number" ? nameOf(WrOpcode, opcode) : show(opcode);
-  const message = `Cannot send: opcode ${shown} is not offered`;
-  throw typeof opcode === "number" ? new RangeError(message) : new TypeError(message);
+  if (typeof opcode !== "number") {
+    throw new TypeError(`Cannot send: opcode ${show(opcode)} is none of WrOpcode`);
+  }
+  throw new RangeError(`Cannot send: opcode ${nameOf(WrOpcode, opcode)} is not offered`);
 }
 
 function checkAh(opcode: number, ah: AddressHandle): AhCore {

@@ -143,6 +143,14 @@ onContext.test("activateRc() refuses an MTU that a port of the path does not hav
   refused(Mtu[1024], 512);
 });
 
+onContext.test("activateRc() asks the device if a port that is down tells no MTU", (context) => {
+  answer({ state: PortState.DOWN, active_mtu: 0 });
+  const qp = newQp(context, QpType.RC);
+  qp.init({ portNum: 1, gidIndex: 0 });
+  recorder.fail("ibv_modify_qp", "ENETUNREACH");
+  assertThrows(() => qp.activateRc(PEER), VerbsError, "Port 1 of recorder0 is DOWN");
+});
+
 onContext.test("INIT of a RAW_PACKET queue pair names the port that is not Ethernet", (context) => {
   answer({ link_layer: LinkLayer.INFINIBAND });
   const qp = newQp(context, QpType.RAW_PACKET);

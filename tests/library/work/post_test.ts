@@ -123,6 +123,8 @@ onRc.test("QueuePair.postSend() names the attributes that an opcode lacks", ({ q
   assertRefused(
     [lacking(RDMA_WRITE), TypeError, "RDMA_WRITE needs remoteAddr, rkey"],
     [lacking(RDMA_READ, { remoteAddr: 8n }), TypeError, "RDMA_READ needs rkey"],
+    [lacking("SEND" as never), TypeError, 'opcode "SEND" is none of WrOpcode'],
+    [lacking(WrOpcode.TSO), RangeError, "opcode TSO is not offered"],
     [lacking(ATOMIC_FETCH_AND_ADD, atomic), TypeError, "needs compareAdd"],
     [swap, TypeError, "ATOMIC_CMP_AND_SWP needs swap"],
     [

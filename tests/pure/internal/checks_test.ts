@@ -117,6 +117,12 @@ Deno.test("snapshot() reads each property once and refuses unknown names", () =>
   const inC = (): unknown =>
     snapshot({ send_cq: 1 } as object, "things", ["recvCq", "sendCq"] as never[]);
   assertThrows(inC, TypeError, 'there is no attribute "send_cq"; it is "sendCq"');
+  const { signal } = new AbortController();
+  assertThrows(
+    () => snapshot<object>(signal, "options", ["signal"] as never[]),
+    TypeError,
+    "Cannot use options: it is an AbortSignal: write { signal }",
+  );
 });
 
 Deno.test("snapshot() refuses objects of classes without the attributes, and says what they are", () => {

@@ -104,6 +104,21 @@ Deno.test("connectRc() names the host and the port where nobody listens", async 
   await assertRejects(() => connectRc({ tcpPort }), Deno.errors.ConnectionRefused, message);
 });
 
+Deno.test("connectRc() names the host and the port that cannot be reached, whatever Deno says", async () => {
+  for (const error of [new Error("No route to host"), new Deno.errors.TimedOut("it took long")]) {
+    using _connect = stub(Deno, "connect", () => Promise.reject(error) as never);
+    const failed = await assertRejects(
+      () => connectRc({ hostname: "10.0.0.99", tcpPort: 5 }),
+      error.constructor as ErrorConstructor,
+      `Cannot connect to 10.0.0.99 port 5: ${error.message}`,
+    );
+    assertEquals(failed.cause, error);
+  }
+  const denied = new Deno.errors.NotCapable("Requires net access");
+  using _connect = stub(Deno, "connect", () => Promise.reject(denied) as never);
+  assertEquals(await assertRejects(() => connectRc({ tcpPort: 5 }), Error), denied);
+});
+
 /** A port of this host on which nobody listens. */
 function freePort(): number {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
