@@ -205,3 +205,16 @@ onContext.test("detachMcast() names the cause: a group that was not joined", (co
   recorder.fail("ibv_detach_mcast", "EINVAL");
   assertThrows(() => qp.detachMcast(GROUP), VerbsError, "has not joined this group");
 });
+
+onContext.test("A lack of memory has no limit for its cause", (context) => {
+  answer();
+  const qp = newQp(context, QpType.RC);
+  recorder.fail("ibv_modify_qp", "ENOMEM");
+  const changed = (): void => qp.modify({ portNum: 1, pkeyIndex: 2, maxRdAtomic: 5 });
+  assertEquals(assertThrows(changed, VerbsError).hint, undefined);
+  recorder.answer("ibv_query_device", { max_qp_wr: 4, max_sge: 8, max_cqe: 8 });
+  recorder.fail("ibv_create_qp", "ENOMEM");
+  assertEquals(assertThrows(() => newQp(context, QpType.RC), VerbsError).hint, undefined);
+  const more = (): QueuePair => newQp(context, QpType.RC, { maxSendWr: 5 });
+  assertThrows(more, VerbsError, "cap.maxSendWr 5 is too large: the device allows up to 4");
+});
