@@ -4,6 +4,7 @@ import { handleAt, nativeView } from "../../ffi/pointers.ts";
 import { rdmacm } from "../../ffi/rdmacm.ts";
 import { readField, readNative } from "../../ffi/struct.ts";
 import type { NativeResource } from "../core/native_resource.ts";
+import { BusyPoll, SPIN_MICROSECONDS } from "../../internal/busy_poll.ts";
 import { EventSource, makeNonblocking } from "../device/event_source.ts";
 import { isOpen, type Resource } from "../core/resource.ts";
 import { privateDataOf } from "./conn_param.ts";
@@ -57,6 +58,7 @@ interface Key<E> {
 export class CmEvents<E extends Delivered> {
   readonly #channel: NativeResource<RdmaEventChannel>;
   readonly #source: EventSource<Key<E>, E>;
+  readonly #busyPoll = new BusyPoll(SPIN_MICROSECONDS);
   readonly #event: BigUint64Array<ArrayBuffer> = new BigUint64Array(1);
   /** The ids of the channel, by their addresses. */
   readonly receivers: Map<bigint, Receiver<E>> = new Map();
@@ -84,7 +86,7 @@ export class CmEvents<E extends Delivered> {
   async next(signal: AbortSignal | undefined): Promise<E> {
     const event = this.#unclaimed.shift();
     return event ??
-      await this.#source.wait({ step: undefined, group: undefined, wants: () => true }, signal);
+      await this.#wait({ step: undefined, group: undefined, wants: () => true }, signal);
   }
 
   /** Waits for an event of one id, or of one of its groups. {@linkcode CmEvents.endSteps} ends the wait early. */
@@ -96,12 +98,16 @@ export class CmEvents<E extends Delivered> {
   ): Promise<E> {
     this.#steps.set(id, (this.#steps.get(id) ?? 0) + 1);
     try {
-      return await this.#source.wait({ step: id, group, wants }, signal);
+      return await this.#wait({ step: id, group, wants }, signal);
     } finally {
       const left = this.#steps.get(id)! - 1;
       if (left === 0) this.#steps.delete(id);
       else this.#steps.set(id, left);
     }
+  }
+
+  #wait(key: Key<E>, signal: AbortSignal | undefined): Promise<E> {
+    return this.#source.wait(key, signal, this.#busyPoll);
   }
 
   /** Whether somebody waits for an event of an id. */

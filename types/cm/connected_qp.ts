@@ -1,6 +1,8 @@
 /** How a queue pair follows its connection from state to state. */
 
 import type { RdmaCmId } from "../../ffi/handles.ts";
+import { structs } from "../../ffi/layout.ts";
+import { allocStruct, writeField } from "../../ffi/struct.ts";
 import { type BlockingCall, callLater, callNow, type Cause } from "../core/abortable.ts";
 import { nameOf } from "../core/enums.ts";
 import { checked } from "../core/errors.ts";
@@ -15,7 +17,8 @@ export function attrOf(
   id: RdmaCmId,
   qpState: QpState,
 ): { readonly view: DataView<ArrayBuffer>; readonly mask: number } {
-  const { view } = qpAttrCodec.write({ qpState });
+  const view = allocStruct(structs.ibv_qp_attr);
+  writeField(view, structs.ibv_qp_attr.fields.qp_state, qpState);
   const mask = new Int32Array(1);
   const action = `find attributes of queue pair for ${nameOf(QpState, qpState)}`;
   callCm("rdma_init_qp_attr", action, [id, view, mask]);

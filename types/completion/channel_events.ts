@@ -4,6 +4,7 @@ import { verbs } from "../../ffi/library.ts";
 import { handleAt } from "../../ffi/pointers.ts";
 import { readNative } from "../../ffi/struct.ts";
 import type { NativeResource } from "../core/native_resource.ts";
+import { BusyPoll, SPIN_MICROSECONDS } from "../../internal/busy_poll.ts";
 import { isOpen, type Resource } from "../core/resource.ts";
 import { elementAt } from "../device/async_events.ts";
 import { EventSource } from "../device/event_source.ts";
@@ -16,6 +17,7 @@ export class ChannelEvents<Q extends Resource> {
   readonly #unclaimed: Set<Q> = new Set();
   /** Those who wait for an event of one queue, or with `undefined` for an event of any queue. */
   readonly #source: EventSource<Q | undefined, Q>;
+  readonly #busyPoll = new BusyPoll(SPIN_MICROSECONDS);
   readonly #cq: BigUint64Array<ArrayBuffer> = new BigUint64Array(1);
   readonly #cqContext: BigUint64Array<ArrayBuffer> = new BigUint64Array(1);
 
@@ -52,7 +54,7 @@ export class ChannelEvents<Q extends Resource> {
   }
 
   async next(signal: AbortSignal | undefined): Promise<Q> {
-    return this.#claim() ?? await this.#source.wait(undefined, signal);
+    return this.#claim() ?? await this.#source.wait(undefined, signal, this.#busyPoll);
   }
 
   /** As {@linkcode ChannelEvents.next}, on this thread. Returns `undefined` if the time is over. */

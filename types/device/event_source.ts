@@ -2,6 +2,7 @@ import { errno, errnoName } from "../../ffi/errno.ts";
 import { blockUntilReadable } from "../../ffi/fd_block.ts";
 import { type FdWait, type OnReady, setNonblocking, waitReadable } from "../../ffi/fd_watcher.ts";
 import { SystemError } from "../../ffi/system_error.ts";
+import type { BusyPoll } from "../../internal/busy_poll.ts";
 import { mayContinue, nextTurn } from "../../internal/turns.ts";
 import { Waiters } from "../../internal/waiters.ts";
 import { failure } from "../core/errors.ts";
@@ -93,18 +94,28 @@ export class EventSource<K, V> {
     this.#wait?.hold(isHeld);
   }
 
-  /** Waits until somebody resolves or rejects the waiter. */
-  async wait(key: K, signal: AbortSignal | undefined): Promise<V> {
+  /** Waits until somebody resolves or rejects the waiter. With `busyPoll` it reads for a while before it sleeps. */
+  async wait(key: K, signal: AbortSignal | undefined, busyPoll?: BusyPoll): Promise<V> {
     const waiter = { key };
     const waited = this.#waiters.wait(waiter, signal);
     // Reading the signal runs code of the caller, which may have disposed the owner.
     if (!isOpen(this.#owner)) this.#waiters.reject(waiter, disposedError(this.#owner));
-    else if (!this.#watching) this.#watch();
+    else if (!this.#watching && !busyPoll?.finds(() => this.#hasEnded(waiter))) this.#watch();
     try {
       return await waited;
     } finally {
       await this.#settle();
     }
+  }
+
+  /** Reads an event, if there is one. Returns whether the wait is over. */
+  #hasEnded(waiter: { readonly key: K }): boolean {
+    try {
+      if (this.#waiters.has(waiter)) this.readOnce();
+    } catch (error) {
+      this.#waiters.rejectAll(error);
+    }
+    return !this.#waiters.has(waiter);
   }
 
   /** Waits for the descriptor, beside those who wait for events. Its owner must stay. */

@@ -45,6 +45,14 @@ on.test("CompletionChannel.getCqEvent() ends one wait for each event, the oldest
   assertEquals(await Promise.all(waits), [two, one, two]);
 });
 
+on.test("CompletionChannel.getCqEvent() gives an event that has come without a turn of the event loop", async ({ channel, one }) => {
+  await settle();
+  recorder.sendCqEvent("cq0");
+  const state = watched(channel.getCqEvent());
+  for (let i = 0; i < 100; i++) await undefined;
+  assertEquals(state.value, one);
+});
+
 on.test("An event of a queue goes to the iteration that waits for it, not to getCqEvent()", async (setup) => {
   const { channel, one, two } = setup;
   const any = channel.getCqEvent();
