@@ -106,7 +106,7 @@ export function checked<T>(
   options: CheckOptions,
 ): NonNullable<T> {
   const isNone = typeof result === "number" ? result < 0 : result === null;
-  const failed = fails === "code" ? result !== 0 : isNone;
+  const failed = fails === "code" ? result !== 0 : fails !== "never" && isNone;
   if (!failed) return result!;
   // Some providers return errno values negative.
   throw failure(verb, action, fails === "errno" ? errno() : Math.abs(result as number), options);

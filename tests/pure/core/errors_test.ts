@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { libc } from "../../../ffi/libc.ts";
-import { failure, VerbsError } from "../../../types/core/errors.ts";
+import { checked, failure, VerbsError } from "../../../types/core/errors.ts";
 
 // names of errno values are the C library's
 libc();
@@ -30,4 +30,10 @@ Deno.test("failure() asks for a hint by the code, and does without when that fai
   };
   const hintOf = (errno: number) => failure("ibv_x", "do it", errno, { hint }).hint;
   assertEquals([hintOf(EINVAL), hintOf(ENOMEM)], ["it was EINVAL", undefined]);
+});
+
+Deno.test("checked() takes whatever a function gives that cannot fail", () => {
+  for (const result of [undefined, null, -1, -2_000_000_000]) {
+    assertEquals(checked("x", { fails: "never" }, result, "end", {}), result);
+  }
 });
