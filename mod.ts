@@ -247,7 +247,7 @@ export { ProtectionDomain } from "./types/memory/protection_domain.ts";
 export { AccessFlags, type RegMrOptions } from "./types/memory/reg_mr.ts";
 export { type RegMrChange, reregMr } from "./types/memory/rereg_mr.ts";
 export type {
-  QpInitialization,
+  InitOptions,
   RcActivation,
   UcActivation,
   UdActivation,
@@ -258,8 +258,8 @@ export type { QpAddress } from "./types/queue_pair/qp_address.ts";
 export type {
   Ece,
   QpAttr,
-  QpAttrInit,
   QpCap,
+  QpModifyAttr,
   QpRateLimitAttr,
 } from "./types/queue_pair/qp_attr.ts";
 export {
@@ -274,7 +274,7 @@ export {
   SelectivityLevel,
   SendOpsFlags,
 } from "./types/queue_pair/qp_enums.ts";
-export type { QpInitAttr, QpInitAttributes } from "./types/queue_pair/qp_init_attr.ts";
+export type { AnyQpInitAttr, QpInitAttr } from "./types/queue_pair/qp_init_attr.ts";
 export type { QueriedQp } from "./types/queue_pair/qp_states.ts";
 export { QueuePair } from "./types/queue_pair/queue_pair.ts";
 export { type QpInitAttrEx, QueuePairEx } from "./types/queue_pair/queue_pair_ex.ts";

@@ -11,7 +11,7 @@ import {
   Mtu,
   mtuBytes,
   ProtectionDomain,
-  type QpAttrInit,
+  type QpModifyAttr,
   QpState,
   QpType,
   QueuePair,
@@ -38,10 +38,10 @@ const QKEY = 0x1111_1111;
 const MTUS: Readonly<Record<number, Mtu>> = Mtu;
 
 /** What a reliable connection needs to get ready to receive: 0.64 ms after "not ready". */
-const RC_RECEIVE: QpAttrInit = { minRnrTimer: 12 };
+const RC_RECEIVE: QpModifyAttr = { minRnrTimer: 12 };
 
 /** What a reliable connection needs to get ready to send: 67 ms until the first of 7 retries, RNR retries for ever. */
-const RC_SEND: QpAttrInit = { timeout: 14, retryCnt: 7, rnrRetry: 7 };
+const RC_SEND: QpModifyAttr = { timeout: 14, retryCnt: 7, rnrRetry: 7 };
 
 /** RDMA reads that a queue pair has under way at once, where the devices allow it. */
 const MOST_READS = 16;

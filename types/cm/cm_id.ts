@@ -31,7 +31,7 @@ import {
 import { assertOpen, isOpen, moveTo } from "../core/resource.ts";
 import { EventType } from "../device/async_events.ts";
 import type { DeviceInfo } from "../device/device.ts";
-import { type Ece, eceCodec, qpAttrCodec, type QpAttrInit } from "../queue_pair/qp_attr.ts";
+import { type Ece, eceCodec, qpAttrCodec, type QpModifyAttr } from "../queue_pair/qp_attr.ts";
 import { QpState, QpType } from "../queue_pair/qp_enums.ts";
 import { qpCore, QueuePair } from "../queue_pair/queue_pair.ts";
 import {
@@ -431,7 +431,7 @@ export class CmId extends NativeResource<RdmaCmId> {
    * @throws {RangeError} If it is another state.
    * @throws {VerbsError} If the connection does not know them yet (EINVAL).
    */
-  initQpAttr(qpState: QpState): QpAttrInit {
+  initQpAttr(qpState: QpState): QpModifyAttr {
     const { INIT, RTR, RTS } = QpState;
     if (qpState !== INIT && qpState !== RTR && qpState !== RTS) {
       throw new RangeError(

@@ -7,7 +7,7 @@ import { nameOf } from "../core/enums.ts";
 import { checkPort, type Context } from "../device/context.ts";
 import { Mtu, mtuBytes, type PortAttr } from "../device/port.ts";
 import { type Peer, type QpAddress, readPeer } from "./qp_address.ts";
-import type { QpAttrInit } from "./qp_attr.ts";
+import type { QpModifyAttr } from "./qp_attr.ts";
 import { QpState, QpType } from "./qp_enums.ts";
 
 /**
@@ -15,7 +15,7 @@ import { QpState, QpType } from "./qp_enums.ts";
  *
  * @category Queue pairs
  */
-export interface QpInitialization {
+export interface InitOptions {
   /** The port to use, from 1. */
   readonly portNum: number;
   /**
@@ -41,7 +41,7 @@ export interface QpInitialization {
  *
  * @category Queue pairs
  */
-export interface UdActivation extends Pick<QpInitialization, "portNum" | "gidIndex" | "pkeyIndex"> {
+export interface UdActivation extends Pick<InitOptions, "portNum" | "gidIndex" | "pkeyIndex"> {
   /** The key that received datagrams must carry. */
   readonly qkey: number;
   /** Packet sequence number of the first packet to send, 24 bits. The default is 0. */
@@ -94,7 +94,7 @@ export interface RcActivation extends UcActivation {
 }
 
 /** What a queue pair has chosen for itself. */
-export interface Chosen extends Required<Omit<QpInitialization, "gidIndex" | "qkey">> {
+export interface Chosen extends Required<Omit<InitOptions, "gidIndex" | "qkey">> {
   readonly gidIndex: number | undefined;
   readonly qkey: number | undefined;
 }
@@ -115,9 +115,9 @@ const NAMES = [
 export function choose(
   type: QpType,
   context: Context,
-  initialization: QpInitialization,
+  options: InitOptions,
 ): Chosen {
-  const given = snapshot(initialization, "initialization", NAMES);
+  const given = snapshot(options, "options", NAMES);
   const { portNum: port, gidIndex, pkeyIndex = 0, qpAccessFlags = 0, qkey } = given;
   checkPort(context, port);
   if (gidIndex !== undefined) integer(gidIndex, "gidIndex", 0, 255);
@@ -200,7 +200,7 @@ export function connection(
   chosen: Chosen,
   address: QpAddress,
   options: RcActivation,
-): QpAttrInit {
+): QpModifyAttr {
   const peer = readPeer(address, nameOf(QpType, COUNTERPART[type]!));
   const port = context.queryPort(chosen.portNum);
   const { timeout = 14, retryCnt = 6, rnrRetry = 7, minRnrTimer = 12 } = options;
@@ -271,13 +271,13 @@ export function datagramPath(
 }
 
 /** The attributes that a type of queue pair has on the way to a state, and the state itself. */
-export function attrFor(type: QpType, qpState: QpState, attr: QpAttrInit): QpAttrInit {
+export function attrFor(type: QpType, qpState: QpState, attr: QpModifyAttr): QpModifyAttr {
   const names = requiredFor(type, qpState);
   return { ...Object.fromEntries(names.map((name) => [name, attr[name]])), qpState };
 }
 
 const { INIT, RTR, RTS } = QpState;
-type Attributes = readonly (keyof QpAttrInit)[];
+type Attributes = readonly (keyof QpModifyAttr)[];
 
 const CONNECTED_INIT: Attributes = ["pkeyIndex", "portNum", "qpAccessFlags"];
 const CONNECTED_RTR: Attributes = ["ahAttr", "pathMtu", "destQpNum", "rqPsn"];

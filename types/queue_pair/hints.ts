@@ -6,15 +6,15 @@ import { nameOf } from "../core/enums.ts";
 import { ADDRESS_CAUSES, LINK_DOWN, linkDown } from "../device/address_hints.ts";
 import type { Context } from "../device/context.ts";
 import { LinkLayer, mtuBytes, type PortAttr } from "../device/port.ts";
-import type { QpAttr, QpAttrInit } from "./qp_attr.ts";
+import type { QpAttr, QpModifyAttr } from "./qp_attr.ts";
 import { QpState, QpType } from "./qp_enums.ts";
-import type { QpInitAttributes } from "./qp_init_attr.ts";
+import type { AnyQpInitAttr } from "./qp_init_attr.ts";
 import { requiredFor } from "./activation.ts";
 
 /** What a queue pair that was not made should have been. */
 interface Making {
   readonly context: Context;
-  readonly init: QpInitAttributes;
+  readonly init: AnyQpInitAttr;
 }
 
 export const CREATE_CAUSES: Causes<Making> = [
@@ -58,7 +58,7 @@ interface Change {
   readonly type: QpType;
   readonly context: Context;
   readonly from: QpState;
-  readonly given: QpAttrInit;
+  readonly given: QpModifyAttr;
 }
 
 export const MODIFY_CAUSES: Causes<Change> = [

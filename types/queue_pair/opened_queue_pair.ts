@@ -9,9 +9,9 @@ import { rootOf } from "../core/resource.ts";
 import { unregisterElement } from "../device/async_events.ts";
 import type { Context } from "../device/context.ts";
 import { XrcDomain } from "../srq/xrc_domain.ts";
-import type { QpInitialization, RcActivation } from "./activation.ts";
+import type { InitOptions, RcActivation } from "./activation.ts";
 import type { QpAddress } from "./qp_address.ts";
-import type { QpAttrInit } from "./qp_attr.ts";
+import type { QpModifyAttr } from "./qp_attr.ts";
 import { type QpState, QpType } from "./qp_enums.ts";
 import { describeQp, QpStates, type QueriedQp } from "./qp_states.ts";
 
@@ -98,18 +98,18 @@ export class OpenedQueuePair extends NativeResource<IbvQp> {
   }
 
   /** As {@linkcode QueuePair.modify}. */
-  modify(attr: QpAttrInit): void {
+  modify(attr: QpModifyAttr): void {
     this.#states.modify(attr);
   }
 
   /** As {@linkcode QueuePair.modifyAsync}. */
-  async modifyAsync(attr: QpAttrInit, options: PeerOptions = {}): Promise<void> {
+  async modifyAsync(attr: QpModifyAttr, options: PeerOptions = {}): Promise<void> {
     await this.#states.modifyAsync(attr, options);
   }
 
   /** As {@linkcode QueuePair.init}. */
-  init(initialization: QpInitialization): void {
-    this.#states.init(initialization);
+  init(options: InitOptions): void {
+    this.#states.init(options);
   }
 
   /** As {@linkcode QueuePair.activateRc}. */

@@ -22,7 +22,7 @@ export interface QpCap {
 }
 
 /**
- * Attributes of a queue pair (`struct ibv_qp_attr`).
+ * Attributes of a queue pair (`struct ibv_qp_attr`), as {@linkcode QueuePair.query} gives them.
  *
  * @category Queue pairs
  */
@@ -82,11 +82,11 @@ export interface QpAttr {
 }
 
 /**
- * Attributes of a queue pair to set. Attributes that are left out keep their values.
+ * What {@linkcode QueuePair.modify} sets: attributes of `struct ibv_qp_attr`. Those that are left out keep their values.
  *
  * @category Queue pairs
  */
-export interface QpAttrInit
+export interface QpModifyAttr
   extends Partial<Omit<QpAttr, "ahAttr" | "altAhAttr" | "cap" | "sqDraining">> {
   /** Sizes of the queues. Only some devices can change them. */
   readonly cap?: Partial<QpCap>;
@@ -108,7 +108,7 @@ export const qpCapCodec: AttributeCodec<Partial<QpCap>, QpCap> = codecOf("ibv_qp
 const { UNKNOWN: _, ...STATES } = QpState;
 const MASK = QpAttrMask;
 
-const rules: Rules<QpAttrInit> = {
+const rules: Rules<QpModifyAttr> = {
   qpState: { mask: MASK.STATE, values: STATES },
   curQpState: { mask: MASK.CUR_STATE, values: STATES },
   pathMtu: { mask: MASK.PATH_MTU, values: Mtu },
@@ -136,7 +136,7 @@ const rules: Rules<QpAttrInit> = {
   rateLimit: { mask: MASK.RATE_LIMIT },
 };
 
-export const qpAttrCodec: AttributeCodec<QpAttrInit> = codecOf(
+export const qpAttrCodec: AttributeCodec<QpModifyAttr> = codecOf(
   "ibv_qp_attr",
   "queue pair attributes",
   rules,

@@ -15,8 +15,8 @@ import { type QpCap, qpCapCodec } from "./qp_attr.ts";
 import { QpCreateFlags, QpType } from "./qp_enums.ts";
 
 /**
- * The attributes that queue pairs are made with (`struct ibv_qp_init_attr` and `struct ibv_qp_init_attr_ex`). A
- * {@linkcode QpInitAttr} has those that its type needs. `comp_mask` follows from the attributes that are given.
+ * What a {@linkcode QpInitAttr} of any type can have (`struct ibv_qp_init_attr` and `struct ibv_qp_init_attr_ex`).
+ * `comp_mask` follows from the attributes that are given.
  *
  * A queue pair has a send queue and a receive queue, each with a completion queue. These have less:
  *
@@ -26,7 +26,7 @@ import { QpCreateFlags, QpType } from "./qp_enums.ts";
  *
  * @category Queue pairs
  */
-export interface QpInitAttributes {
+export interface AnyQpInitAttr {
   /** Transport service. RAW_PACKET for RSS. */
   readonly type: QpType;
   /** Completion queue of the sends. */
@@ -63,13 +63,14 @@ export interface QpInitAttributes {
 }
 
 /**
- * Attributes of a new queue pair: {@linkcode QpInitAttributes} explains each one. `cap` with `maxSendWr` is needed, but not
- * for XRC_RECV or with an indirection table.
+ * What {@linkcode QueuePair} is made with (`struct ibv_qp_init_attr` and `struct ibv_qp_init_attr_ex`):
+ * {@linkcode AnyQpInitAttr} explains each attribute. `cap` with `maxSendWr` is needed, but not for XRC_RECV or with an
+ * indirection table.
  *
  * @category Queue pairs
  */
 export type QpInitAttr =
-  & QpInitAttributes
+  & AnyQpInitAttr
   & (
     | {
       readonly type: typeof QpType.RAW_PACKET | typeof QpType.UD;
@@ -88,7 +89,7 @@ interface Own {
   readonly hash?: NativeRxHash;
 }
 
-const codec: AttributeCodec<QpInitAttributes, QpInitAttributes, Own> = codecOf(
+const codec: AttributeCodec<AnyQpInitAttr, AnyQpInitAttr, Own> = codecOf(
   "ibv_qp_init_attr_ex",
   "queue pair attributes",
   {
@@ -117,7 +118,7 @@ const codec: AttributeCodec<QpInitAttributes, QpInitAttributes, Own> = codecOf(
 );
 
 /** A plain copy of the attributes of a new queue pair. No code of the caller runs any more when it is read. */
-export function copyQpInit<T extends QpInitAttributes>(init: T): T {
+export function copyQpInit<T extends AnyQpInitAttr>(init: T): T {
   return snapshot(init, "queue pair attributes", codec.names);
 }
 
@@ -129,8 +130,8 @@ function noneOfXrcRecv({ type }: Given): null | undefined {
 
 /** The completion queue of a send queue that is not made is left out. */
 function noneWithoutQueue(init: Given): null | undefined {
-  const { rwqIndTbl } = init as unknown as QpInitAttributes;
-  return rwqIndTbl === undefined || hasSendQueue(init as unknown as QpInitAttributes)
+  const { rwqIndTbl } = init as unknown as AnyQpInitAttr;
+  return rwqIndTbl === undefined || hasSendQueue(init as unknown as AnyQpInitAttr)
     ? undefined
     : null;
 }
@@ -151,8 +152,8 @@ function hashOf({ rxHashConf }: Given): RxHash | undefined {
  */
 export function writeQpInit(
   pd: ProtectionDomain,
-  init: QpInitAttributes,
-): Written<QpInitAttributes> {
+  init: AnyQpInitAttr,
+): Written<AnyQpInitAttr> {
   const written = codec.write(init, { pd });
   // Not every type has the protection domain in its struct.
   assertOpen(pd);
@@ -169,7 +170,7 @@ export function isBasic(mask: number): boolean {
 /** Queues have one scatter/gather element unless the caller says otherwise. */
 function withElements(init: Given): Partial<QpCap> {
   const cap = snapshot((init.cap ?? {}) as Partial<QpCap>, "cap", qpCapCodec.names);
-  const attributes = init as unknown as QpInitAttributes;
+  const attributes = init as unknown as AnyQpInitAttr;
   return {
     maxSendSge: Number(hasSendQueue(attributes, cap)),
     maxRecvSge: Number(hasRecvQueue(attributes)),
@@ -178,14 +179,14 @@ function withElements(init: Given): Partial<QpCap> {
 }
 
 function hasSendQueue(
-  { type, rwqIndTbl, cap: given = {} }: QpInitAttributes,
+  { type, rwqIndTbl, cap: given = {} }: AnyQpInitAttr,
   cap: Partial<QpCap> = given,
 ): boolean {
   return rwqIndTbl === undefined ? type !== QpType.XRC_RECV : (cap.maxSendWr ?? 0) > 0;
 }
 
 /** Whether it has a receive queue of its own. */
-function hasRecvQueue({ type, rwqIndTbl, srq }: QpInitAttributes): boolean {
+function hasRecvQueue({ type, rwqIndTbl, srq }: AnyQpInitAttr): boolean {
   return rwqIndTbl === undefined && srq === undefined && !isXrc(type);
 }
 
@@ -194,7 +195,7 @@ function isXrc(type: QpType): boolean {
 }
 
 /** Providers read the completion queues of the queues without a check. */
-function checkQueues(init: QpInitAttributes): void {
+function checkQueues(init: AnyQpInitAttr): void {
   const { type, sendCq, recvCq, rwqIndTbl, srq, xrcd, cap = {} } = init;
   if (rwqIndTbl !== undefined) checkRss(init);
   else if (isXrc(type)) checkXrc(init);
@@ -211,7 +212,7 @@ function checkQueues(init: QpInitAttributes): void {
   }
 }
 
-function checkRss(init: QpInitAttributes): void {
+function checkRss(init: AnyQpInitAttr): void {
   const { sendCq, recvCq, srq, cap = {} } = init;
   if (recvCq !== undefined || srq !== undefined || cap.maxRecvWr || cap.maxRecvSge) {
     throw refusal("with an indirection table it has no receive queue of its own");
@@ -219,7 +220,7 @@ function checkRss(init: QpInitAttributes): void {
   if (hasSendQueue(init) && sendCq === undefined) throw refusal("sendCq is missing");
 }
 
-function checkXrc({ type, sendCq, recvCq, srq, cap = {} }: QpInitAttributes): void {
+function checkXrc({ type, sendCq, recvCq, srq, cap = {} }: AnyQpInitAttr): void {
   const sends = type === QpType.XRC_SEND;
   if (recvCq !== undefined || srq !== undefined || cap.maxRecvWr || cap.maxRecvSge) {
     throw refusal(`${nameOf(QpType, type)} has no receive queue`);
@@ -231,10 +232,10 @@ function checkXrc({ type, sendCq, recvCq, srq, cap = {} }: QpInitAttributes): vo
 }
 
 const PARTS = ["sendCq", "recvCq", "srq", "xrcd", "rwqIndTbl"] as const satisfies readonly (
-  keyof QpInitAttributes
+  keyof AnyQpInitAttr
 )[];
 
-function checkContexts(context: Resource, init: QpInitAttributes): void {
+function checkContexts(context: Resource, init: AnyQpInitAttr): void {
   for (const name of PARTS) {
     const part = init[name];
     if (part !== undefined && rootOf(part) !== context) {
@@ -251,7 +252,7 @@ export function readCap(view: DataView<ArrayBuffer>): QpCap {
   return qpCapCodec.read(view, structs.ibv_qp_init_attr_ex.fields.cap.offset);
 }
 
-export function describeQpInit({ type, cap, ...others }: QpInitAttributes): string {
+export function describeQpInit({ type, cap, ...others }: AnyQpInitAttr): string {
   const sizes = Object.entries(cap ?? {}).filter(([, size]) => size > 0)
     .map(([name, size]) => `${name} ${size}`);
   return [nameOf(QpType, type), ...sizes, ...Object.keys(others)].join(", ");

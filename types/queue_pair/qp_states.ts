@@ -26,8 +26,8 @@ import {
   type Chosen,
   connection,
   datagramPath,
+  type InitOptions,
   qpAddressOf,
-  type QpInitialization,
   RC_CHOICES,
   type RcActivation,
   UC_CHOICES,
@@ -39,10 +39,10 @@ import type { QpAddress } from "./qp_address.ts";
 import {
   type QpAttr,
   qpAttrCodec,
-  type QpAttrInit,
   qpAttrReader,
   type QpCap,
   qpCapCodec,
+  type QpModifyAttr,
 } from "./qp_attr.ts";
 import { MigState, QpAttrMask, QpState, QpType } from "./qp_enums.ts";
 
@@ -97,15 +97,15 @@ export class QpStates {
     return readNative(this.#qp.unsafeHandle, structs.ibv_qp.fields.state) as QpState;
   }
 
-  modify(attr: QpAttrInit): void {
+  modify(attr: QpModifyAttr): void {
     callNow(this.#modification(attr));
   }
 
-  modifyAsync(attr: QpAttrInit, options: PeerOptions): Promise<void> {
+  modifyAsync(attr: QpModifyAttr, options: PeerOptions): Promise<void> {
     return inTurn(() => this.#modifyLater(attr, options));
   }
 
-  async #modifyLater(attr: QpAttrInit, options: PeerOptions): Promise<void> {
+  async #modifyLater(attr: QpModifyAttr, options: PeerOptions): Promise<void> {
     const { signal, forStranger } = peerOptions(options);
     const modification = this.#modification(attr);
     signal?.throwIfAborted();
@@ -116,7 +116,7 @@ export class QpStates {
 
   /** Reads and checks attributes. Returns what sets them. */
   #modification(
-    attr: QpAttrInit,
+    attr: QpModifyAttr,
   ): BlockingCall<"ibv_modify_qp", void> & { readonly endsSends: boolean } {
     const { view, mask, given } = qpAttrCodec.write(attr);
     if (mask === 0) throw new TypeError("Cannot modify queue pair: no attribute is given");
@@ -150,7 +150,7 @@ export class QpStates {
     };
   }
 
-  #checkPorts({ portNum, altPortNum, ahAttr, altAhAttr }: QpAttrInit): void {
+  #checkPorts({ portNum, altPortNum, ahAttr, altAhAttr }: QpModifyAttr): void {
     for (const port of [portNum, altPortNum, ahAttr?.portNum, altAhAttr?.portNum]) {
       if (port !== undefined) checkPort(this.context, port);
     }
@@ -167,8 +167,8 @@ export class QpStates {
     return Object.values<number>(Mtu).includes(activeMtu) ? mtuBytes(activeMtu) : Infinity;
   }
 
-  init(initialization: QpInitialization): void {
-    const chosen = choose(this.type, this.context, initialization);
+  init(options: InitOptions): void {
+    const chosen = choose(this.type, this.context, options);
     const { portNum, pkeyIndex, qpAccessFlags, qkey = 0 } = chosen;
     const attr = { portNum, pkeyIndex, qpAccessFlags, qkey };
     this.modify(attrFor(this.type, QpState.INIT, attr));
@@ -199,7 +199,7 @@ export class QpStates {
     );
   }
 
-  #connectionRc(method: string, peer: QpAddress, options: RcActivation): QpAttrInit {
+  #connectionRc(method: string, peer: QpAddress, options: RcActivation): QpModifyAttr {
     this.#assertType(method, [QpType.RC, QpType.XRC_SEND, QpType.XRC_RECV]);
     return this.#connection(peer, snapshot(options, "activation", RC_CHOICES));
   }
@@ -219,7 +219,7 @@ export class QpStates {
     );
   }
 
-  #connectionUc(method: string, peer: QpAddress, options: UcActivation): QpAttrInit {
+  #connectionUc(method: string, peer: QpAddress, options: UcActivation): QpModifyAttr {
     this.#assertType(method, [QpType.UC]);
     return this.#connection(peer, snapshot(options, "activation", UC_CHOICES));
   }
@@ -231,19 +231,19 @@ export class QpStates {
     );
   }
 
-  #connection(peer: QpAddress, options: RcActivation): QpAttrInit {
+  #connection(peer: QpAddress, options: RcActivation): QpModifyAttr {
     return connection(this.type, this.context, this.#choices(), peer, options);
   }
 
   /** Moves from INIT to RTR and RTS, with those of the attributes that the type has on the way. */
-  #activate(attr: QpAttrInit): void {
+  #activate(attr: QpModifyAttr): void {
     const [rtr, rts] = this.#steps(attr);
     this.modify(rtr);
     this.modify(rts);
   }
 
   /** The same on another thread: only the way to RTR looks for the peer. */
-  #activateAsync(attr: () => QpAttrInit, options: PeerOptions): Promise<void> {
+  #activateAsync(attr: () => QpModifyAttr, options: PeerOptions): Promise<void> {
     return inTurn(async () => {
       const [rtr, rts] = this.#steps(attr());
       await this.#modifyLater(rtr, options);
@@ -251,7 +251,7 @@ export class QpStates {
     });
   }
 
-  #steps(attr: QpAttrInit): [rtr: QpAttrInit, rts: QpAttrInit] {
+  #steps(attr: QpModifyAttr): [rtr: QpModifyAttr, rts: QpModifyAttr] {
     // A wrong choice must not leave the queue pair in RTR, and is refused where the type has no such attribute.
     qpAttrCodec.write(attr);
     return [attrFor(this.type, QpState.RTR, attr), attrFor(this.type, QpState.RTS, attr)];
@@ -293,7 +293,7 @@ export class QpStates {
 }
 
 /** Whether a modification ends all sends: a reset, or the recovery of a send queue in error. */
-function endsSends(from: QpState, { qpState, curQpState }: QpAttrInit): boolean {
+function endsSends(from: QpState, { qpState, curQpState }: QpModifyAttr): boolean {
   if (qpState === QpState.RESET) return true;
   return qpState === QpState.RTS && (curQpState ?? from) === QpState.SQE;
 }

@@ -30,7 +30,7 @@ import { DATAGRAM, FIELDS, opcodesOf } from "../work/attributes.ts";
 import { type Receives, RecvPoster, SendPoster, type SendRules } from "../work/posting.ts";
 import type { SendRequestList } from "../work/requests.ts";
 import { type SendRequest, WrOpcode } from "../work/work_request.ts";
-import type { QpInitialization, RcActivation, UcActivation, UdActivation } from "./activation.ts";
+import type { InitOptions, RcActivation, UcActivation, UdActivation } from "./activation.ts";
 import { bindMw, type MwBind } from "./bind_mw.ts";
 import {
   COUNTER_CAUSES,
@@ -45,17 +45,17 @@ import type { QpAddress } from "./qp_address.ts";
 import {
   type Ece,
   eceCodec,
-  type QpAttrInit,
   type QpCap,
+  type QpModifyAttr,
   type QpRateLimitAttr,
   rateLimitCodec,
 } from "./qp_attr.ts";
 import { QpAttrMask, type QpState, QpType } from "./qp_enums.ts";
 import {
+  type AnyQpInitAttr,
   describeQpInit,
   isBasic,
   type QpInitAttr,
-  type QpInitAttributes,
   readCap,
   writeQpInit,
 } from "./qp_init_attr.ts";
@@ -329,7 +329,7 @@ export class QueuePair extends NativeResource<IbvQp> {
    * @throws {RangeError} If a number is out of range, or the device has no such port.
    * @throws {VerbsError} If the device refuses. The hint names missing attributes or a wrong order of states.
    */
-  modify(attr: QpAttrInit): void {
+  modify(attr: QpModifyAttr): void {
     this.#states.modify(attr);
   }
 
@@ -342,7 +342,7 @@ export class QueuePair extends NativeResource<IbvQp> {
    *
    * @throws As {@linkcode QueuePair.modify}; {TypeError} if the queue pair is disposed in the meantime.
    */
-  async modifyAsync(attr: QpAttrInit, options: PeerOptions = {}): Promise<void> {
+  async modifyAsync(attr: QpModifyAttr, options: PeerOptions = {}): Promise<void> {
     await this.#states.modifyAsync(attr, options);
   }
 
@@ -364,8 +364,8 @@ export class QueuePair extends NativeResource<IbvQp> {
    *
    * @throws As {@linkcode QueuePair.modify}; {TypeError} if an attribute is missing.
    */
-  init(initialization: QpInitialization): void {
-    this.#states.init(initialization);
+  init(options: InitOptions): void {
+    this.#states.init(options);
   }
 
   /**
@@ -703,7 +703,7 @@ function groupOf(gid: Gid, lid: number): [name: string, gid: Uint8Array<ArrayBuf
 }
 
 /** Posting does not check for the ops: it is done once, here. */
-function checkPostOps(context: Context, { sendCq, recvCq }: QpInitAttributes): void {
+function checkPostOps(context: Context, { sendCq, recvCq }: AnyQpInitAttr): void {
   const needed = [sendCq && "post_send", recvCq && "post_recv"] as const;
   for (const op of needed) {
     if (op !== undefined && !hasContextOp(context.unsafeHandle, op)) {

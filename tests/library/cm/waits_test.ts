@@ -5,7 +5,7 @@ import { CmError, CmEventType, CmId, PortSpace } from "../../../cm.ts";
 import { waitReadable } from "../../../ffi/fd_watcher.ts";
 import { nonblocking } from "../../../ffi/library.ts";
 import { nonblockingRdmacm } from "../../../ffi/rdmacm.ts";
-import { type QpAttrInit, QpState, QpType, QueuePair } from "../../../mod.ts";
+import { type QpModifyAttr, QpState, QpType, QueuePair } from "../../../mod.ts";
 import { FakeBed } from "./fake.ts";
 
 const TYPE = CmEventType;
@@ -142,7 +142,7 @@ test("A group that cannot be joined is left", async (bed) => {
 test("A queue pair whose modify() closes its id does not wait for ever for the event", async (bed) => {
   class Closing extends QueuePair {
     id: CmId | undefined;
-    override modify(attr: QpAttrInit): void {
+    override modify(attr: QpModifyAttr): void {
       super.modify(attr);
       if (attr.qpState === QpState.ERR) this.id!.close();
     }

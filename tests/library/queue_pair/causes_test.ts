@@ -10,7 +10,7 @@ import {
   Mtu,
   PortState,
   ProtectionDomain,
-  type QpAttrInit,
+  type QpModifyAttr,
   QpState,
   QpType,
   QueuePair,
@@ -43,7 +43,7 @@ function answer(more: Record<string, number> = {}): void {
 type Code = Parameters<typeof recorder.fail>[1];
 
 /** A refused change of a queue pair that is in INIT, its errno, and the cause. */
-const CHANGES: Readonly<Record<string, [attr: QpAttrInit, code: Code, cause: string]>> = {
+const CHANGES: Readonly<Record<string, [attr: QpModifyAttr, code: Code, cause: string]>> = {
   "an address without GRH": [
     { ahAttr: { portNum: 1, dlid: 1 } },
     "EINVAL",

@@ -6,10 +6,10 @@ import {
   CompletionQueue,
   type Context,
   Gid,
-  type QpAttrInit,
   QpAttrMask,
   QpCreateFlags,
   type QpInitAttr,
+  type QpModifyAttr,
   QpState,
   QpType,
   QueuePair,
@@ -82,7 +82,7 @@ onUd.test("new QueuePair() refuses queues that do not go together", ({ pd, cq })
 });
 
 onRc.test("QueuePair.modify() sets exactly the attributes that are given", ({ qp }) => {
-  const all: [QpAttrInit, number, Fields][] = [
+  const all: [QpModifyAttr, number, Fields][] = [
     [{ qpState: RTS, curQpState: RTR }, 3, { qp_state: RTS, cur_qp_state: RTR }],
     [{ cap: { maxSendWr: 9 } }, QpAttrMask.CAP, { "cap.max_send_wr": 9 }],
     [{ enSqdAsyncNotify: 1 }, QpAttrMask.EN_SQD_ASYNC_NOTIFY, { en_sqd_async_notify: 1 }],
@@ -143,25 +143,30 @@ onUd.test("QueuePair.modify() does not throw after the device has done it", ({ q
 });
 
 Deno.test("QueuePair.modify() explains a transition only where that is the cause", () => {
-  const cases: [QpType, QpState, QpAttrInit, "EINVAL" | "ENOMEM" | "EPERM", string | undefined][] =
+  const cases: [
+    QpType,
+    QpState,
+    QpModifyAttr,
+    "EINVAL" | "ENOMEM" | "EPERM",
+    string | undefined,
+  ][] = [
+    [UD, RESET, { qpState: RTS, sqPsn: 0 }, "EINVAL", "cannot go from RESET to RTS"],
+    [UD, RESET, { qpState: INIT, portNum: 1 }, "EINVAL", "also needs pkeyIndex, qkey"],
+    [UD, RESET, { qpState: INIT, portNum: 1 }, "ENOMEM", undefined],
+    [UD, RTS, { qpState: QpState.SQD }, "EINVAL", undefined],
+    [UD, RTS, { qpState: RTS, qkey: 1 }, "EINVAL", undefined],
     [
-      [UD, RESET, { qpState: RTS, sqPsn: 0 }, "EINVAL", "cannot go from RESET to RTS"],
-      [UD, RESET, { qpState: INIT, portNum: 1 }, "EINVAL", "also needs pkeyIndex, qkey"],
-      [UD, RESET, { qpState: INIT, portNum: 1 }, "ENOMEM", undefined],
-      [UD, RTS, { qpState: QpState.SQD }, "EINVAL", undefined],
-      [UD, RTS, { qpState: RTS, qkey: 1 }, "EINVAL", undefined],
-      [
-        RC,
-        INIT,
-        { qpState: RTR, pathMtu: 3, destQpNum: 1, rqPsn: 0 },
-        "EINVAL",
-        "also needs ahAttr",
-      ],
-      [RC, RTR, { qpState: RTS, sqPsn: 0 }, "EINVAL", "timeout, retryCnt, rnrRetry, maxRdAtomic"],
-      [UD, RTS, { qkey: 1 }, "EINVAL", undefined],
-      [UD, RTS, { qkey: 1 }, "EPERM", undefined],
-      [UD, RTS, { qkey: 0x8000_0000 }, "EPERM", "use a smaller one"],
-    ];
+      RC,
+      INIT,
+      { qpState: RTR, pathMtu: 3, destQpNum: 1, rqPsn: 0 },
+      "EINVAL",
+      "also needs ahAttr",
+    ],
+    [RC, RTR, { qpState: RTS, sqPsn: 0 }, "EINVAL", "timeout, retryCnt, rnrRetry, maxRdAtomic"],
+    [UD, RTS, { qkey: 1 }, "EINVAL", undefined],
+    [UD, RTS, { qkey: 1 }, "EPERM", undefined],
+    [UD, RTS, { qkey: 0x8000_0000 }, "EPERM", "use a smaller one"],
+  ];
   for (const [type, from, attr, code, expected] of cases) {
     using parts = record(type);
     const { pd, cq } = parts;
