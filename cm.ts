@@ -1,5 +1,5 @@
 /**
- * Connections by name: how two programs find each other by IP addresses and make a connection (`librdmacm`, the RDMA
+ * Connections by address: how two programs find each other by IP addresses and make a connection (`librdmacm`, the RDMA
  * communication manager). It works with the queue pairs of `@rdma/ibverbs`, and with peers in any language that use
  * librdmacm. It needs `--allow-ffi`, and the system's librdmacm on first use.
  *

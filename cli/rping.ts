@@ -1,13 +1,6 @@
 import { PortSpace } from "@rdma/ibverbs/cm";
 import { AccessFlags, QpType, WrOpcode } from "@rdma/ibverbs";
-import {
-  asClient,
-  asServer,
-  NAMED_OPTIONS,
-  type NamedEnd,
-  readWhere,
-  type Where,
-} from "./named/named.ts";
+import { asClient, asServer, CM_OPTIONS, type CmEnd, readWhere, type Where } from "./cm/cm_end.ts";
 import { type Command, command, CommandError, flag, number } from "./shell/command.ts";
 
 /** Where the note lies that is sent, the one that is received, and the data. */
@@ -49,7 +42,7 @@ the server there. The peer may be rping. In each round the server reads data fro
 writes it back, and the client compares.`,
   operands: "[HOST]",
   options: {
-    ...NAMED_OPTIONS,
+    ...CM_OPTIONS,
     count: number("NUMBER", "client: rounds; it goes on by default", [1, 0x7fff_ffff], "C"),
     size: number("BYTES", `client: bytes of a round (default ${SIZE})`, [LEAST, MOST], "S"),
     verbose: flag("show the data", "v"),
@@ -73,7 +66,7 @@ writes it back, and the client compares.`,
 });
 
 /** Serves a client until it ends the connection. */
-async function serve(end: NamedEnd, show: Show): Promise<Result> {
+async function serve(end: CmEnd, show: Show): Promise<Result> {
   const { id, qp, mr, signal } = end;
   expectNote(end);
   await id.accept(qp, {}, { signal });
@@ -132,19 +125,19 @@ async function ping(
 }
 
 /** Reads the events of the connection meanwhile: its end flushes the receives. */
-function followEnd({ id, signal }: NamedEnd): Promise<void> {
+function followEnd({ id, signal }: CmEnd): Promise<void> {
   const ended = id.disconnected({ signal });
   // Who waits for a message gets the error.
   ended.catch(() => {});
   return ended;
 }
 
-function expectNote({ qp, mr }: NamedEnd): void {
+function expectNote({ qp, mr }: CmEnd): void {
   qp.postRecv({ sge: mr.slice(IN, NOTE) });
 }
 
 /** The next note of the peer. It is undefined if the connection has ended. */
-async function noteFrom(end: NamedEnd): Promise<Note | undefined> {
+async function noteFrom(end: CmEnd): Promise<Note | undefined> {
   const completion = await end.received();
   if (completion === undefined) return undefined;
   const { byteLen } = completion;
@@ -160,7 +153,7 @@ async function noteFrom(end: NamedEnd): Promise<Note | undefined> {
   return note;
 }
 
-async function tell(end: NamedEnd, { remoteAddr, rkey, size }: Note): Promise<void> {
+async function tell(end: CmEnd, { remoteAddr, rkey, size }: Note): Promise<void> {
   const { buffer, byteOffset } = end.mr.bytes(OUT, NOTE);
   const view = new DataView(buffer, byteOffset);
   view.setBigUint64(0, remoteAddr);
@@ -171,7 +164,7 @@ async function tell(end: NamedEnd, { remoteAddr, rkey, size }: Note): Promise<vo
 }
 
 async function move(
-  end: NamedEnd,
+  end: CmEnd,
   opcode: typeof WrOpcode.RDMA_READ | typeof WrOpcode.RDMA_WRITE,
   { remoteAddr, rkey, size }: Note,
 ): Promise<void> {

@@ -10,7 +10,7 @@ import {
   type WorkCompletion,
   WrOpcode,
 } from "@rdma/ibverbs";
-import { asClient, asServer, NAMED_OPTIONS, type NamedEnd, readWhere } from "./named/named.ts";
+import { asClient, asServer, CM_OPTIONS, type CmEnd, readWhere } from "./cm/cm_end.ts";
 import { type Command, command, CommandError, number } from "./shell/command.ts";
 
 /** A queue pair has room for so many on every device. */
@@ -41,7 +41,7 @@ many when all have arrived. Both need the same number and size. Datagrams can be
 that waits for one stops.`,
   operands: "[HOST]",
   options: {
-    ...NAMED_OPTIONS,
+    ...CM_OPTIONS,
     count: number("NUMBER", `datagrams of each side (default ${COUNT})`, [1, MOST], "C"),
     size: number("BYTES", `bytes of a datagram (default ${SIZE})`, [1, LARGEST_MTU], "S"),
   },
@@ -64,7 +64,7 @@ that waits for one stops.`,
 });
 
 /** Gets the datagrams of a client, and sends as many to where they came from. */
-async function serve(end: NamedEnd, talk: Talk): Promise<void> {
+async function serve(end: CmEnd, talk: Talk): Promise<void> {
   const { id, qp, pd, mr, signal } = end;
   expectAll(end, talk);
   await id.accept(qp, {}, { signal });
@@ -78,7 +78,7 @@ async function serve(end: NamedEnd, talk: Talk): Promise<void> {
 }
 
 /** Sends datagrams to a server, and gets as many. */
-async function ask(end: NamedEnd, talk: Talk): Promise<void> {
+async function ask(end: CmEnd, talk: Talk): Promise<void> {
   const { id, qp, pd, signal } = end;
   expectAll(end, talk);
   const { ud } = await id.connect(qp, {}, { signal });
@@ -89,14 +89,14 @@ async function ask(end: NamedEnd, talk: Talk): Promise<void> {
 }
 
 /** Posts all receives: the peer sends without a pause. They share their memory. */
-function expectAll({ id, qp, mr }: NamedEnd, { count, size }: Talk): void {
+function expectAll({ id, qp, mr }: CmEnd, { count, size }: Talk): void {
   const mtu = mtuBytes(qp.context.queryPort(id.portNum).activeMtu);
   if (size > mtu) throw new CommandError(`a datagram has at most ${mtu} bytes here, not ${size}`);
   for (let i = 0; i < count; i++) qp.postRecv({ sge: mr.slice(0) });
 }
 
 /** Waits for all datagrams. It returns the completion of the last one, whose bytes are in the memory. */
-async function receiveAll(end: NamedEnd, { count, size }: Talk): Promise<WorkCompletion> {
+async function receiveAll(end: CmEnd, { count, size }: Talk): Promise<WorkCompletion> {
   let last: WorkCompletion | undefined;
   for (let i = 0; i < count; i++) {
     last = await end.received();
@@ -107,7 +107,7 @@ async function receiveAll(end: NamedEnd, { count, size }: Talk): Promise<WorkCom
   return last!;
 }
 
-async function sendAll(end: NamedEnd, { count }: Talk, to: Destination): Promise<void> {
+async function sendAll(end: CmEnd, { count }: Talk, to: Destination): Promise<void> {
   const { qp, mr } = end;
   const datagram = { opcode: WrOpcode.SEND_WITH_IMM, immData: qp.qpNum } as const;
   const sge = mr.slice(Grh.SIZE);

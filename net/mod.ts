@@ -1,6 +1,6 @@
 /**
  * Datagrams and connections over RDMA, without verbs. The module is written on `@rdma/ibverbs`. It needs `--allow-ffi`.
- * Connections by name need librdmacm; the exchange of addresses over TCP needs `--allow-net`.
+ * Connections by address need librdmacm; the exchange of addresses over TCP needs `--allow-net`.
  *
  * **Datagrams.** {@linkcode listenUd} opens a socket for datagrams, in the shape of `Deno.DatagramConn`. A datagram is
  * one packet. It can be lost. The address of a socket is plain data: give it to the peer by any means, for instance as
@@ -48,7 +48,7 @@
  * hello
  * ```
  *
- * By name it is:
+ * By address it is:
  *
  * ```ts
  * import { connectRc, listenRc, type RcConn, type RcListener } from "@rdma/ibverbs/net";

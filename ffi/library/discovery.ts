@@ -91,7 +91,7 @@ const VERBS: Sought = {
 /** The library of verbs. */
 export const libibverbs: NativeLibrary = new NativeLibrary(VERBS);
 
-/** The library of connections by name. */
+/** The library of connections by address. */
 export const librdmacm: NativeLibrary = new NativeLibrary({
   name: "librdmacm",
   soname: "librdmacm.so.1",

@@ -1,6 +1,6 @@
 import { type CmEvent, CmEventType, CmId, EventChannel, type SocketAddress } from "../../cm.ts";
 import { nextTurn } from "../../internal/turns.ts";
-import { assertMessages, lookUp } from "./by_name.ts";
+import { assertMessages, lookUp } from "./by_address.ts";
 import { addressOf, endsOfId } from "./cm_address.ts";
 import type { Door, Partner } from "./door.ts";
 import { readOffer } from "./exchange.ts";

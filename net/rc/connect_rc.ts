@@ -4,7 +4,7 @@ import { Deadline } from "../../internal/deadline.ts";
 import { option, readOptions, within } from "../../internal/options.ts";
 import { requireDeno } from "../../internal/runtime.ts";
 import { inTurn } from "../../internal/turns.ts";
-import { BY_NAME, connectByName, isAbsent } from "./by_name.ts";
+import { BY_ADDRESS, connectByAddress, isAbsent } from "./by_address.ts";
 import { readLine, writeAddress } from "./exchange.ts";
 import { type Late, NO_ADDRESS } from "./late.ts";
 import { checkOwn, checkStated, checkUnicast, endsOf } from "./peer_gid.ts";
@@ -124,7 +124,7 @@ export async function connectRc(options: RcConnectOptions): Promise<RcConn> {
     ) as RcConnectOptions;
     const settings = readOptions(
       given,
-      given.port === undefined ? RULES : { ...RULES, ...BY_NAME },
+      given.port === undefined ? RULES : { ...RULES, ...BY_ADDRESS },
     );
     const { hostname, port, tcpPort, exchange } = settings;
     if ([port, tcpPort, exchange].filter((way) => way !== undefined).length !== 1) {
@@ -138,7 +138,7 @@ export async function connectRc(options: RcConnectOptions): Promise<RcConn> {
     using deadline = handshakeDeadline(settings, [], late);
     const { signal } = deadline;
     if (port !== undefined) {
-      const attempt = () => connectByName(settings, hostname!, port, signal, late);
+      const attempt = () => connectByAddress(settings, hostname!, port, signal, late);
       return await unlessAborted(signal, () => retrying(settings, signal, attempt));
     }
     if (exchange !== undefined) return await overExchange(settings, exchange, signal, late);

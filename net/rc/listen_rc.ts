@@ -5,7 +5,7 @@ import { requireDeno } from "../../internal/runtime.ts";
 import { inTurn, mayContinue, nextTurn } from "../../internal/turns.ts";
 import { Waiters } from "../../internal/waiters.ts";
 import { type AttemptLimits, Attempts } from "./attempts.ts";
-import { BY_NAME } from "./by_name.ts";
+import { BY_ADDRESS } from "./by_address.ts";
 import { CmDoor } from "./cm_door.ts";
 import { handshakeDeadline, unlessAborted } from "./connect_rc.ts";
 import type { Door, Partner } from "./door.ts";
@@ -314,7 +314,7 @@ function failure(hostname: string, port: number, cause: unknown): Error {
 }
 
 /**
- * Listens for connections. With `port` peers find this host by name, and addresses are exchanged by the RDMA communication
+ * Listens for connections. With `port` peers find this host by address, and addresses are exchanged by the RDMA communication
  * manager; without it over TCP, one line of JSON each way. All else goes over RDMA.
  *
  * @example An echo server
@@ -346,7 +346,7 @@ export async function listenRc(options: RcListenOptions = {}): Promise<RcListene
     requireDeno();
     const given = snapshot<RcListenOptions>(options, "options", Object.keys(RULES) as never);
     const { port } = given;
-    const settings = readOptions(given, port === undefined ? RULES : { ...RULES, ...BY_NAME });
+    const settings = readOptions(given, port === undefined ? RULES : { ...RULES, ...BY_ADDRESS });
     const { hostname, tcpPort = 0, signal } = settings;
     if (port !== undefined && settings.tcpPort !== undefined) {
       throw new TypeError("Cannot listen: only one of port and tcpPort is possible");

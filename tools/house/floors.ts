@@ -19,7 +19,7 @@ export const FLOORS = [
   ...["mod.ts", "rss.ts", "cm.ts", "efa.ts", "testing.ts"],
   ...["net/shared", "net/ud", "net/rc", "net"],
   ...["cli/shell", "cli/devinfo", "cli/explain", "cli/watch", "cli/peer", "cli/pingpong"],
-  ...["cli/doctor", "cli/named", "cli/perf", "cli"],
+  ...["cli/doctor", "cli/cm", "cli/perf", "cli"],
   ...["rxe/host", "rxe/files.ts", "rxe/asset.ts", "rxe/guest/kernel.ts", "rxe/guest/parts.ts"],
   ...["rxe/stub", "rxe/guest", "rxe"],
   "examples",

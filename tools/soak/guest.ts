@@ -237,7 +237,7 @@ function refuse(stack: AsyncDisposableStack): Step {
   };
 }
 
-/** A connection by name is made and closed. */
+/** A connection by address is made and closed. */
 async function connect(stack: AsyncDisposableStack): Promise<Step> {
   const listener = stack.use(await listenRc({ ...PATIENT, port: 0 }));
   const { port } = listener.addr;

@@ -15,7 +15,7 @@ export function deviceInfoOf(context: IbvContext): DeviceInfo {
 }
 
 /**
- * The devices that connections by name can use (`rdma_get_devices`). librdmacm opens them all, and keeps them open until
+ * The devices that connections by address can use (`rdma_get_devices`). librdmacm opens them all, and keeps them open until
  * the process ends: a device that it keeps open cannot be removed.
  *
  * @throws {VerbsError} If there is no RDMA device (ENODEV), or a device cannot be opened.

@@ -1,4 +1,4 @@
-// Connections by name between two ids of one process.
+// Connections by address between two ids of one process.
 import { assertEquals, assertRejects } from "@std/assert";
 import { AddrInfoFlags, CmError, CmEventType, CmId, getAddrInfo, PortSpace } from "../../../cm.ts";
 import { AddressHandle, QpState, QpType, VerbsError, WrOpcode } from "../../../mod.ts";

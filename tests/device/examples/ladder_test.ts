@@ -6,7 +6,7 @@ import { main as show } from "../../../examples/devices.ts";
 import { main as transfer } from "../../../examples/file_transfer.ts";
 import { main as write } from "../../../examples/rc_write_imm.ts";
 import { main as askMany } from "../../../examples/reply_path_clients.ts";
-import { main as rpc } from "../../../examples/rpc_by_name.ts";
+import { main as rpc } from "../../../examples/rpc_by_address.ts";
 import { main as serve } from "../../../examples/service.ts";
 import { main as echo } from "../../../examples/ud_echo.ts";
 import { main as reply } from "../../../examples/ud_reply_path.ts";
@@ -110,7 +110,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     prints: [/^client: 786433 bytes arrived as they were sent$/m, /^server: .* in 13 parts, SHA-/m],
     server: "ends",
   },
-  rpc_by_name: {
+  rpc_by_address: {
     main: rpc,
     args: [`--service=${freshPort()}`],
     prints: [/^add\(2,3\) gives 5$/m, /^frobnicate\(\) fails: there is no such function$/m],

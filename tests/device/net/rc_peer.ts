@@ -4,7 +4,7 @@ import { connectRc } from "../../../net/mod.ts";
 
 const [device, port, action] = Deno.args as [string, string, string];
 const conn = await connectRc({
-  ...device === "by name"
+  ...device === "by address"
     ? { hostname: "10.0.0.1", port: Number(port) }
     : { device, tcpPort: Number(port) },
   connectTimeout: 60_000,

@@ -77,7 +77,7 @@ const PARTS: Readonly<Record<string, string | readonly string[]>> = {
         if (error instanceof Deno.errors.NotCapable) throw error;
       });
     }`,
-  "cm: connections by name, addresses": `
+  "cm: connections by address, addresses": `
     import { EventChannel, getAddrInfo } from "cm.ts";
     for (const use of [() => new EventChannel().close(), () => getAddrInfo("127.0.0.1", 7471)]) {
       try {

@@ -21,10 +21,10 @@ import { untilInterrupted } from "./support/signals.ts";
 
 const HELP = `Calls functions of another host.
 
-  deno run --allow-ffi examples/rpc_by_name.ts [OPTIONS]
+  deno run --allow-ffi examples/rpc_by_address.ts [OPTIONS]
       runs the server and the client in this process, at an address of the device
-  deno run --allow-ffi examples/rpc_by_name.ts --listen [OPTIONS]
-  deno run --allow-ffi examples/rpc_by_name.ts --connect HOST [OPTIONS]
+  deno run --allow-ffi examples/rpc_by_address.ts --listen [OPTIONS]
+  deno run --allow-ffi examples/rpc_by_address.ts --connect HOST [OPTIONS]
 
   -l, --listen            run the server only, at all addresses of RDMA devices
   -c, --connect HOST      run the client only, and call the server on HOST: a name or an address
@@ -43,7 +43,7 @@ const ENDS = {
 
 /** Calls functions. */
 export const main = program({
-  name: "rpc_by_name",
+  name: "rpc_by_address",
   help: HELP,
   options: { ...PORT, ...ENDS },
   run: async (options) => {

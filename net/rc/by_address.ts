@@ -28,7 +28,7 @@ function chosen<T>(byDefault: Rule<T>): Rule<T> {
 const { device, portNum, gidIndex, pkeyIndex, peerGid } = RC_RULES;
 
 /** The rules of options that an address stands for. */
-export const BY_NAME: Pick<
+export const BY_ADDRESS: Pick<
   Rules<RcSettings>,
   "device" | "portNum" | "gidIndex" | "pkeyIndex" | "peerGid"
 > = {
@@ -43,7 +43,7 @@ export const BY_NAME: Pick<
  * Connects to who listens at a port of a host, at the first of its addresses where that is possible. `late` gets the likely
  * reason if it takes too long.
  */
-export async function connectByName(
+export async function connectByAddress(
   settings: RcSettings,
   hostname: string,
   port: number,

@@ -1,4 +1,4 @@
-/** How the two ends of rping and udaddy find each other: by name, with librdmacm. */
+/** How the two ends of rping and udaddy find each other: by address, with librdmacm. */
 
 import {
   type AddrInfo,
@@ -33,12 +33,12 @@ const AF_INET6 = 10;
 const PORT = 7174;
 const PATIENCE = 10;
 
-interface NamedOptions {
+interface EndOptions {
   readonly port: Option<number>;
   readonly timeout: Option<number>;
 }
 
-export const NAMED_OPTIONS: NamedOptions = {
+export const CM_OPTIONS: EndOptions = {
   port: number("PORT", `port of the server (default ${PORT})`, [1, 65535], "p"),
   timeout: number("SECONDS", `how long the peer may be silent (default ${PATIENCE})`, [
     1,
@@ -81,7 +81,7 @@ export interface Needs {
 }
 
 /** One end: an id that knows its peer, and a queue pair that is ready for receives. */
-export class NamedEnd implements Disposable {
+export class CmEnd implements Disposable {
   readonly id: CmId;
   readonly pd: ProtectionDomain;
   readonly qp: QueuePair;
@@ -141,11 +141,11 @@ export class NamedEnd implements Disposable {
 export async function asClient<T>(
   { host, port, timeout }: Where,
   needs: Needs,
-  run: (end: NamedEnd) => Promise<T>,
+  run: (end: CmEnd) => Promise<T>,
 ): Promise<T> {
   using channel = new EventChannel();
   using id = await routeTo(channel, needs.portSpace, host!, port, timeout);
-  using end = new NamedEnd(id, needs, timeout);
+  using end = new CmEnd(id, needs, timeout);
   return await run(end);
 }
 
@@ -153,7 +153,7 @@ export async function asClient<T>(
 export async function asServer<T>(
   { port, timeout }: Where,
   needs: Needs,
-  run: (end: NamedEnd) => Promise<T>,
+  run: (end: CmEnd) => Promise<T>,
 ): Promise<T> {
   using channel = new EventChannel();
   using listener = new CmId(channel, needs.portSpace);
@@ -161,7 +161,7 @@ export async function asServer<T>(
   listener.listen();
   const { id } = await requestOf(channel);
   using _id = id;
-  using end = new NamedEnd(id, needs, timeout);
+  using end = new CmEnd(id, needs, timeout);
   return await run(end);
 }
 

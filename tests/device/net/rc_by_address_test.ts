@@ -1,4 +1,4 @@
-// Connections by name in one guest.
+// Connections by address in one guest.
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { VerbsError } from "../../../mod.ts";
 import { connectRc, listenRc } from "../../../net/mod.ts";
@@ -47,7 +47,7 @@ deviceTest("listenRc() and connectRc() connect by IPv4 and IPv6", async () => {
 });
 
 deviceTest(
-  "An end of a connection by name notices that its peer was closed or killed",
+  "An end of a connection by address notices that its peer was closed or killed",
   async () => {
     await using listener = await listenRc({ ...options, port: 0 });
     const { port } = listener.addr;
@@ -60,7 +60,7 @@ deviceTest(
     server[Symbol.dispose]();
     assertEquals(text(await client.receive()), "kept");
     await assertRejects(() => client.receive(), ConnectionReset);
-    const [command, ...args] = denoCommand(PEER, ["by name", String(port), "send"]);
+    const [command, ...args] = denoCommand(PEER, ["by address", String(port), "send"]);
     const child = new Deno.Command(command, { args, stdin: "null", stdout: "null" }).spawn();
     await using killed = await listener.accept({ signal: AbortSignal.timeout(2 * connectTimeout) });
     let count = 0;
@@ -75,7 +75,7 @@ deviceTest(
 );
 
 deviceTest(
-  "listenRc() by name refuses loopback addresses, where all networks would reach it",
+  "listenRc() by address refuses loopback addresses, where all networks would reach it",
   async () => {
     for (const hostname of ["127.0.0.1", "127.9.9.9", "::1", "localhost"]) {
       const words = "a listener there takes peers of all networks";

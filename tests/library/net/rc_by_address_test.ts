@@ -1,4 +1,4 @@
-// Connections by name without a network.
+// Connections by address without a network.
 import {
   assert,
   assertEquals,
@@ -78,7 +78,7 @@ const STATED: readonly [what: string, gid: string | undefined, mtu: number, reas
 ];
 
 for (const [what, gid, mtu, reason] of STATED) {
-  test(`A request by name that states ${what} is refused, and nothing is made or sent for it`, async (bed) => {
+  test(`A request by address that states ${what} is refused, and nothing is made or sent for it`, async (bed) => {
     bed.connect("IPv4");
     await using listener = await listenRc({ port, connectTimeout: 60_000 });
     const abort = new AbortController();
@@ -224,7 +224,7 @@ for (
     ["is only gone", false, "the peer has disconnected"],
   ] as const
 ) {
-  test(`An RcConn by name whose peer ${how} breaks for that reason, not by the requests that this flushes`, async (bed) => {
+  test(`An RcConn by address whose peer ${how} breaks for that reason, not by the requests that this flushes`, async (bed) => {
     bed.connect("IPv4");
     await using listener = await listenRc({ port, keepAlive: 0 });
     const ids: CmId[] = [];
@@ -251,7 +251,7 @@ for (
   });
 }
 
-test("An RcConn by name breaks with the reason that librdmacm gives", async (bed) => {
+test("An RcConn by address breaks with the reason that librdmacm gives", async (bed) => {
   bed.connect("IPv4");
   const ids: CmId[] = [];
   const { disconnected } = CmId.prototype;
@@ -296,7 +296,7 @@ test("connectRc() tries no other address when it is aborted or the name is unkno
 });
 
 for (const hostname of ["127.0.0.1", "127.9.9.9", "::1"]) {
-  test(`listenRc() by name refuses ${hostname}, where all networks would reach it`, async (bed) => {
+  test(`listenRc() by address refuses ${hostname}, where all networks would reach it`, async (bed) => {
     const { AddrNotAvailable } = Deno.errors;
     const message = `Cannot listen on ${hostname}: no RDMA device has this address, ` +
       "and a listener there takes peers of all networks. Leave hostname out, or use tcpPort";
@@ -306,7 +306,7 @@ for (const hostname of ["127.0.0.1", "127.9.9.9", "::1"]) {
 }
 
 for (const hostname of ["0.0.0.0", "::", "10.0.0.1"]) {
-  test(`listenRc() by name listens on ${hostname}`, async () => {
+  test(`listenRc() by address listens on ${hostname}`, async () => {
     await using listener = await listenRc({ hostname, port });
     assertEquals(listener.addr, { hostname, port });
   });
@@ -315,7 +315,7 @@ for (const hostname of ["0.0.0.0", "::", "10.0.0.1"]) {
 const url = (path: string): string =>
   JSON.stringify(new URL(`../../../${path}`, import.meta.url).href);
 
-Deno.test("An open RcListener and an open RcConn by name let the program end", async () => {
+Deno.test("An open RcListener and an open RcConn by address let the program end", async () => {
   const script = `import { FakeBed } from ${url("tests/library/cm/fake.ts")};
     import { connectRc, listenRc } from ${url("net/mod.ts")};
     const bed = new FakeBed();

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { CmError, CmEventType } from "../../../cm.ts";
-import { isAbsent } from "../../../net/rc/by_name.ts";
+import { isAbsent } from "../../../net/rc/by_address.ts";
 
 Deno.test("isAbsent() tells a host where nobody listens from a listener that refuses", () => {
   const refused = (status: number): CmError =>
