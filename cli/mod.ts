@@ -25,8 +25,8 @@
  * | `doctor`   | examines this host: what is wrong, and what to do                |
  * | `watch`    | shows events and counters of ports                               |
  * | `pingpong` | exchanges messages with the ping-pong tools of rdma-core         |
- * | `rping`    | lets a peer read and write memory by RDMA, by address               |
- * | `udaddy`   | exchanges datagrams with a peer, by address                         |
+ * | `rping`    | lets a peer read and write memory by RDMA, by address            |
+ * | `udaddy`   | exchanges datagrams with a peer, by address                      |
  * | `perf`     | measures latency and bandwidth between two hosts                 |
  *
  * `--help` lists the commands. Each command has `--help` and `--json`. `pingpong` and `perf` also need `--allow-net`. The

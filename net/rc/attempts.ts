@@ -2,7 +2,7 @@ import { gidOf } from "./peer_gid.ts";
 
 /** How many attempts to connect there may be at the same time. */
 export interface AttemptLimits {
-  /** Partners that have sent no address yet. */
+  /** Peers that have sent no address yet. */
   readonly maxHandshakes: number;
   /** Connections that are made, or wait to be accepted. */
   readonly maxPending: number;
@@ -10,12 +10,12 @@ export interface AttemptLimits {
   readonly maxPerPeer: number;
 }
 
-/** Attempts and the networks of their partners, oldest first. */
+/** Attempts and the networks of their peers, oldest first. */
 type Stage<T> = Map<T, string>;
 
 /**
- * Bounds the attempts to connect to a listener. A partner that has sent no address costs a socket, and the silent one that
- * came first makes room for the next. A partner whose address was read costs a queue pair, and is refused when there
+ * Bounds the attempts to connect to a listener. A peer that has sent no address costs a socket, and the silent one that
+ * came first makes room for the next. A peer whose address was read costs a queue pair, and is refused when there
  * are too many: others have done nothing wrong.
  */
 export class Attempts<T> {
@@ -27,12 +27,12 @@ export class Attempts<T> {
     this.#limits = limits;
   }
 
-  /** Whether the next partner from an address takes the place of another one. */
+  /** Whether the next peer from an address takes the place of another one. */
   isFull(hostname: string): boolean {
     return this.#leaving(networkOf(hostname)) !== undefined;
   }
 
-  /** The silent partner that has to go for the next one from `peer`; `undefined` if there is room. */
+  /** The silent peer that has to go for the next one from `peer`; `undefined` if there is room. */
   #leaving(peer: string): T | undefined {
     const { maxHandshakes, maxPerPeer } = this.#limits;
     const own = attemptsOf(this.#silent, peer);
@@ -42,7 +42,7 @@ export class Attempts<T> {
     return all.reduce((most, next) => next.length > most.length ? next : most)[0];
   }
 
-  /** Adds a partner. Returns the silent one that has to go for it, if there are too many. */
+  /** Adds a peer. Returns the silent one that has to go for it, if there are too many. */
   add(attempt: T, hostname: string): T | undefined {
     const peer = networkOf(hostname);
     const leaving = this.#leaving(peer);
@@ -51,7 +51,7 @@ export class Attempts<T> {
     return leaving;
   }
 
-  /** A partner has sent its address. Returns whether a connection may be made. */
+  /** A peer has sent its address. Returns whether a connection may be made. */
   advance(attempt: T): boolean {
     const { maxPending, maxPerPeer } = this.#limits;
     const peer = this.#silent.get(attempt);
@@ -74,7 +74,7 @@ function attemptsOf<T>(stage: Stage<T>, peer: string): T[] {
   return [...stage.keys()].filter((attempt) => stage.get(attempt) === peer);
 }
 
-/** What one partner can have many addresses of: an IPv6 network of 64 bits. */
+/** What one peer can have many addresses of: an IPv6 network of 64 bits. */
 export function networkOf(hostname: string): string {
   const gid = gidOf(hostname);
   return gid.isIpv4Mapped ? gid.toString() : gid.subnetPrefix.toString(16);

@@ -10,7 +10,7 @@ const GONE = "The connection is broken: the peer has disconnected";
 
 /** The addresses between which an id connects, as both sides have stated them. */
 export function endsOfId({ localAddress, peerAddress }: CmId): PeerEnds {
-  return { local: localAddress!.hostname, remote: peerAddress!.hostname, way: "cm" };
+  return { local: localAddress!.hostname, remote: peerAddress!.hostname, via: "cm" };
 }
 
 /**

@@ -127,7 +127,7 @@ export async function connectRc(options: RcConnectOptions): Promise<RcConn> {
       given.port === undefined ? RULES : { ...RULES, ...BY_ADDRESS },
     );
     const { hostname, port, tcpPort, exchange } = settings;
-    if ([port, tcpPort, exchange].filter((way) => way !== undefined).length !== 1) {
+    if ([port, tcpPort, exchange].filter((one) => one !== undefined).length !== 1) {
       throw new TypeError("Cannot connect: exactly one of port, tcpPort and exchange is needed");
     }
     if (port !== undefined && hostname === undefined) {

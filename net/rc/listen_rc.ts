@@ -6,13 +6,13 @@ import { inTurn, mayContinue, nextTurn } from "../../internal/turns.ts";
 import { Waiters } from "../../internal/waiters.ts";
 import { type AttemptLimits, Attempts } from "./attempts.ts";
 import { BY_ADDRESS } from "./by_address.ts";
-import { CmDoor } from "./cm_door.ts";
+import { CmAcceptor } from "./cm_acceptor.ts";
 import { handshakeDeadline, unlessAborted } from "./connect_rc.ts";
-import type { Door, Partner } from "./door.ts";
+import type { Acceptor, ConnectRequest } from "./acceptor.ts";
 import { type Late, NO_ADDRESS } from "./late.ts";
 import { RcConn } from "./rc_conn.ts";
 import { RC_RULES, type RcOptions, type RcSettings } from "./rc_options.ts";
-import { TcpDoor } from "./tcp_door.ts";
+import { TcpAcceptor } from "./tcp_acceptor.ts";
 
 /**
  * The options of {@linkcode listenRc}.
@@ -38,13 +38,13 @@ export interface RcListenOptions extends RcOptions {
    */
   readonly maxPending?: number;
   /**
-   * The number of partners that may be connected over TCP without having sent their address, at least 1. The default is
-   * 256. The next one takes the place of the one that has been silent longest. A silent partner costs a socket and nothing
+   * The number of peers that may be connected over TCP without having sent their address, at least 1. The default is
+   * 256. The next one takes the place of the one that has been silent longest. A silent peer costs a socket and nothing
    * of the device.
    */
   readonly maxHandshakes?: number;
   /**
-   * The same limits for the partners of one IP address (of one network of 64 bits with IPv6), at least 1. The default is
+   * The same limits for the peers of one IP address (of one network of 64 bits with IPv6), at least 1. The default is
    * 32: up to 32 silent ones, and up to 32 connections in the making or waiting.
    */
   readonly maxPerPeer?: number;
@@ -65,7 +65,7 @@ export interface RcListenOptions extends RcOptions {
 export interface RcListenerStats {
   /** Connections that were made. */
   readonly connected: number;
-  /** Attempts that failed, for instance because the partner sent something else than an address. */
+  /** Attempts that failed, for instance because the peer sent something else than an address. */
   readonly failed: number;
   /** Attempts that were refused or ended to make room for others: see `maxPending`, `maxHandshakes` and `maxPerPeer`. */
   readonly refused: number;
@@ -73,7 +73,7 @@ export interface RcListenerStats {
   readonly lastError: unknown;
 }
 
-/** The attempt of a partner to connect. Aborting it refuses the partner. */
+/** The attempt of a peer to connect. Aborting it refuses the peer. */
 type Attempt = AbortController;
 
 /**
@@ -81,17 +81,17 @@ type Attempt = AbortController;
  * {@linkcode RcListenOptions.onFailure} tells of them. They do not affect other connections.
  *
  * The connections share one device and one protection domain, which are open while there is a connection. Nothing of the
- * device is used for a partner before its address was read and checked.
+ * device is used for a peer before its address was read and checked.
  *
  * A listener keeps the program alive only while somebody waits for a connection.
  *
  * @category Connections
  */
 export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<RcConn> {
-  readonly #door: Door;
+  readonly #acceptor: Acceptor;
   readonly #settings: RcSettings;
   readonly #limits: Attempts<Attempt>;
-  /** Objects of the device are made for one partner after the other: this is the last one. */
+  /** Objects of the device are made for one peer after the other: this is the last one. */
   #making: Promise<unknown> = Promise.resolve();
   readonly #closing: AbortController = new AbortController();
   /** Attempts under way. */
@@ -108,23 +108,23 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
 
   /** @ignore Made by {@linkcode listenRc}. */
   constructor(
-    door: Door,
+    acceptor: Acceptor,
     settings: RcSettings & Pick<Required<RcListenOptions>, "onFailure">,
     limits: AttemptLimits,
   ) {
-    this.#door = door;
+    this.#acceptor = acceptor;
     this.#settings = settings;
     this.#onFailure = settings.onFailure;
-    this.#addr = door.addr;
+    this.#addr = acceptor.addr;
     this.#limits = new Attempts(limits);
     this.#accepting = this.#acceptAll().catch((error) => this.#close(error));
     closeOnAbort(this, settings.signal, this.#closing.signal);
-    door.unref();
+    acceptor.unref();
   }
 
   /** The address that it listens on. */
   get addr(): { readonly hostname: string; readonly port: number } {
-    return this.#door.addr;
+    return this.#acceptor.addr;
   }
 
   /** Counters since the listener was made. */
@@ -158,13 +158,13 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
     return conn;
   }
 
-  /** The program stays alive for partners while somebody waits for them. */
+  /** The program stays alive for peers while somebody waits for them. */
   async #wait(signal: AbortSignal | undefined): Promise<RcConn> {
-    this.#door.ref();
+    this.#acceptor.ref();
     try {
       return await this.#waiters.wait({}, signal);
     } finally {
-      if (this.#waiters.size === 0 && !this.#closing.signal.aborted) this.#door.unref();
+      if (this.#waiters.size === 0 && !this.#closing.signal.aborted) this.#acceptor.unref();
     }
   }
 
@@ -183,11 +183,11 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
   async #acceptAll(): Promise<void> {
     for (;;) {
       if (!mayContinue()) await nextTurn();
-      const partner = await this.#acceptPartner();
-      if (partner === undefined) continue;
+      const request = await this.#acceptRequest();
+      if (request === undefined) continue;
       const attempt = new AbortController();
-      await this.#makeRoom(attempt, partner.hostname);
-      const ended = this.#attempt(partner, attempt).finally(() => this.#attempts.delete(ended));
+      await this.#makeRoom(attempt, request.hostname);
+      const ended = this.#attempt(request, attempt).finally(() => this.#attempts.delete(ended));
       this.#attempts.add(ended);
     }
   }
@@ -214,10 +214,10 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
     queueMicrotask(() => this.#onFailure(failure(hostname, port, error)));
   }
 
-  /** A partner that is gone before it is accepted is no reason to stop. */
-  async #acceptPartner(): Promise<Partner | undefined> {
+  /** A peer that is gone before it is accepted is no reason to stop. */
+  async #acceptRequest(): Promise<ConnectRequest | undefined> {
     try {
-      return await this.#door.accept();
+      return await this.#acceptor.accept();
     } catch (error) {
       if (this.#closing.signal.aborted || error instanceof Deno.errors.BadResource) throw error;
       this.#fail(error);
@@ -227,15 +227,15 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
     }
   }
 
-  async #attempt(partner: Partner, attempt: Attempt): Promise<void> {
+  async #attempt(request: ConnectRequest, attempt: Attempt): Promise<void> {
     const late: Late = { reason: NO_ADDRESS };
     const signals = [this.#closing.signal, attempt.signal];
     using deadline = handshakeDeadline(this.#settings, signals, late);
     const { signal } = deadline;
-    using _closing = partner;
-    closeOnAbort(partner, signal);
+    using _closing = request;
+    closeOnAbort(request, signal);
     try {
-      const connecting = unlessAborted(signal, () => this.#connect(partner, attempt, signal, late));
+      const connecting = unlessAborted(signal, () => this.#connect(request, attempt, signal, late));
       this.#add(await connecting, attempt);
     } catch (error) {
       this.#limits.delete(attempt);
@@ -244,22 +244,22 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
   }
 
   async #connect(
-    partner: Partner,
+    request: ConnectRequest,
     attempt: Attempt,
     signal: AbortSignal,
     late: Late,
   ): Promise<RcConn> {
-    await partner.read(signal);
+    await request.read(signal);
     late.reason = ": the ends of other peers were made first";
     if (!this.#limits.advance(attempt)) this.#refuse(attempt);
     signal.throwIfAborted();
     const making = this.#making.then(() => nextTurn()).then(() => {
       signal.throwIfAborted();
-      return partner.makeEnd();
+      return request.makeEnd();
     });
     this.#making = making.catch(() => {});
     await using end = await making;
-    return new RcConn(await partner.connect(end, signal, late));
+    return new RcConn(await request.connect(end, signal, late));
   }
 
   #add(conn: RcConn, attempt: Attempt): void {
@@ -285,8 +285,8 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
     this.#closing.abort(reason);
     this.#waiters.rejectAll(reason);
     // What waits for the end of accepting gets it.
-    this.#door.ref();
-    this.#door.close();
+    this.#acceptor.ref();
+    this.#acceptor.close();
     for (const conn of this.#ready.keys()) conn[Symbol.dispose]();
     this.#ready.clear();
   }
@@ -308,7 +308,7 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
 
 function failure(hostname: string, port: number, cause: unknown): Error {
   const reason = cause instanceof Error ? cause.message : String(cause);
-  const message = `An RcListener at ${hostname} port ${port} has failed to connect to a partner, ` +
+  const message = `An RcListener at ${hostname} port ${port} has failed to connect to a peer, ` +
     `and works on. ${reason}`;
   return new Error(message, { cause });
 }
@@ -352,10 +352,10 @@ export async function listenRc(options: RcListenOptions = {}): Promise<RcListene
       throw new TypeError("Cannot listen: only one of port and tcpPort is possible");
     }
     signal?.throwIfAborted();
-    const door = port === undefined
-      ? new TcpDoor({ hostname: hostname ?? "127.0.0.1", port: tcpPort }, settings)
-      : await CmDoor.open(hostname, port, settings);
-    return new RcListener(door, settings, settings);
+    const acceptor = port === undefined
+      ? new TcpAcceptor({ hostname: hostname ?? "127.0.0.1", port: tcpPort }, settings)
+      : await CmAcceptor.open(hostname, port, settings);
+    return new RcListener(acceptor, settings, settings);
   });
 }
 

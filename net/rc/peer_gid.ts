@@ -9,11 +9,11 @@ export interface PeerEnds {
   readonly local: string;
   /** By the connection manager it is what the request states. */
   readonly remote: string;
-  readonly way: "tcp" | "cm";
+  readonly via: "tcp" | "cm";
 }
 
 export function endsOf({ localAddr, remoteAddr }: Deno.TcpConn): PeerEnds {
-  return { local: localAddr.hostname, remote: remoteAddr.hostname, way: "tcp" };
+  return { local: localAddr.hostname, remote: remoteAddr.hostname, via: "tcp" };
 }
 
 /** The GID that an address of TCP stands for. A link-local address can have the name of an interface behind it. */
@@ -49,7 +49,7 @@ export function checkStated(
     return true;
   }
   // InfiniBand by the connection manager: the address of a port is not the IP address that stands for it.
-  if (permitted === "any" || ends.way === "cm" && peer.lid > 0) return false;
+  if (permitted === "any" || ends.via === "cm" && peer.lid > 0) return false;
   return checkSpeaker(peer, ends);
 }
 
@@ -93,8 +93,8 @@ export function checkOwn(peer: RcAddress, ends: PeerEnds, entries: readonly GidE
   if (!entries.some((entry) => entry.gid.equals(gid))) throw foreign(peer, ends);
 }
 
-function foreign({ gid }: RcAddress, { remote, way }: PeerEnds): Error {
-  const remedy = way === "tcp" ? ' (peerGid: "any" permits other GIDs)' : "";
+function foreign({ gid }: RcAddress, { remote, via }: PeerEnds): Error {
+  const remedy = via === "tcp" ? ' (peerGid: "any" permits other GIDs)' : "";
   return refused(`it speaks from ${remote}, and its GID is ${gid}${remedy}`);
 }
 

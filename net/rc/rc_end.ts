@@ -51,7 +51,7 @@ export class RcEnd implements AsyncDisposable {
    * Makes an end, which ends the use of the device when it is closed, and closes the channel of the id if the peer is found
    * by one. Registering memory takes most of the time, and is done on another thread.
    */
-  static async make(device: RcDevice, settings: RcSettings, way?: PeerEnds | CmId): Promise<RcEnd> {
+  static async make(device: RcDevice, settings: RcSettings, via?: PeerEnds | CmId): Promise<RcEnd> {
     using stack = new DisposableStack();
     const { pd } = stack.use(device);
     const { credits, sendDepth, maxMessage } = settings;
@@ -60,7 +60,7 @@ export class RcEnd implements AsyncDisposable {
     const send = await register(sendDepth);
     const recv = await register(credits + CONTROL_RECEIVES);
     await nextTurn();
-    const end = new RcEnd(device, settings, way, { send, recv }, stack);
+    const end = new RcEnd(device, settings, via, { send, recv }, stack);
     stack.move();
     return end;
   }
@@ -68,7 +68,7 @@ export class RcEnd implements AsyncDisposable {
   private constructor(
     device: RcDevice,
     settings: RcSettings,
-    way: PeerEnds | CmId | undefined,
+    via: PeerEnds | CmId | undefined,
     memory: { readonly send: MemoryRegion; readonly recv: MemoryRegion },
     stack: DisposableStack,
   ) {
@@ -76,8 +76,8 @@ export class RcEnd implements AsyncDisposable {
     const { portNum, pkeyIndex, credits, sendDepth } = settings;
     this.settings = settings;
     this.#pd = pd;
-    const id = this.#id = way instanceof CmId ? way : undefined;
-    const ends = way instanceof CmId ? undefined : way;
+    const id = this.#id = via instanceof CmId ? via : undefined;
+    const ends = via instanceof CmId ? undefined : via;
     const gidIndex = this.#gidIndex = id ? undefined : gidIndexFor(context, settings, ends);
     const cap = { maxSendWr: sendDepth + CONTROL_SENDS, maxRecvWr: credits + CONTROL_RECEIVES };
     const channel = stack.use(new CompletionChannel(context));

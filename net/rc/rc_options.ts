@@ -73,7 +73,7 @@ export interface RcOptions {
   readonly spinMicroseconds?: number;
   /**
    * The time in milliseconds that connecting may take, from the first byte of TCP on. The default is 15000. A listener
-   * gives a silent partner up after it.
+   * gives a silent peer up after it.
    */
   readonly connectTimeout?: number;
   /** Ends the attempt to connect. */

@@ -41,13 +41,13 @@ export interface SenderParts {
 export interface Sending {
   readonly message: Uint8Array;
   readonly target: Target;
-  readonly letter: object | undefined;
+  readonly waiter: object | undefined;
 }
 
 /**
  * The send queue. Each slot of its memory is in use until the completion of its send is polled.
  *
- * Somebody can wait for the end of a send: the letter is what the wait is known by.
+ * Somebody can wait for the end of a send: `waiter` names that wait in `arrivals`.
  *
  * A datagram is copied to its slot at once. Datagrams that follow each other without a wait are posted as one list, because
  * each post is a system call on some devices.
@@ -70,7 +70,7 @@ export class Sender {
   readonly #waiters: Waiters<Sending, boolean> = new Waiters(() => this.#pump.look());
   readonly arrivals: Waiters<object, void> = new Waiters(() => this.#pump.look());
   /** By their slots. */
-  readonly #letters: (object | undefined)[];
+  readonly #arrivalWaiters: (object | undefined)[];
   readonly #pump: Pump;
   #scheduled = false;
   #failure: unknown;
@@ -82,7 +82,7 @@ export class Sender {
     const { size } = this.#slots = new Slots(mr.length / slotSize);
     this.#requests = new SendRequestList({ capacity: size });
     this.#batch = new WorkCompletionList(size);
-    this.#letters = Array.from({ length: size }, () => undefined);
+    this.#arrivalWaiters = Array.from({ length: size }, () => undefined);
     for (let i = 0; i < size; i++) {
       this.#requests.set(i, { wrId: i, sge: mr.slice(i * slotSize, slotSize) });
     }
@@ -127,7 +127,7 @@ export class Sender {
     message: Uint8Array,
     ah: AddressHandle,
     { qpn, qkey }: Target,
-    letter: object | undefined,
+    waiter: object | undefined,
   ): void {
     const requests = this.#requests;
     const { slotSize, mayWait } = this.#parts;
@@ -138,7 +138,7 @@ export class Sender {
     requests.setLength(slot, length);
     requests.setAh(slot, ah);
     requests.setRemote(slot, qpn, qkey);
-    this.#letters[slot] = letter;
+    this.#arrivalWaiters[slot] = waiter;
     this.#slots.take();
     this.#unread++;
     this.sent++;
@@ -197,7 +197,7 @@ export class Sender {
       const slot = batch.wrIdLow(i);
       const isSent = batch.status(i) === 0;
       this.#slots.give(slot);
-      if (this.#letters[slot] !== undefined) {
+      if (this.#arrivalWaiters[slot] !== undefined) {
         this.#end(slot, isSent ? undefined : new WorkCompletionError(batch.at(i)));
       }
       if (isSent) continue;
@@ -211,16 +211,16 @@ export class Sender {
 
   /** Tells who waits for the datagram of a slot. */
   #end(slot: number, error: unknown): void {
-    const letter = this.#letters[slot];
-    this.#letters[slot] = undefined;
-    if (letter === undefined) return;
-    if (error === undefined) this.arrivals.resolve(letter, undefined);
-    else this.arrivals.reject(letter, error);
+    const waiter = this.#arrivalWaiters[slot];
+    this.#arrivalWaiters[slot] = undefined;
+    if (waiter === undefined) return;
+    if (error === undefined) this.arrivals.resolve(waiter, undefined);
+    else this.arrivals.reject(waiter, error);
   }
 
   /** The queue pair was reset for that reason: datagrams that were not sent until then are lost. */
   restart(reason: unknown): void {
-    for (const slot of this.#letters.keys()) this.#end(slot, reason);
+    for (const slot of this.#arrivalWaiters.keys()) this.#end(slot, reason);
     this.errors += this.#slots.size - this.#slots.free;
     this.#slots.reset([]);
     this.#unposted = [];
@@ -236,10 +236,10 @@ export class Sender {
   }
 
   #sendNow(sending: Sending): void {
-    const { message, target, letter } = sending;
+    const { message, target, waiter } = sending;
     try {
       const ah = this.#parts.handleOf(target);
-      if (ah !== undefined) this.send(message, ah, target, letter);
+      if (ah !== undefined) this.send(message, ah, target, waiter);
       this.#waiters.resolve(sending, ah !== undefined);
     } catch (error) {
       // A buffer can be transferred or changed in the meantime.

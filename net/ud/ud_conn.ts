@@ -10,7 +10,7 @@ import {
   ProtectionDomain,
   type QueuePair,
 } from "../../mod.ts";
-import { deviceOf, makeCarrier } from "./carrier.ts";
+import { deviceOf, makeEndpoint } from "./endpoint.ts";
 import { Groups } from "./groups.ts";
 import { Peers } from "./peers.ts";
 import { Receiver } from "./receiver.ts";
@@ -112,7 +112,10 @@ export class UdConn
     this.#context = context;
     context.unref();
     const pd = new ProtectionDomain(context);
-    const { qp, sendCq, recvCq, activate, batch, headroom, maxMessage } = makeCarrier(pd, settings);
+    const { qp, sendCq, recvCq, activate, batch, headroom, maxMessage } = makeEndpoint(
+      pd,
+      settings,
+    );
     this.#qp = qp;
     this.maxMessage = maxMessage;
     this.#recovery = new Recovery({
@@ -356,10 +359,10 @@ export class UdConn
   ): Promise<void> | undefined {
     if (!this.#isReliable) return this.#sendNow(message, target, signal);
     const { arrivals } = this.#sender;
-    const letter = {};
-    const arrived = arrivals.wait(letter, signal);
-    Promise.try(() => this.#sendNow(message, target, signal, letter))
-      .catch((error) => arrivals.reject(letter, error));
+    const waiter = {};
+    const arrived = arrivals.wait(waiter, signal);
+    Promise.try(() => this.#sendNow(message, target, signal, waiter))
+      .catch((error) => arrivals.reject(waiter, error));
     return arrived;
   }
 
@@ -368,12 +371,12 @@ export class UdConn
     message: Uint8Array,
     target: Target,
     signal: AbortSignal | undefined,
-    letter?: object,
+    waiter?: object,
   ): Promise<void> | undefined {
     // The look for room can find an error, after which there are no handles.
     const ah = this.#sender.hasRoom() ? this.#routes.find(target) : undefined;
-    if (ah === undefined) return this.#sendLater(message, target, signal, letter);
-    this.#sender.send(message, ah, target, letter);
+    if (ah === undefined) return this.#sendLater(message, target, signal, waiter);
+    this.#sender.send(message, ah, target, waiter);
   }
 
   /**
@@ -384,16 +387,16 @@ export class UdConn
     message: Uint8Array,
     target: Target,
     signal: AbortSignal | undefined,
-    letter: object | undefined,
+    waiter: object | undefined,
   ): Promise<void> {
     while (true) {
       if (!this.#routes.canFind(target)) await this.#makeHandle(target, signal);
       if (!this.#sender.hasRoom()) {
-        if (await this.#sender.sendInTurn({ message, target, letter }, signal)) return;
+        if (await this.#sender.sendInTurn({ message, target, waiter }, signal)) return;
         continue;
       }
       const ah = this.#routes.find(target);
-      if (ah !== undefined) return this.#sender.send(message, ah, target, letter);
+      if (ah !== undefined) return this.#sender.send(message, ah, target, waiter);
     }
   }
 

@@ -129,7 +129,9 @@ export class CompletionQueueEx<C extends WorkCompletionEx = WorkCompletionEx>
    * than it supports.
    */
   constructor(context: Context, init: CqInitAttrEx) {
-    const other: OtherCq<unknown> = init instanceof OtherCq ? init : new OtherCq(init, PLAIN);
+    const other: ProviderCq<unknown> = init instanceof ProviderCq
+      ? init
+      : new ProviderCq(init, PLAIN);
     const { wcFlags, made } = createCqEx(context, other);
     super(context, handOver(made));
     this.wcFlags = wcFlags;
@@ -143,7 +145,7 @@ export class CompletionQueueEx<C extends WorkCompletionEx = WorkCompletionEx>
 const SOFT_ROCE = 0xff_ffff;
 
 /** How a queue is made, and polled. */
-export interface CqExWay<C> {
+export interface CqExProvider<C> {
   /** Makes the native object from a `struct ibv_cq_init_attr_ex`. */
   readonly create: (
     context: Context,
@@ -154,18 +156,18 @@ export interface CqExWay<C> {
   readonly core: (cq: IbvCqEx, flags: number, isSingle: () => boolean) => CqCoreEx<C>;
 }
 
-/** The attributes of a queue whose native object is created in another way, for the constructor. */
-export class OtherCq<C> {
+/** The attributes of a queue that a function of the provider creates, for the constructor. */
+export class ProviderCq<C> {
   readonly init: CqInitAttrEx;
-  readonly way: CqExWay<C>;
+  readonly provider: CqExProvider<C>;
 
-  constructor(init: CqInitAttrEx, way: CqExWay<C>) {
+  constructor(init: CqInitAttrEx, provider: CqExProvider<C>) {
     this.init = init;
-    this.way = way;
+    this.provider = provider;
   }
 }
 
-const PLAIN: CqExWay<WorkCompletionEx> = {
+const PLAIN: CqExProvider<WorkCompletionEx> = {
   create: (context, view, explain) => {
     const args = [context.unsafeHandle, view] as const;
     return call("ibv_create_cq_ex", "create completion queue", args, explain);
@@ -175,7 +177,7 @@ const PLAIN: CqExWay<WorkCompletionEx> = {
 
 function createCqEx<C>(
   context: Context,
-  { init, way }: OtherCq<C>,
+  { init, provider }: ProviderCq<C>,
 ): { wcFlags: number; made: MadeCq<C> } {
   instance(context, Context, "context");
   const names = ["cqe", "channel", "compVector", "wcFlags", "flags", "parentDomain"] as const;
@@ -191,10 +193,10 @@ function createCqEx<C>(
     ...(channel !== null && { channel }),
   });
   writeHandles();
-  const cq = way.create(context, view, explainCqEx(context, sizes.cqe, wcFlags));
+  const cq = provider.create(context, view, explainCqEx(context, sizes.cqe, wcFlags));
   checkReaders(cq, wcFlags);
   const isSingle = (): boolean => context.queryDevice().vendorId === SOFT_ROCE;
-  const core = way.core(cq, wcFlags, isSingle);
+  const core = provider.core(cq, wcFlags, isSingle);
   const handle = verbs().ibv_cq_ex_to_cq(cq)!;
   const parents = given.parentDomain === undefined ? [] : [given.parentDomain];
   return { wcFlags, made: new MadeCq({ handle, channel, core, parents }) };

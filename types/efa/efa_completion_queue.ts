@@ -6,9 +6,9 @@ import { uint32 } from "../../internal/checks.ts";
 import { Gid } from "../address/gid.ts";
 import {
   CompletionQueueEx,
-  type CqExWay,
+  type CqExProvider,
   type CqInitAttrEx,
-  OtherCq,
+  ProviderCq,
 } from "../completion/completion_queue_ex.ts";
 import { CqCoreEx } from "../completion/cq_core_ex.ts";
 import { WcOpcode } from "../completion/work_completion.ts";
@@ -124,7 +124,7 @@ function create(context: Context, view: DataView<ArrayBuffer>): IbvCqEx {
   return callEfa("efadv_create_cq", "create completion queue", args);
 }
 
-const WAY: CqExWay<EfaWorkCompletion> = {
+const PROVIDER: CqExProvider<EfaWorkCompletion> = {
   create,
   core: (cq, flags, isSingle) => {
     const own = efa().efadv_cq_from_ibv_cq_ex(cq)!;
@@ -161,6 +161,6 @@ export class EfaCompletionQueue extends CompletionQueueEx<EfaWorkCompletion> {
    * @throws {VerbsError} EOPNOTSUPP if the device is another one, or an older one that tells no GIDs.
    */
   constructor(context: Context, init: CqInitAttrEx) {
-    super(context, handOver(new OtherCq(init, WAY)));
+    super(context, handOver(new ProviderCq(init, PROVIDER)));
   }
 }

@@ -6,7 +6,7 @@ import { handOver } from "../core/native_resource.ts";
 import type { ProtectionDomain } from "../memory/protection_domain.ts";
 import type { QpCap } from "../queue_pair/qp_attr.ts";
 import { QpState, QpType, SendOpsFlags } from "../queue_pair/qp_enums.ts";
-import { OtherQp, type QpWay } from "../queue_pair/queue_pair.ts";
+import { ProviderQp, type QpProvider } from "../queue_pair/queue_pair.ts";
 import { QueuePairEx } from "../queue_pair/queue_pair_ex.ts";
 import { setOf } from "../work/attributes.ts";
 import { WrOpcode } from "../work/work_request.ts";
@@ -63,7 +63,7 @@ const initAttr: AttributeCodec<{ readonly driverQpType: number }> = codecOf(
 
 const { SEND, SEND_WITH_IMM, RDMA_READ, RDMA_WRITE, RDMA_WRITE_WITH_IMM } = WrOpcode;
 
-const WAY: Omit<QpWay, "maxRdma"> = {
+const PROVIDER: Omit<QpProvider, "maxRdma"> = {
   transport: "SRD",
   opcodes: setOf(SEND, SEND_WITH_IMM),
   built: setOf(SEND, SEND_WITH_IMM, RDMA_READ, RDMA_WRITE, RDMA_WRITE_WITH_IMM),
@@ -137,11 +137,11 @@ export class SrdQueuePair extends QueuePairEx {
     const given = snapshot(init, "queue pair attributes", names);
     const { sendOpsFlags = SendOpsFlags.SEND | SendOpsFlags.SEND_WITH_IMM } = given;
     let maxRdma: number | undefined;
-    const way = {
-      ...WAY,
+    const provider = {
+      ...PROVIDER,
       maxRdma: () => maxRdma ??= queryEfaDevice(pd.context).maxRdmaSize,
     };
-    super(pd, handOver(new OtherQp({ ...given, sendOpsFlags, type: QpType.DRIVER }, way)));
+    super(pd, handOver(new ProviderQp({ ...given, sendOpsFlags, type: QpType.DRIVER }, provider)));
   }
 
   /**

@@ -1,4 +1,4 @@
-/** The way of a queue pair from RESET to RTS, with a choice for every attribute on the way. */
+/** The transitions of a queue pair from RESET to RTS, with a choice for every attribute. */
 
 import { integer, snapshot, uint24, uint32 } from "../../internal/checks.ts";
 import { needsGrh } from "../../internal/ports.ts";

@@ -73,7 +73,7 @@ export interface QpCore {
 export let qpCore: (qp: QueuePair) => QpCore;
 
 /** A transport of a provider's own, of reliable datagrams that complete in any order. */
-export interface QpWay {
+export interface QpProvider {
   /** The transport in messages. */
   readonly transport: string;
   /** The opcodes of {@linkcode QueuePair.prototype.postSend | QueuePair.postSend}, one bit each. */
@@ -86,14 +86,14 @@ export interface QpWay {
   readonly maxRdma: () => number;
 }
 
-/** The attributes of a queue pair whose native object is created in another way, for the constructors. */
-export class OtherQp<Init extends QpInitAttr = QpInitAttr> {
+/** The attributes of a queue pair that a function of the provider creates, for the constructors. */
+export class ProviderQp<Init extends QpInitAttr = QpInitAttr> {
   readonly init: Init;
-  readonly way: QpWay | undefined;
+  readonly provider: QpProvider | undefined;
 
-  constructor(init: Init, way: QpWay | undefined) {
+  constructor(init: Init, provider: QpProvider | undefined) {
     this.init = init;
-    this.way = way;
+    this.provider = provider;
   }
 }
 
@@ -206,10 +206,10 @@ export class QueuePair extends NativeResource<IbvQp> {
    */
   constructor(pd: ProtectionDomain, init: QpInitAttr) {
     const { context, base } = pdCore(instance(pd, ProtectionDomain, "pd"));
-    const way = init instanceof OtherQp ? init.way : undefined;
+    const provider = init instanceof ProviderQp ? init.provider : undefined;
     const { view, mask, given, writeHandles } = writeQpInit(
       pd,
-      init instanceof OtherQp ? init.init : init,
+      init instanceof ProviderQp ? init.init : init,
     );
     checkPostOps(context, given);
     writeHandles();
@@ -217,8 +217,8 @@ export class QueuePair extends NativeResource<IbvQp> {
       detail: () => describeQpInit(given),
       hint: (code) => causeOf(CREATE_CAUSES, code, { context, init: given }),
     };
-    const handle = way !== undefined
-      ? way.create(context, view, options)
+    const handle = provider !== undefined
+      ? provider.create(context, view, options)
       : isBasic(mask)
       ? call("ibv_create_qp", "create queue pair", [pd.unsafeHandle, view], options)
       : call("ibv_create_qp_ex", "create queue pair", [context.unsafeHandle, view], options);
@@ -244,7 +244,7 @@ export class QueuePair extends NativeResource<IbvQp> {
     this.#postSend = verbs().ibv_post_send;
     this.#postRecv = verbs().ibv_post_recv;
     if (sendCq !== undefined) {
-      const sender = this.#sender = this.#makeSender(cap, sqSigAll, way);
+      const sender = this.#sender = this.#makeSender(cap, sqSigAll, provider);
       if (sender.tracker !== undefined) cqCore(sendCq).senders.set(this.qpNum, sender.tracker);
     }
     if (recvCq !== undefined && srq === undefined) this.#receiver = this.#makeReceiver(cap);
@@ -270,23 +270,23 @@ export class QueuePair extends NativeResource<IbvQp> {
     }
   }
 
-  #makeSender(cap: QpCap, allSignaled: boolean, way: QpWay | undefined): SendPoster {
+  #makeSender(cap: QpCap, allSignaled: boolean, provider: QpProvider | undefined): SendPoster {
     const hint = (code: string): string | undefined =>
       causeOf(SEND_CAUSES, code, { state: this.state, size: cap.maxSendWr });
-    const opcodes = way?.opcodes ?? opcodesOf(this.type);
+    const opcodes = provider?.opcodes ?? opcodesOf(this.type);
     const rules: SendRules = {
-      transport: way?.transport ?? nameOf(QpType, this.type),
+      transport: provider?.transport ?? nameOf(QpType, this.type),
       opcodes,
-      built: way?.built ?? opcodes,
-      needs: way === undefined ? NEEDS[this.type] ?? 0 : DATAGRAM,
+      built: provider?.built ?? opcodes,
+      needs: provider === undefined ? NEEDS[this.type] ?? 0 : DATAGRAM,
       pd: this.#base,
       maxMessage: Infinity,
-      maxRdma: way?.maxRdma,
+      maxRdma: provider?.maxRdma,
       maxInline: cap.maxInlineData,
       allSignaled,
     };
     const verb = { verb: "ibv_post_send", action: "post send", hint };
-    const tracker = way !== undefined
+    const tracker = provider !== undefined
       ? new UnorderedSends()
       : this.type === QpType.UD
       ? new SendTracker()

@@ -10,7 +10,7 @@ import { WrOpcode } from "../work/work_request.ts";
 import { QpType, SendOpsFlags } from "./qp_enums.ts";
 import { handOver } from "../core/native_resource.ts";
 import { copyQpInit, type QpInitAttr } from "./qp_init_attr.ts";
-import { OtherQp, qpCore, QueuePair } from "./queue_pair.ts";
+import { ProviderQp, qpCore, QueuePair } from "./queue_pair.ts";
 import { WrBuilder } from "./wr_builder.ts";
 import { WrPoster } from "./wr_poster.ts";
 
@@ -54,8 +54,8 @@ export class QueuePairEx extends QueuePair {
    * @throws {VerbsError} As of {@linkcode QueuePair}; EOPNOTSUPP if the provider has no builders, or not these operations.
    */
   constructor(pd: ProtectionDomain, init: QpInitAttrEx) {
-    const other = init instanceof OtherQp ? init as OtherQp<QpInitAttrEx> : undefined;
-    super(pd, handOver(new OtherQp(withSendOps(other?.init ?? init), other?.way)));
+    const other = init instanceof ProviderQp ? init as ProviderQp<QpInitAttrEx> : undefined;
+    super(pd, handOver(new ProviderQp(withSendOps(other?.init ?? init), other?.provider)));
     const { type, sendOpsFlags = 0 } = qpCore(this);
     const handle = verbs().ibv_qp_to_qp_ex(this.unsafeHandle);
     const asked = NAMES.filter((name) => sendOpsFlags & SendOpsFlags[name]);

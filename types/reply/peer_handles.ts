@@ -18,7 +18,7 @@ interface Pending {
   waiting: number;
 }
 
-interface Lot {
+interface RetiredHandles {
   readonly handles: readonly AhCore[];
   /** They are closed when so many answers were given. */
   readonly until: number;
@@ -36,7 +36,7 @@ export class PeerHandles implements Disposable {
   readonly #maxPeers: number;
   readonly #cache: WordCache<AhCore>;
   /** Those that are not given out any more, oldest first. */
-  readonly #retired: Lot[] = [];
+  readonly #retired: RetiredHandles[] = [];
   /** Handles for packets that are being made. */
   readonly #pending: Map<string, Pending> = new Map();
   /** Those that the program asked for. */

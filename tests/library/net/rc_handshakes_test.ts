@@ -33,7 +33,7 @@ const BAD: Record<string, Uint8Array | string> = {
   "a number out of range": `${JSON.stringify({ ...ADDRESS, credits: 0 })}\n`,
 };
 
-netTest("RcListener survives partners that send something else than an address", async () => {
+netTest("RcListener survives peers that send something else than an address", async () => {
   await using listener = await listenRc({ device: RXE, connectTimeout });
   let failed = 0;
   for (const [what, data] of Object.entries(BAD)) {
@@ -57,7 +57,7 @@ netTest("RcListener survives partners that send something else than an address",
 });
 
 netTest(
-  "RcListener accepts others while a partner is silent, and gives the partner up",
+  "RcListener accepts others while a peer is silent, and gives the peer up",
   async () => {
     await using listener = await listenRc({ device: RXE, connectTimeout: 3000 });
     using silent = await dial(listener);
@@ -114,7 +114,7 @@ netTest("RcListener.close() ends waits and attempts, and the iteration", async (
   await assertRejects(() => listener.accept(), BadResource);
 });
 
-netTest("connectRc() rejects if the partner sends something else than an address", async () => {
+netTest("connectRc() rejects if the peer sends something else than an address", async () => {
   for (const [what, data] of Object.entries(BAD)) {
     using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
     const answering = (async () => {
@@ -186,7 +186,7 @@ netTest("A time-out names the step that it waited for", async () => {
   }
 });
 
-netTest("connectRc() gives up on a silent partner, and when the signal aborts", async () => {
+netTest("connectRc() gives up on a silent peer, and when the signal aborts", async () => {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const tcpPort = listener.addr.port;
   const silent = connectRc({ device: RXE, tcpPort, connectTimeout: 50 });

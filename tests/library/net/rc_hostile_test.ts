@@ -129,14 +129,14 @@ netTest("connectRc() rejects if the channel gives something else than an address
   await assertRejects(() => connectRc({ device: RXE, exchange: failing }), Error, "channel broke");
 });
 
-netTest("RcListener gives up on partners whose queue pair does not exist", async () => {
+netTest("RcListener gives up on peers whose queue pair does not exist", async () => {
   await using listener = await listenRc({ device: RXE, connectTimeout: 500, timeout: 10 });
   using context = openRxe();
   const { gid } = gidOf(context, "ipv4");
   using tcp = await Deno.connect({ hostname: "127.0.0.1", port: listener.addr.port });
   const address = peerAddress(gid.toString());
   await tcp.write(bytes(`${JSON.stringify(address)}\n`));
-  // A partner that sends nothing more may still read.
+  // A peer that sends nothing more may still read.
   await tcp.closeWrite();
   const answer = new Uint8Array(4096);
   assertEquals((await tcp.read(answer))! > 0, true);

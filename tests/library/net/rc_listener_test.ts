@@ -1,4 +1,4 @@
-// Partners of a listener that want no connection: what they cost, and that others are served meanwhile.
+// Peers of a listener that want no connection: what they cost, and that others are served meanwhile.
 import * as recorder from "../../provider/recorder.ts";
 import {
   assertEquals,
@@ -30,11 +30,11 @@ function ownAddress(): RcAddress {
   return { transport: "RC", gid, ...numbers };
 }
 
-/** A listener and its partners. */
+/** A listener and its peers. */
 class Bed implements AsyncDisposable {
   readonly own: string;
   readonly listener: RcListener;
-  readonly #partners: Deno.TcpConn[] = [];
+  readonly #peers: Deno.TcpConn[] = [];
 
   private constructor(own: string, listener: RcListener) {
     this.own = own;
@@ -52,23 +52,23 @@ class Bed implements AsyncDisposable {
     );
   }
 
-  /** A partner connects, and sends something. */
+  /** A peer connects, and sends something. */
   async call(line: string): Promise<Deno.TcpConn> {
     const tcp = await Deno.connect({ hostname: "127.0.0.1", port: this.listener.addr.port });
-    this.#partners.push(tcp);
+    this.#peers.push(tcp);
     // The listener may have closed the connection already.
     if (line !== "") await tcp.write(new TextEncoder().encode(line)).catch(() => {});
     return tcp;
   }
 
-  /** A good partner calls. Returns the answer; it is empty if the listener refuses. */
+  /** A good peer calls. Returns the answer; it is empty if the listener refuses. */
   async ask(line: string = this.own): Promise<string> {
     return await answerOf(await this.call(line));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.listener[Symbol.asyncDispose]();
-    for (const tcp of this.#partners) tcp.close();
+    for (const tcp of this.#peers) tcp.close();
     assertEquals([recorder.live(), recorder.violations()], [0, []]);
   }
 }
@@ -121,7 +121,7 @@ Deno.test("RcListener tells of a series of failures once, and again after a conn
   const [{ message, cause }] = failures as [Error];
   assertEquals(
     message,
-    `An RcListener at 127.0.0.1 port ${port} has failed to connect to a partner, and works on. ` +
+    `An RcListener at 127.0.0.1 port ${port} has failed to connect to a peer, and works on. ` +
       "Cannot connect: the address of the peer is not valid: it is not JSON",
   );
   assertInstanceOf(cause, Deno.errors.InvalidData);
@@ -142,14 +142,14 @@ Deno.test("RcListener writes a warning to the console, and ends when it is close
   assertEquals(warned.calls.length, 1);
 });
 
-Deno.test("RcListener checks no partner that is not ready yet: the check would break the connection", async () => {
+Deno.test("RcListener checks no peer that is not ready yet: the check would break the connection", async () => {
   await using bed = await Bed.open({ keepAlive: 1 });
   assertStringIncludes(await bed.ask(), ANSWER);
   await new Promise((resolve) => setTimeout(resolve, 50));
   assertEquals(recorder.takeOf("ibv_post_send"), []);
 });
 
-Deno.test("RcListener opens the device once for partners that are silent after the handshake", async () => {
+Deno.test("RcListener opens the device once for peers that are silent after the handshake", async () => {
   await using bed = await Bed.open();
   const answers = await Promise.all(Array.from({ length: 20 }, () => bed.ask()));
   for (const answer of answers) assertStringIncludes(answer, ANSWER);
@@ -157,7 +157,7 @@ Deno.test("RcListener opens the device once for partners that are silent after t
   assertEquals(["context", "pd", "qp"].map((kind) => recorder.live(kind)), [1, 1, 20]);
 });
 
-Deno.test("RcListener makes queues for one partner at a time, and lets the event loop run between", async () => {
+Deno.test("RcListener makes queues for one peer at a time, and lets the event loop run between", async () => {
   await using bed = await Bed.open();
   const turns: number[] = [];
   let going = true;
@@ -197,7 +197,7 @@ Deno.test("SharedDevice is the same one while anybody uses it", () => {
   assertEquals([second.context.disposed, recorder.live()], [true, 0]);
 });
 
-Deno.test("RcListener serves others while 670 partners send garbage or nothing", async () => {
+Deno.test("RcListener serves others while 670 peers send garbage or nothing", async () => {
   await using bed = await Bed.open();
   const lines = ["", "garbage\n", "{", "", `{"transport":"RC"}\n`];
   const flood = (async () => {
@@ -213,7 +213,7 @@ Deno.test("RcListener serves others while 670 partners send garbage or nothing",
   assertEquals(recorder.takeOf(DEVICE).length, 1);
 });
 
-Deno.test("RcListener uses no device for a partner that is silent, or sends no address", async () => {
+Deno.test("RcListener uses no device for a peer that is silent, or sends no address", async () => {
   await using bed = await Bed.open();
   await bed.call("");
   for (const line of ["garbage\n", "{}\n", "null\n"]) assertEquals(await bed.ask(line), "");
@@ -221,7 +221,7 @@ Deno.test("RcListener uses no device for a partner that is silent, or sends no a
   assertEquals(bed.listener.stats.failed, 3);
 });
 
-Deno.test("RcListener uses no queue for a partner whose address is not permitted", async () => {
+Deno.test("RcListener uses no queue for a peer whose address is not permitted", async () => {
   const address = ownAddress();
   const named = ["::ffff:10.66.6.6", "2001:db8::66", "::ffff:239.1.2.3", "ff02::1", "::"];
   for (const peerGid of ["tcp", "any"] as const) {
@@ -240,7 +240,7 @@ Deno.test("RcListener uses no queue for a partner whose address is not permitted
   }
 });
 
-Deno.test("connectRc() refuses a partner whose address is not permitted", async () => {
+Deno.test("connectRc() refuses a peer whose address is not permitted", async () => {
   recorder.reset();
   const address = ownAddress();
   const { InvalidData } = Deno.errors;
@@ -266,7 +266,7 @@ Deno.test("connectRc() refuses a partner whose address is not permitted", async 
   assertEquals([recorder.live(), recorder.violations()], [0, []]);
 });
 
-Deno.test("RcListener lets the partner go that was silent longest, for the next one", async () => {
+Deno.test("RcListener lets the peer go that was silent longest, for the next one", async () => {
   for (const limits of [{ maxHandshakes: 2 }, { maxPerPeer: 2 }]) {
     await using bed = await Bed.open(limits);
     const first = await bed.call("");
@@ -282,7 +282,7 @@ Deno.test("RcListener lets the partner go that was silent longest, for the next 
   }
 });
 
-Deno.test("RcListener refuses partners when too many connections are in the making", async () => {
+Deno.test("RcListener refuses peers when too many connections are in the making", async () => {
   for (const limits of [{ maxPending: 2 }, { maxPerPeer: 2 }]) {
     await using bed = await Bed.open(limits);
     const answers = [await bed.ask(), await bed.ask(), await bed.ask()];

@@ -52,7 +52,7 @@ Deno.test("Attempts.isFull() says whether the next call takes the place of anoth
   assertEquals(full, [[false, false], [true, false], [true, false], [true, true]]);
 });
 
-Deno.test("networkOf() takes the addresses that one partner can have for one", () => {
+Deno.test("networkOf() takes the addresses that one peer can have for one", () => {
   const groups = [
     ["10.0.0.1", "::ffff:10.0.0.1"],
     ["10.0.0.2"],

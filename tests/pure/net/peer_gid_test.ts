@@ -67,13 +67,13 @@ const SPEAKERS: [gid: string, local: string, remote: string, result: "same" | "o
 
 Deno.test("checkStated() compares what a peer names with where it speaks from", () => {
   for (const [gid, local, remote, result] of SPEAKERS) {
-    const check = (): boolean => checkStated(address(gid), { local, remote, way: "tcp" });
+    const check = (): boolean => checkStated(address(gid), { local, remote, via: "tcp" });
     const what = `${gid} from ${remote} to ${local}`;
     if (result !== "no") assertEquals(check(), result === "own", what);
     else assertThrows(check, InvalidData, `it speaks from ${remote}, and its GID is ${gid}`, what);
   }
   assertEquals(
-    checkStated(address("::", 5), { local: "10.0.0.1", remote: "10.0.0.2", way: "tcp" }),
+    checkStated(address("::", 5), { local: "10.0.0.1", remote: "10.0.0.2", via: "tcp" }),
     false,
   );
 });
@@ -92,7 +92,7 @@ const TABLE = [
 ];
 
 Deno.test("checkOwn() permits the GIDs of this host only", () => {
-  const ends = { local: "127.0.0.1", remote: "127.0.0.1", way: "tcp" } as const;
+  const ends = { local: "127.0.0.1", remote: "127.0.0.1", via: "tcp" } as const;
   for (const gid of ["fe80::1", "10.0.0.1", "2001:db8::1"]) {
     checkOwn(address(Gid.parse(gid).toString()), ends, TABLE);
   }
@@ -113,7 +113,7 @@ Deno.test("gidOfTcp() finds the GID of the address that TCP uses", () => {
   ];
   for (const [local, index] of cases) {
     assertEquals(
-      gidOfTcp(TABLE, 1, { local, remote: "10.0.0.9", way: "tcp" })?.gidIndex,
+      gidOfTcp(TABLE, 1, { local, remote: "10.0.0.9", via: "tcp" })?.gidIndex,
       index,
       local,
     );
@@ -135,7 +135,7 @@ Deno.test("slotOf() finds a GID again that has another index", () => {
 });
 
 Deno.test('checkStated() holds peerGid "any" to one port, and loopback addresses to this host', () => {
-  const ends = { local: "10.0.0.1", remote: "10.0.0.2", way: "tcp" } as const;
+  const ends = { local: "10.0.0.1", remote: "10.0.0.2", via: "tcp" } as const;
   assertEquals(checkStated(address("::ffff:10.0.0.3"), ends, "any"), false);
   for (const gid of ["::ffff:127.0.0.1", "::1", "::ffff:224.0.0.1", "::"]) {
     assertThrows(() => checkStated(address(gid), ends, "any"), InvalidData, "not permitted");
@@ -143,7 +143,7 @@ Deno.test('checkStated() holds peerGid "any" to one port, and loopback addresses
 });
 
 Deno.test("checkStated() compares the GID of a request with the address of its sender, but on InfiniBand", () => {
-  const ends = { local: "10.0.0.1", remote: "10.0.0.2", way: "cm" } as const;
+  const ends = { local: "10.0.0.1", remote: "10.0.0.2", via: "cm" } as const;
   assertEquals(checkStated(address("::ffff:10.0.0.2"), ends), false);
   const { message } = assertThrows(
     () => checkStated(address("::ffff:10.0.0.3"), ends),

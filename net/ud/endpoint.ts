@@ -15,7 +15,7 @@ import { BATCH } from "../shared/pump.ts";
 import type { UdSettings } from "./ud_options.ts";
 
 /** What datagrams go over, which differs between devices and transports. */
-export interface Carrier {
+export interface Endpoint {
   readonly qp: QueuePair;
   readonly sendCq: CompletionQueue;
   readonly recvCq: CompletionQueue;
@@ -30,7 +30,7 @@ export interface Carrier {
 }
 
 /** Makes what datagrams go over, ready to send. */
-export function makeCarrier(pd: ProtectionDomain, settings: UdSettings): Carrier {
+export function makeEndpoint(pd: ProtectionDomain, settings: UdSettings): Endpoint {
   const { context } = pd;
   const { portNum: port, transport, sendDepth, recvDepth } = settings;
   const isAdapter = isEfa(context.device);
@@ -56,7 +56,7 @@ function makeQp(
   pd: ProtectionDomain,
   init: ConstructorParameters<typeof SrdQueuePair>[1],
   { portNum, qkey, pkeyIndex, transport, rnrRetry }: UdSettings,
-): Pick<Carrier, "qp" | "activate"> {
+): Pick<Endpoint, "qp" | "activate"> {
   if (transport === "UD") {
     const qp = new QueuePair(pd, { ...init, type: QpType.UD });
     return { qp, activate: () => qp.activateUd({ portNum, qkey, pkeyIndex }) };

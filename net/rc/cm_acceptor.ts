@@ -2,7 +2,7 @@ import { type CmEvent, CmEventType, CmId, EventChannel, type SocketAddress } fro
 import { nextTurn } from "../../internal/turns.ts";
 import { assertMessages, lookUp } from "./by_address.ts";
 import { addressOf, endsOfId } from "./cm_address.ts";
-import type { Door, Partner } from "./door.ts";
+import type { Acceptor, ConnectRequest } from "./acceptor.ts";
 import { readOffer } from "./exchange.ts";
 import { ANSWERED, type Late } from "./late.ts";
 import { checkOwn, checkStated } from "./peer_gid.ts";
@@ -12,7 +12,7 @@ import { RcEnd } from "./rc_end.ts";
 import type { RcSettings } from "./rc_options.ts";
 
 /** A port of the RDMA communication manager. */
-export class CmDoor implements Door {
+export class CmAcceptor implements Acceptor {
   readonly #channel: EventChannel;
   readonly #listener: CmId;
   readonly #settings: RcSettings;
@@ -23,12 +23,12 @@ export class CmDoor implements Door {
     hostname: string | undefined,
     port: number,
     settings: RcSettings,
-  ): Promise<CmDoor> {
+  ): Promise<CmAcceptor> {
     // IPv6 takes IPv4 as well.
     const address = hostname === undefined
       ? { hostname: "::", port }
       : await lookUp(hostname, port, settings.signal);
-    return new CmDoor(address, settings);
+    return new CmAcceptor(address, settings);
   }
 
   constructor(address: SocketAddress, settings: RcSettings) {
@@ -46,11 +46,11 @@ export class CmDoor implements Door {
     return this.#listener.localAddress!;
   }
 
-  async accept(): Promise<Partner> {
+  async accept(): Promise<ConnectRequest> {
     for await (const event of this.#channel) {
       const { type, id } = event;
       if (type === CmEventType.CONNECT_REQUEST) {
-        return new CmPartner(event, this.#settings, this.#deviceOf(id));
+        return new CmRequest(event, this.#settings, this.#deviceOf(id));
       }
       if (id === this.#listener && type === CmEventType.DEVICE_REMOVAL) break;
     }
@@ -95,7 +95,7 @@ function assertOwnAddress({ device, localAddress }: CmId): void {
   );
 }
 
-class CmPartner implements Partner {
+class CmRequest implements ConnectRequest {
   readonly hostname: string;
   readonly #id: CmId;
   readonly #data: Uint8Array;

@@ -1,6 +1,6 @@
 import { quote } from "../../internal/checks.ts";
 import { nextTurn } from "../../internal/turns.ts";
-import type { Door, Partner } from "./door.ts";
+import type { Acceptor, ConnectRequest } from "./acceptor.ts";
 import { readLine, writeAddress } from "./exchange.ts";
 import type { Late } from "./late.ts";
 import { checkOwn, checkStated, endsOf, type PeerEnds } from "./peer_gid.ts";
@@ -9,8 +9,8 @@ import { SharedDevice } from "./rc_device.ts";
 import { RcEnd } from "./rc_end.ts";
 import type { RcSettings } from "./rc_options.ts";
 
-/** A TCP port. Partners tell their addresses there. */
-export class TcpDoor implements Door {
+/** A TCP port. Peers tell their addresses there. */
+export class TcpAcceptor implements Acceptor {
   readonly #listener: Deno.TcpListener;
   readonly #settings: RcSettings;
   readonly #device: SharedDevice;
@@ -25,8 +25,8 @@ export class TcpDoor implements Door {
     return this.#listener.addr;
   }
 
-  async accept(): Promise<Partner> {
-    return new TcpPartner(await this.#listener.accept(), this.#settings, this.#device);
+  async accept(): Promise<ConnectRequest> {
+    return new TcpRequest(await this.#listener.accept(), this.#settings, this.#device);
   }
 
   ref(): void {
@@ -54,7 +54,7 @@ function listen(address: { hostname: string; port: number }): Deno.TcpListener {
   }
 }
 
-class TcpPartner implements Partner {
+class TcpRequest implements ConnectRequest {
   readonly #tcp: Deno.TcpConn;
   readonly #settings: RcSettings;
   readonly #device: SharedDevice;

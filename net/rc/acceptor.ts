@@ -1,19 +1,19 @@
 import type { Late } from "./late.ts";
 import type { RcEnd } from "./rc_end.ts";
 
-/** Where partners come in. */
-export interface Door {
+/** Where peers come in. */
+export interface Acceptor {
   readonly addr: { readonly hostname: string; readonly port: number };
-  /** Waits for the next partner. After a BadResource there are none any more. */
-  accept(): Promise<Partner>;
-  /** Says whether waiting for partners keeps the program alive. */
+  /** Waits for the next peer. After a BadResource there are none any more. */
+  accept(): Promise<ConnectRequest>;
+  /** Says whether waiting for peers keeps the program alive. */
   ref(): void;
   unref(): void;
   close(): void;
 }
 
 /** Who wants to connect. Closing it refuses it; disposing it does the same unless it is connected. */
-export interface Partner extends Disposable {
+export interface ConnectRequest extends Disposable {
   readonly hostname: string;
   /** Reads and checks what it tells of itself. Nothing of the device is used for it before. */
   read(signal: AbortSignal): Promise<void>;
