@@ -93,7 +93,11 @@ export class FdWatcher {
 
   /** Ends all waits and the `poll` that is running, whose memory goes away with the program. */
   end(): void {
-    for (const wait of this.#waits) wait.resolve();
+    for (const { resolve, promise, onReady } of this.#waits) {
+      resolve();
+      // Not before what is waited for is closed: else it is waited for again.
+      if (onReady !== undefined) void promise.then(() => onReady());
+    }
     this.#waits.clear();
     this.#wake();
     if (this.#eventFd >= 0) libc().close(this.#eventFd);
