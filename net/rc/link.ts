@@ -376,6 +376,7 @@ export class Link {
     this.#sending.rejectAll(reason);
     this.#flushing.rejectAll(reason);
     this.#serveReceives();
+    this.#pump.look();
   }
 
   /** The connection has ended outside of the queue pair. What came before stays. */
@@ -396,10 +397,8 @@ export class Link {
     this.#inbox.keep();
     this.#fail(reason);
     this.#failure = reason;
-    this.#pump.look();
     this.messages.rejectAll(reason);
     this.writes.rejectAll(reason);
-    this.#pump.look();
   }
 }
 

@@ -84,8 +84,10 @@ export class Pump {
     if (!this.#pumping.isOpen()) return this.#stop();
     this.#watch.hold(this.#isHeld);
     if (this.#state !== "pausing") return;
-    if (this.#pumping.isAwaited()) this.#run();
-    else this.#holdPause();
+    if (!this.#pumping.isAwaited()) return this.#holdPause();
+    // Not at once: what the caller posts next goes out before a wait polls for the first of it.
+    this.#state = "yielding";
+    queueMicrotask(this.#run);
   }
 
   /** Reads completions. Returns how many there were. */
@@ -122,7 +124,8 @@ export class Pump {
         this.#pauseMs = count > 0 ? SHORT_PAUSE_MS : LONG_PAUSE_MS;
         this.#isPauseOver = false;
       }
-      if (count === 0) {
+      // Reading can fail, which closes the queue.
+      if (count === 0 && isOpen()) {
         if (!isAwaited()) return unawaited() === "nothing" ? this.#stop() : this.#pause();
         if (!this.#wait()) return;
       }
@@ -133,9 +136,9 @@ export class Pump {
     this.#stop();
   }
 
-  /** Returns whether there is something to be read at once. */
+  /** Returns whether there is something to be done at once. */
   #wait(): boolean {
-    const { busyPoll, cq } = this.#pumping;
+    const { busyPoll, cq, isOpen } = this.#pumping;
     const isSparse = this.#read <= SPARSE;
     this.#read = 0;
     // Hundreds of connections may begin to wait in one turn of the event loop.
@@ -143,7 +146,7 @@ export class Pump {
     this.#watch.read();
     cq.reqNotify();
     // A completion before the arming makes no event.
-    if (this.read() > 0) return true;
+    if (this.read() > 0 || !isOpen()) return true;
     this.#state = "watching";
     readers.add(this.#readInTurn);
     this.#watch.begin(this.#isHeld);

@@ -283,6 +283,7 @@ export class Receiver {
     this.#failure ??= reason;
     this.#serve();
     this.#waiters.rejectAll(this.#failure);
+    this.#pump.look();
   }
 
   /** Ends all waits, before the memory of the slots is freed. Datagrams that were received can still be taken. */
@@ -292,6 +293,5 @@ export class Receiver {
     if (this.#queue.length > 0) this.#bytes = this.#bytes.slice();
     this.fail(reason);
     this.#failure = reason;
-    this.#pump.look();
   }
 }

@@ -252,13 +252,13 @@ export class Sender {
     this.#failure ??= reason;
     this.#waiters.rejectAll(this.#failure);
     this.arrivals.rejectAll(this.#failure);
+    this.#pump.look();
   }
 
   /** Posts what was given to it, and ends all waits. */
   close(reason: Error): void {
     this.flush();
     this.fail(reason);
-    this.#pump.look();
   }
 }
 

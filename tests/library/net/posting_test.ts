@@ -103,6 +103,26 @@ Deno.test("connections look up the address of the peer on another thread", async
   assertEquals([recorder.live(), recorder.violations()], [0, []]);
 });
 
+Deno.test("RcConn posts writes that are begun together before it polls for the first of them", async () => {
+  recorder.reset();
+  recorder.connect();
+  recorder.answer("ibv_query_port", { link_layer: LinkLayer.ETHERNET });
+  await using listener = await listenRc({ device: DEVICE });
+  const [client, server] = await Promise.all([
+    connectRc({ device: DEVICE, tcpPort: listener.addr.port }),
+    listener.accept(),
+  ]);
+  const { remote } = await server.expose(8);
+  // After it nobody waits.
+  await client.write(remote, 0, MESSAGE);
+  await turns(1);
+  recorder.take();
+  await Promise.all(Array.from({ length: 4 }, () => client.write(remote, 0, MESSAGE)));
+  const calls = recorder.takeOf("ibv_post_send", "ibv_poll_cq").map(({ verb }) => verb);
+  assertEquals(calls, [...new Array(4).fill("ibv_post_send"), "ibv_poll_cq"]);
+  await Promise.all([client.close(), server.close()]);
+});
+
 Deno.test("UdConn.receive() copies messages of any length to a buffer", async () => {
   await using conn = await open();
   for (const length of [0, 1, 127, 128, 1000]) {
