@@ -2,7 +2,7 @@ import type { IbvContext, IbvDevice } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
 import { hasNetdev } from "../../ffi/netdev.ts";
-import { allocStruct, fieldBytes, readNative } from "../../ffi/struct.ts";
+import { allocStruct, fieldBytes, readField, readNative } from "../../ffi/struct.ts";
 import { Gid, type GidEntry, GidType } from "../address/gid.ts";
 import type { AbortOptions } from "../../internal/abort.ts";
 import { timeoutOf, type TimeoutOptions } from "../../internal/timeout.ts";
@@ -60,6 +60,8 @@ export const GID_CAUSES: Causes<Slot> = [
 export const PKEY_CAUSES: Causes<Slot> = [
   ["any", "The port's P_Key table has {length} slots, and no slot {index}", isBeyond],
 ];
+
+const { fields: PORT } = structs.ibv_port_attr;
 
 const KIND: NativeKind<IbvContext, Context> = {
   name: "context",
@@ -173,14 +175,15 @@ export class Context extends NativeResource<IbvContext> {
    */
   get hasActivePort(): boolean {
     for (let port = 1; port <= this.physPortCnt; port++) {
-      if (this.queryPort(port).state === PortState.ACTIVE) return true;
+      if (readField(this.#portAttr(port), PORT.state) === PortState.ACTIVE) return true;
     }
     return false;
   }
 
   /** The number of ports. Port numbers start at 1. */
   get physPortCnt(): number {
-    return this.#physPortCnt ??= this.queryDevice().physPortCnt;
+    const { phys_port_cnt } = structs.ibv_device_attr.fields;
+    return this.#physPortCnt ??= readField(this.#deviceAttr(), phys_port_cnt);
   }
 
   /** The number of completion vectors: {@linkcode CqInitAttr.compVector} is below it. */
@@ -272,9 +275,13 @@ export class Context extends NativeResource<IbvContext> {
    * @throws {VerbsError} If the device does not answer.
    */
   queryDevice(): DeviceAttr {
+    return readDeviceAttr(this.#deviceAttr());
+  }
+
+  #deviceAttr(): DataView<ArrayBuffer> {
     const attr = allocStruct(structs.ibv_device_attr);
     call("ibv_query_device", "query device", [this.unsafeHandle, attr]);
-    return readDeviceAttr(attr);
+    return attr;
   }
 
   /**
@@ -313,10 +320,15 @@ export class Context extends NativeResource<IbvContext> {
    * @throws {VerbsError} If the device does not answer.
    */
   queryPort(portNum: number): PortAttr {
+    return readPortAttr(this.#portAttr(portNum));
+  }
+
+  /** Apart from reading all of it, which takes longer than the rest of opening a device. */
+  #portAttr(portNum: number): DataView<ArrayBuffer> {
     checkPort(this, portNum);
     const attr = allocStruct(structs.ibv_port_attr);
     call("ibv_query_port", `query port ${portNum}`, [this.unsafeHandle, portNum, attr]);
-    return readPortAttr(attr);
+    return attr;
   }
 
   /**
@@ -387,7 +399,9 @@ export class Context extends NativeResource<IbvContext> {
   gidTable(portNum?: number): GidEntry[] {
     if (portNum !== undefined) checkPort(this, portNum);
     let slots = 0;
-    for (let port = 1; port <= this.physPortCnt; port++) slots += this.queryPort(port).gidTblLen;
+    for (let port = 1; port <= this.physPortCnt; port++) {
+      slots += readField(this.#portAttr(port), PORT.gid_tbl_len);
+    }
     const { size } = structs.ibv_gid_entry;
     const view = allocStruct(structs.ibv_gid_entry, slots);
     const count = Number(

@@ -1,7 +1,10 @@
 /** A port's GID table as a hash table. `ibv_init_ah_from_wc` searches the table with system calls. */
 
+import { errno } from "../../ffi/errno.ts";
+import { structs } from "../../ffi/layout.ts";
+import { verbs } from "../../ffi/library.ts";
 import { type GidEntry, GidType } from "../address/gid.ts";
-import { failure, VerbsError } from "../core/errors.ts";
+import { failure } from "../core/errors.ts";
 import type { Context } from "../device/context.ts";
 import { WordCache } from "./word_cache.ts";
 
@@ -66,12 +69,8 @@ export class GidCache {
 
 /** The C search ends with the query of the first slot beyond the table. Its errno depends on the kernel. */
 function errnoBeyond(context: Context, port: number, length: number): number {
-  try {
-    context.queryGid(port, length);
-  } catch (error) {
-    if (error instanceof VerbsError) return error.errno;
-    throw error;
-  }
+  const gid = new Uint8Array(structs.ibv_gid.size);
+  if (verbs().ibv_query_gid(context.unsafeHandle, port, length, gid) !== 0) return errno();
   throw failure("ibv_query_gid", "read GID table", 0, {
     detail: () => `port ${port} has more than ${length} slots`,
   });
