@@ -49,6 +49,10 @@ export function ofQueuePairs({ context, pd, cq, qp, bytes }: Given): void {
   new QueuePair(pd, { type: "RC", ...cqs, cap });
   // @ts-expect-error No type.
   new QueuePair(pd, { ...cqs, cap });
+  // @ts-expect-error No `sendCq`.
+  new QueuePair(pd, { type: QpType.RC, recvCq: cq, cap });
+  // @ts-expect-error No `recvCq`.
+  new QueuePair(pd, { type: QpType.UD, sendCq: cq, cap });
   // @ts-expect-error No `cap`.
   new QueuePair(pd, { type: QpType.RC, ...cqs });
   // @ts-expect-error An empty `cap`.

@@ -64,8 +64,8 @@ export interface AnyQpInitAttr {
 
 /**
  * What {@linkcode QueuePair} is made with (`struct ibv_qp_init_attr` and `struct ibv_qp_init_attr_ex`):
- * {@linkcode AnyQpInitAttr} explains each attribute. `cap` with `maxSendWr` is needed, but not for XRC_RECV or with an
- * indirection table.
+ * {@linkcode AnyQpInitAttr} explains each attribute. `sendCq`, `recvCq`, and `cap` with `maxSendWr` are needed, but not for
+ * XRC_RECV or with an indirection table; XRC_SEND has no `recvCq`.
  *
  * @category Queue pairs
  */
@@ -77,8 +77,17 @@ export type QpInitAttr =
       readonly rwqIndTbl: RwqIndirectionTable;
     }
     | { readonly type: typeof QpType.XRC_RECV }
-    // The compiler names what the last one lacks.
-    | { readonly type: QpType; readonly cap: Partial<QpCap> & Pick<QpCap, "maxSendWr"> }
+    | (
+      & {
+        readonly sendCq: CompletionQueue;
+        readonly cap: Partial<QpCap> & Pick<QpCap, "maxSendWr">;
+      }
+      // The compiler names what the last one lacks.
+      & (
+        | { readonly type: typeof QpType.XRC_SEND }
+        | { readonly type: QpType; readonly recvCq: CompletionQueue }
+      )
+    )
   );
 
 const MASK = members("ibv_qp_init_attr_mask", "IBV_QP_INIT_ATTR_");

@@ -38,9 +38,11 @@ const TM_CAP = { maxNumTags: 1, maxOps: 1 };
 const ALL_OPS = Object.values(SendOpsFlags).reduce((all, flag) => all | flag, 0);
 
 function qpEx({ pd, cq }: Fixture, type: QpType): QueuePairEx {
-  const recv = type === QpType.XRC_SEND ? { cap: SENDS } : { recvCq: cq, cap: CAP };
+  const queues = type === QpType.XRC_SEND
+    ? { type, sendCq: cq, cap: SENDS }
+    : { type, sendCq: cq, recvCq: cq, cap: CAP };
   const sendOpsFlags = type === QpType.RC ? ALL_OPS : SendOpsFlags.SEND;
-  return new QueuePairEx(pd, { type, sendCq: cq, ...recv, sendOpsFlags });
+  return new QueuePairEx(pd, { ...queues, sendOpsFlags });
 }
 
 /** What an object lacks, by the verb that its error names. The kind is that of the C object that has the operation. */

@@ -33,9 +33,9 @@ interface RecordedEx extends Recorded {
 function makeEx({ pd, cq }: Recorded, type: QpType, sendOpsFlags: number): QueuePairEx {
   const { maxRecvWr: _, ...sendCap } = CAP;
   const queues = type === XRC_SEND
-    ? { sendCq: cq, cap: sendCap }
-    : { sendCq: cq, recvCq: cq, cap: CAP };
-  return new QueuePairEx(pd, { type, ...queues, sendOpsFlags });
+    ? { type, sendCq: cq, cap: sendCap }
+    : { type, sendCq: cq, recvCq: cq, cap: CAP };
+  return new QueuePairEx(pd, { ...queues, sendOpsFlags });
 }
 
 function recordEx(type: QpType, sendOpsFlags = ALL): RecordedEx {
