@@ -196,16 +196,3 @@ Deno.test("Deno keeps the buffer of a call on another thread until the call ends
   close(to);
   library.close();
 });
-
-for (
-  const [document, words] of [
-    ["README.md", `Deno ${LOWEST_DENO} or newer`],
-    ["CONTRIBUTING.md", `need ${LOWEST_DENO} only`],
-    ["docs/troubleshooting.md", `only ${LOWEST_DENO} and newer`],
-  ] as const
-) {
-  Deno.test(`${document} names the lowest version of Deno`, async () => {
-    const text = await Deno.readTextFile(new URL(`../../${document}`, import.meta.url));
-    assertStringIncludes(text, words);
-  });
-}

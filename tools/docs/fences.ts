@@ -11,7 +11,7 @@ import { blocksOf, documents, readDocument } from "./documents.ts";
 
 /**
  * How a fence is run. A program opens no device, opens one or libibverbs, or starts a guest ("project"); of functions, types
- * are checked; commands.ts is about commands; of C and Python, to compare with, syntax and types are checked.
+ * are checked; commands.ts is about commands; C and Python are there to compare with.
  */
 export type Kind = Program | "functions" | "commands" | "output" | "c" | "python" | "not run";
 type Program = "host" | "device" | "project";

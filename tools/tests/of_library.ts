@@ -9,7 +9,6 @@ const OF_TOOLS = [
   "rxe/tests",
   "tests/pure/docs",
   "tests/pure/tools",
-  "tests/library/docs",
   "tests/library/misuse",
   "tests/library/tools",
 ];

@@ -26,7 +26,6 @@ const LONG = [
   "tests/pure/examples/example_command_lines_test.ts",
   "rxe/tests/pure/run_test.ts",
   "cli/tests/library/",
-  "tests/library/docs/",
   "tests/library/faults/",
   "tests/library/layout_test.ts",
   "tests/library/memory/forgotten_test.ts",
@@ -42,7 +41,6 @@ const LONG = [
  * public API: they reach verbs through the classes, whose own tests run twice.
  */
 const ONCE = [
-  "tests/library/docs/",
   "tests/library/import_test.ts",
   "tests/library/layout_test.ts",
   "tests/library/tools/",

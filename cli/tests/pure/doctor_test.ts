@@ -5,7 +5,6 @@ import { CHECKS } from "../../doctor.ts";
 import type { DeviceFacts, HostFacts, PortFacts } from "../../doctor/facts.ts";
 import { type Finding, findingsOf } from "../../doctor/finding.ts";
 import { pageOf, statusOf } from "../../doctor/page.ts";
-import { PAIR_CHECKS } from "../../doctor/pair_checks.ts";
 import { run } from "../../run.ts";
 import { recorder } from "./terminal.ts";
 
@@ -200,24 +199,6 @@ Deno.test("doctor shows a warning in yellow, what is broken in red, and all else
     ...styles(withPort({ gid: null })),
   ]);
   assertEquals([...all].sort(), ["broken red", "ok green", "warning yellow"]);
-});
-
-Deno.test("doctor has a staged fault for each check", () => {
-  const ids = new Set(FAULTS.flatMap(([facts]) => found(facts)).map(({ id }) => id));
-  assertEquals([...ids].sort(), Object.keys(CHECKS).sort());
-});
-
-Deno.test("doctor's faults are those of the documents", async () => {
-  const text = await Deno.readTextFile(new URL("../../../docs/command_line.md", import.meta.url));
-  assertEquals(text.match(/(?<=^\| `)[a-z-]+(?=` +\| (broken|warning))/gm), [
-    ...Object.keys(CHECKS),
-    ...Object.keys(PAIR_CHECKS),
-  ]);
-});
-
-Deno.test("doctor calls the qkey as net calls it", () => {
-  const [{ remedy }] = found(rising("qkeyViolCntr")) as [Finding];
-  assertEquals(remedy, "the qkey of the sender must be that of the receiver's queue pair");
 });
 
 Deno.test("doctor finds nothing on healthy hosts", () => {

@@ -1,24 +1,12 @@
 // What rdma-core 60 brought: addresses by an event, and events of the program's own.
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { CmError, CmEventType, CmId } from "../../../cm.ts";
-import { waitReadable } from "../../../ffi/fd_watcher.ts";
 import { nonblockingRdmacm } from "../../../ffi/rdmacm.ts";
 import { VerbsError } from "../../../mod.ts";
 import { spy, stub } from "@std/testing/mock";
-import { FakeBed } from "./fake.ts";
+import { test } from "./fake.ts";
 
 const TYPE = CmEventType;
-
-function test(title: string, body: (bed: FakeBed) => Promise<void>): void {
-  Deno.test(title, async () => {
-    {
-      using bed = new FakeBed();
-      await body(bed);
-    }
-    // Ends when the watcher's poll has returned.
-    await waitReadable(0).cancel();
-  });
-}
 
 test("CmId.resolveAddrInfo() waits for the event, and queryAddrInfo() gives the addresses", async (bed) => {
   const id = new CmId(bed.net.channel);

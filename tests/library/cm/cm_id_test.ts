@@ -20,22 +20,11 @@ import {
 import { waitReadable } from "../../../ffi/fd_watcher.ts";
 import { QpState, QpType, VerbsError } from "../../../mod.ts";
 import * as recorder from "../../provider/recorder.ts";
-import { FakeBed, STATES } from "./fake.ts";
+import { FakeBed, STATES, test } from "./fake.ts";
 import { until } from "../../until.ts";
 
 const TO = { hostname: "10.0.0.2", port: 7471 };
 const GROUP = { hostname: "239.1.2.3", port: 0 };
-
-function test(title: string, body: (bed: FakeBed) => Promise<void>): void {
-  Deno.test(title, async () => {
-    {
-      using bed = new FakeBed();
-      await body(bed);
-    }
-    // Ends when the watcher's poll has returned.
-    await waitReadable(0).cancel();
-  });
-}
 
 /** Calls of the methods that need a state, and the states that they need. */
 const METHODS: [name: string, states: string[], call: (id: CmId, bed: FakeBed) => unknown][] = [

@@ -1,9 +1,13 @@
 // Puts a librdmacm without a network in the place of librdmacm, and the recorder in that of libibverbs.
 
 import { assertEquals } from "@std/assert";
+import { spy } from "@std/testing/mock";
 import { CmEventType, CmId, EventChannel, PortSpace } from "../../../cm.ts";
-import { bindRdmacm } from "../../../ffi/rdmacm.ts";
+import { waitReadable } from "../../../ffi/fd_watcher.ts";
+import { nonblocking } from "../../../ffi/library.ts";
+import { bindRdmacm, nonblockingRdmacm } from "../../../ffi/rdmacm.ts";
 import { cString, readCString } from "../../../ffi/pointers.ts";
+import { nextTurn } from "../../../internal/turns.ts";
 import { Context, Gid, LinkLayer, Mtu, QpType, type QueuePair } from "../../../mod.ts";
 import { Fixture } from "../../provider/fixture.ts";
 import * as recorder from "../../provider/recorder.ts";
@@ -186,3 +190,20 @@ export const STATES = [
   ...["CONNECTING", "RESPONDED", "LISTENING", "REQUESTED", "ACCEPTING", "ESTABLISHED"],
   ...["DISCONNECTING", "DISCONNECTED", "FAILED", "REMOVED"],
 ];
+
+/** Defines a test on a network. Calls on other threads, and the watcher's poll, have ended when it ends. */
+export function test(title: string, body: (bed: FakeBed) => Promise<void>): void {
+  Deno.test(title, async () => {
+    {
+      using bed = new FakeBed();
+      using moved = spy(nonblocking(), "ibv_modify_qp");
+      using lookedUp = spy(nonblockingRdmacm(), "rdma_resolve_addrinfo");
+      await body(bed);
+      await Promise.allSettled([...moved.calls, ...lookedUp.calls].map(({ returned }) => returned));
+      await new Promise((resolve) => setTimeout(resolve, 0));
+    }
+    // A loop of the library that has just ended may have asked for a turn, which may be a timer.
+    await nextTurn();
+    await waitReadable(0).cancel();
+  });
+}

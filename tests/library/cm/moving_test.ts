@@ -1,51 +1,12 @@
 // Queue pairs that move on another thread, and connections that end meanwhile.
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { stub } from "@std/testing/mock";
 import { CmError, CmEventType, type CmId } from "../../../cm.ts";
-import { waitReadable } from "../../../ffi/fd_watcher.ts";
-import { nonblocking } from "../../../ffi/library.ts";
 import { type QueuePair, VerbsError } from "../../../mod.ts";
-import { FakeBed } from "./fake.ts";
+import { test } from "./fake.ts";
 import { until } from "../../until.ts";
+import { held } from "../held.ts";
 
 const EINVAL = 22;
-
-function test(title: string, body: (bed: FakeBed) => Promise<void>): void {
-  Deno.test(title, async () => {
-    {
-      using bed = new FakeBed();
-      await body(bed);
-    }
-    // Ends when the watcher's poll has returned.
-    await waitReadable(0).cancel();
-  });
-}
-
-interface Held {
-  readonly started: () => number;
-  readonly go: () => void;
-  /** Resolves when no call is on another thread any more. */
-  readonly ended: () => Promise<unknown>;
-}
-
-/** Holds modifications on other threads until the test lets them go. */
-function held(): Held & Disposable {
-  const modify = nonblocking().ibv_modify_qp;
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const calls = stub(nonblocking(), "ibv_modify_qp", async (...args) => {
-    await promise;
-    return await modify(...args);
-  });
-  return {
-    started: () => calls.calls.length,
-    go: resolve,
-    ended: async () => {
-      await Promise.all(calls.calls.map(({ returned }) => returned));
-      await new Promise((done) => setTimeout(done, 0));
-    },
-    [Symbol.dispose]: () => calls.restore(),
-  };
-}
 
 /** The two ends of a connection: the state in which a queue pair moves, and the step. */
 const STEPS: readonly [

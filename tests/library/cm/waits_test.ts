@@ -1,32 +1,12 @@
 // Every promise of ./cm settles when what it belongs to ends: its id, its group or its channel.
 import { assertEquals, assertRejects } from "@std/assert";
-import { spy } from "@std/testing/mock";
 import { CmError, CmEventType, CmId, PortSpace } from "../../../cm.ts";
-import { waitReadable } from "../../../ffi/fd_watcher.ts";
-import { nonblocking } from "../../../ffi/library.ts";
-import { nonblockingRdmacm } from "../../../ffi/rdmacm.ts";
 import { type QpModifyAttr, QpState, QpType, QueuePair } from "../../../mod.ts";
-import { FakeBed } from "./fake.ts";
+import { type FakeBed, test } from "./fake.ts";
 
 const TYPE = CmEventType;
 const TO = { hostname: "10.0.0.2", port: 7471 };
 const GROUP = { hostname: "239.1.2.3", port: 0 };
-
-function test(title: string, body: (bed: FakeBed) => Promise<void>): void {
-  Deno.test(title, async () => {
-    {
-      using bed = new FakeBed();
-      using moved = spy(nonblocking(), "ibv_modify_qp");
-      using lookedUp = spy(nonblockingRdmacm(), "rdma_resolve_addrinfo");
-      await body(bed);
-      // An object exists until the call on the other thread ends.
-      await Promise.all([...moved.calls, ...lookedUp.calls].map(({ returned }) => returned));
-      await new Promise((resolve) => setTimeout(resolve, 0));
-    }
-    // Ends when the watcher's poll has returned.
-    await waitReadable(0).cancel();
-  });
-}
 
 /** The methods that wait for an event, and the state that they need. */
 const WAITS: Readonly<

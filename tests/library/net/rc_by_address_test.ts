@@ -14,28 +14,13 @@ import * as recorder from "../../provider/recorder.ts";
 import type { RecordedStruct } from "../../provider/records.ts";
 import { CmError, type CmEvent, CmEventType, CmId } from "../../../cm.ts";
 import { connectRc, listenRc } from "../../../net/mod.ts";
-import { waitReadable } from "../../../ffi/fd_watcher.ts";
 import { outputOf } from "../../subprocess.ts";
-import { FakeBed } from "../cm/fake.ts";
-import { nextTurn } from "../../../internal/turns.ts";
+import { type FakeBed, test } from "../cm/fake.ts";
 import { until } from "../../until.ts";
 
 const { DISCONNECTED } = CmEventType;
 const port = 7471;
 const to = { hostname: "host", port };
-
-function test(title: string, body: (bed: FakeBed) => Promise<void>): void {
-  Deno.test(title, async () => {
-    {
-      using bed = new FakeBed();
-      await body(bed);
-    }
-    // A loop of the library that has just ended may have asked for a turn, which may be a timer.
-    await nextTurn();
-    // Ends when the watcher's poll has returned.
-    await waitReadable(0).cancel();
-  });
-}
 
 async function turns(count: number): Promise<void> {
   for (let i = 0; i < count; i++) await new Promise((done) => setTimeout(done, 0));

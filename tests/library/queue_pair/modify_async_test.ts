@@ -1,7 +1,7 @@
 // Modifications on another thread: the kernel may look for a peer there for a second.
 import * as recorder from "../../provider/recorder.ts";
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { assertSpyCalls, spy, stub } from "@std/testing/mock";
+import { assertSpyCalls, spy } from "@std/testing/mock";
 import { nonblocking } from "../../../ffi/library.ts";
 import {
   LinkLayer,
@@ -13,6 +13,7 @@ import {
 } from "../../../mod.ts";
 import { Fixture } from "../../provider/fixture.ts";
 import type { RecordedStruct } from "../../provider/records.ts";
+import { held } from "../held.ts";
 
 const { RC, UC, UD } = QpType;
 
@@ -53,32 +54,6 @@ function test(title: string, body: (bed: Bed) => Promise<void>): void {
 function modifications(): unknown[] {
   return recorder.takeOf("ibv_modify_qp")
     .map(({ args }) => [(args.attr as RecordedStruct).fields, args.attr_mask]);
-}
-
-interface Held extends Disposable {
-  readonly started: () => number;
-  readonly go: () => void;
-  /** Waits until the calls have ended, and the library knows it. */
-  readonly ended: () => Promise<void>;
-}
-
-/** Holds calls on other threads until the test lets them go. */
-function held(): Held {
-  const modify = nonblocking().ibv_modify_qp;
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const calls = stub(nonblocking(), "ibv_modify_qp", async (...args) => {
-    await promise;
-    return await modify(...args);
-  });
-  return {
-    started: () => calls.calls.length,
-    go: resolve,
-    ended: async () => {
-      await Promise.all(calls.calls.map(({ returned }) => returned));
-      await new Promise((resolve) => setTimeout(resolve));
-    },
-    [Symbol.dispose]: () => calls.restore(),
-  };
 }
 
 for (const [name, type] of [["Rc", RC], ["Uc", UC]] as const) {
