@@ -157,19 +157,19 @@ netTest(
 
 netTest("A time-out names the step that it waited for", async () => {
   using server = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const own = { device: RXE, connectTimeout: 50 };
+  // Long enough to make an end, and for a line that has been sent to be there.
+  const own = { device: RXE, connectTimeout: 500 };
   const never = (): Promise<never> => new Promise(() => {});
-  const silent = "50 ms: the peer has not sent its address";
+  const silent = "500 ms: the peer has not sent its address";
   await assertRejects(() => connectRc({ ...own, tcpPort: server.addr.port }), TimedOut, silent);
-  const given = "50 ms: exchange() has not given the address of the peer";
+  const given = "500 ms: exchange() has not given the address of the peer";
   await assertRejects(() => connectRc({ ...own, exchange: never }), TimedOut, given);
   {
     using _connect = stub(Deno, "connect", never as never);
     const step = 'TCP port 5 of "127.0.0.1" does not answer';
     await assertRejects(() => connectRc({ ...own, tcpPort: 5 }), TimedOut, step);
   }
-  // Long enough for a line that has been sent to be there.
-  const patient = { ...own, connectTimeout: 500, peerGid: "any", onFailure: () => {} } as const;
+  const patient = { ...own, peerGid: "any", onFailure: () => {} } as const;
   await using listener = await listenRc(patient);
   const unsaid = "the peer has answered, and then sent no first message";
   for (
