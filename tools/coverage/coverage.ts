@@ -2,6 +2,7 @@
 
 import { prototypes } from "../../tests/library/header.ts";
 import { inProject, sourcesIn } from "../host/paths.ts";
+import { capture } from "../host/setup.ts";
 import { bindings } from "./bindings.ts";
 
 /** Functions of the header that are not for programs: macros and other functions call them. */
@@ -23,7 +24,7 @@ export const RECORDER = "the recording provider";
 
 /** A row of `docs/verbs.md`. */
 export interface Known {
-  /** The classes and functions that offer the verb. */
+  /** The methods, constructors and functions that offer the verb. */
   readonly here: string;
   readonly since: string;
   readonly testedOn: string;
@@ -43,17 +44,55 @@ export async function faultsOfVerbs(): Promise<string[]> {
   const bound = new Set(bindings().map(({ verb }) => verb));
   const read = (file: string): string => Deno.readTextFileSync(inProject(file));
   const code = sourcesIn("types").map(read).join("\n").replaceAll(/^ *(\/\*\*|\*|\/\/).*$/gm, "");
-  const exported = new Set(read("mod.ts").match(/\w+/g));
+  const exported = await exportedCalls();
   return (await publicVerbs()).flatMap((verb) => {
     const { here = "", since = "" } = KNOWN.get(verb) ?? {};
-    const names = Array.from(here.matchAll(/`(\w+)(?:\(\))?`/g), ([, name]) => name!);
+    const names = Array.from(here.matchAll(/`([^`]+)`/g), ([, name]) => name!);
     const isCalled = new RegExp(`(?:[."]|[{,] )${verb}\\b`).test(code);
     return [
       ...bound.has(verb) ? [] : [`${verb} is not bound`],
       ...isCalled ? [] : [`${verb} is not typed: nothing in types/ calls it`],
       ...names.length > 0 && since !== "" ? [] : [`docs/verbs.md needs a row for ${verb}`],
       ...names.filter((name) => !exported.has(name))
-        .map((name) => `docs/verbs.md: ${verb}: mod.ts does not export ${name}`),
+        .map((name) => `docs/verbs.md: ${verb}: there is no ${name}`),
     ];
   });
+}
+
+/** What `deno doc` tells of a class, as far as it is read here. */
+interface ClassDoc {
+  readonly extends?: string;
+  readonly constructors?: readonly unknown[];
+  readonly properties?: readonly Member[];
+  readonly methods?: readonly (Member & { readonly kind: "method" | "getter" | "setter" })[];
+}
+
+interface Member {
+  readonly name: string;
+}
+
+interface Symbol {
+  readonly name: string;
+  readonly declarations: readonly { readonly kind: string; readonly def: ClassDoc }[];
+}
+
+/** What programs can call: `f()`, `new C()`, `C.method()`, also of base classes, and `C.property`. */
+async function exportedCalls(): Promise<ReadonlySet<string>> {
+  const { stdout } = await capture(Deno.execPath(), "doc", "--json", inProject("mod.ts"));
+  const [{ symbols }] = Object.values(JSON.parse(stdout).nodes) as [{ symbols: Symbol[] }];
+  const kinds = (kind: string): (readonly [string, ClassDoc])[] =>
+    symbols.flatMap(({ name, declarations }) =>
+      declarations.filter((one) => one.kind === kind).map(({ def }) => [name, def] as const)
+    );
+  const classes = new Map(kinds("class"));
+  const membersOf = ({ properties = [], methods = [], extends: base = "" }: ClassDoc): string[] => [
+    ...properties.map(({ name }) => name),
+    ...methods.map(({ name, kind }) => kind === "method" ? `${name}()` : name),
+    ...classes.has(base) ? membersOf(classes.get(base)!) : [],
+  ];
+  return new Set([
+    ...kinds("function").map(([name]) => `${name}()`),
+    ...[...classes].filter(([, def]) => def.constructors).map(([name]) => `new ${name}()`),
+    ...[...classes].flatMap(([name, def]) => membersOf(def).map((member) => `${name}.${member}`)),
+  ]);
 }

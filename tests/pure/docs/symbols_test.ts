@@ -115,8 +115,8 @@ Deno.test("the search of the pages finds each verb by its name in C", async () =
 
 Deno.test("a class whose verbs only the recorder has run says so", async () => {
   const places = new Map<string, Set<string>>();
-  for (const [, classes, where] of VERBS.matchAll(/^\| `\w+` +\|(.*?)\|[^|]*\|(.*?)\|$/gm)) {
-    for (const [, name] of classes!.matchAll(/`(\w+)`/g)) {
+  for (const [, calls, where] of VERBS.matchAll(/^\| `\w+` +\|(.*?)\|[^|]*\|(.*?)\|$/gm)) {
+    for (const [, name] of calls!.matchAll(/`(?:new )?([A-Z]\w+)/g)) {
       places.set(name!, (places.get(name!) ?? new Set()).add(where!.trim()));
     }
   }
