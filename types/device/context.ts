@@ -94,6 +94,9 @@ export class Context extends NativeResource<IbvContext> {
 
   /** @ignore */
   private constructor(handle: IbvContext, device: DeviceInfo) {
+    if (typeof handle !== "object") {
+      throw new TypeError("Cannot use new Context(): Context.open() opens a device");
+    }
     super(KIND, handle, []);
     this.device = device;
   }

@@ -132,3 +132,8 @@ Deno.test("Context.open() takes no port for active that is only about to be", ()
     assertStringIncludes(failToOpen().message, "recorder0 (no port is active)");
   }
 });
+
+Deno.test("new Context() names Context.open(), where no types tell", () => {
+  const made = (): Context => Reflect.construct(Context, ["recorder0"]);
+  assertThrows(made, TypeError, "Cannot use new Context(): Context.open() opens a device");
+});
