@@ -143,8 +143,7 @@ export class Pump {
     this.#read = 0;
     // Hundreds of connections may begin to wait in one turn of the event loop.
     if (isSparse && mayContinue() && busyPoll.finds(() => this.read() > 0)) return true;
-    this.#watch.read();
-    cq.reqNotify();
+    this.#watch.arm(cq);
     // A completion before the arming makes no event.
     if (this.read() > 0 || !isOpen()) return true;
     this.#state = "watching";

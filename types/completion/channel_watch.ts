@@ -5,8 +5,8 @@ import { beginWait, endWait } from "../core/resource.ts";
 import type { EventSource } from "../device/event_source.ts";
 
 /**
- * Waits for the events of a channel for one who reads completions when it is called back, and the event itself when it waits
- * again: what the event tells of comes first, and no promise is between.
+ * Waits for the events of a channel for one who reads completions when it is called back, and the event itself when it arms
+ * the queue again: what the event tells of comes first, and no promise is between.
  */
 export class ChannelWatch {
   readonly #channel: NativeResource<IbvCompChannel>;
@@ -14,8 +14,7 @@ export class ChannelWatch {
   readonly #onReadable: (error?: unknown) => void;
   /** The wait of the watcher, while there is one. */
   #wait: FdWait | undefined;
-  /** Whether an event is there that was not read. */
-  #hasEvent = false;
+  #isArmed = false;
 
   /** Waits for nothing yet. `onReadable` gets the error if the system refuses to wait. */
   constructor(
@@ -28,11 +27,11 @@ export class ChannelWatch {
     this.#onReadable = onReadable;
   }
 
-  /** Reads the event that has come, if there is one. Then the queue may be armed again. */
-  read(): void {
-    if (!this.#hasEvent) return;
-    this.#hasEvent = false;
-    this.#source.readOnce();
+  /** Arms the queue of the channel. The event that has come since it was armed, if there is one, is read before. */
+  arm(queue: { readonly reqNotify: () => void }): void {
+    if (this.#isArmed) this.#source.readOnce();
+    queue.reqNotify();
+    this.#isArmed = true;
   }
 
   /** Waits for the next event. The process stays alive during the wait if it is held. */
@@ -40,7 +39,6 @@ export class ChannelWatch {
     if (this.#wait !== undefined) return this.hold(isHeld);
     this.#wait = this.#source.watch(isHeld, (error) => {
       this.#wait = undefined;
-      this.#hasEvent = true;
       endWait(this.#channel);
       this.#onReadable(error);
     });

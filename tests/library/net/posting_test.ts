@@ -1,9 +1,9 @@
 // When connections post, poll and look up addresses, which costs system calls on some devices.
 import * as recorder from "../../provider/recorder.ts";
 import { assertEquals } from "@std/assert";
-import { assertSpyCalls, spy } from "@std/testing/mock";
+import { assertSpyCalls, spy, stub } from "@std/testing/mock";
 import { nonblocking } from "../../../ffi/library.ts";
-import { LinkLayer } from "../../../mod.ts";
+import { CompletionQueue, LinkLayer, WcOpcode } from "../../../mod.ts";
 import { connectRc, listenRc, listenUd, type UdConn, type UdOptions } from "../../../net/mod.ts";
 
 const DEVICE = "recorder0";
@@ -121,6 +121,23 @@ Deno.test("RcConn posts writes that are begun together before it polls for the f
   const calls = recorder.takeOf("ibv_post_send", "ibv_poll_cq").map(({ verb }) => verb);
   assertEquals(calls, [...new Array(4).fill("ibv_post_send"), "ibv_poll_cq"]);
   await Promise.all([client.close(), server.close()]);
+});
+
+Deno.test("UdConn.receive() leaves no events unread if its datagrams come while it arms the queue", async () => {
+  await using conn = await open({ spinMicroseconds: 0 });
+  const { reqNotify } = CompletionQueue.prototype;
+  using _ = stub(
+    CompletionQueue.prototype,
+    "reqNotify",
+    function (this: CompletionQueue, ...args): void {
+      reqNotify.apply(this, args);
+      recorder.complete("cq1", { opcode: WcOpcode.RECV, byte_len: 41 });
+    },
+  );
+  for (let i = 0; i < 10; i++) await conn.receive();
+  const events = recorder.takeOf("ibv_get_cq_event").filter(({ result }) => result === 0);
+  // Of the last one the next wait learns.
+  assertEquals(events.length, 10 - 1);
 });
 
 Deno.test("UdConn.receive() copies messages of any length to a buffer", async () => {
