@@ -8,6 +8,7 @@ import { foldersOf } from "./plan.ts";
 const OF_TOOLS = [
   "rxe/tests",
   "tests/pure/docs",
+  "tests/pure/tools",
   "tests/library/misuse",
   "tests/library/tools",
 ];

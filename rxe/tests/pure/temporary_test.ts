@@ -47,6 +47,38 @@ Deno.test("TemporaryFolder.make() removes what no process owns, and nothing else
   });
 });
 
+Deno.test("TemporaryFolder.make() leaves alone the folders of other users", async () => {
+  await inFolder(async (parent) => {
+    await Deno.mkdir(`${parent}/${MADE}1`);
+    const { uid } = Deno;
+    Deno.uid = () => uid()! + 1;
+    await using folder = await TemporaryFolder.make(MADE).finally(() => Deno.uid = uid);
+    assertEquals([exists(`${parent}/${MADE}1`), exists(folder.path)], [true, true]);
+  });
+});
+
+Deno.test("TemporaryFolder.make() makes another folder when one goes before it is locked", async () => {
+  await inFolder(async (parent) => {
+    const { makeTempDir, open } = Deno;
+    const calls: string[] = [];
+    Deno.makeTempDir = async (options) => {
+      const path = await makeTempDir(options);
+      if (calls.push("make") === 1) await Deno.remove(path);
+      return path;
+    };
+    Deno.open = async (path, options) => {
+      const file = await open(path, options);
+      if (calls.push("open") === 3) await Deno.remove(path);
+      return file;
+    };
+    await using folder = await TemporaryFolder.make(MADE)
+      .finally(() => Object.assign(Deno, { makeTempDir, open }));
+    assertEquals(calls, ["make", "make", "open", "make", "open"]);
+    assertEquals(exists(`${folder.path}/lock`), true);
+    assertEquals(names(parent).length, 2);
+  });
+});
+
 Deno.test("Starts at the same time leave each other's folders alone", async () => {
   await inFolder(async (parent) => {
     for (let round = 0; round < 20; round++) {
