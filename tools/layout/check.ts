@@ -1,7 +1,7 @@
 /** Checks ffi/layout.ts against the installed header. */
 
 import { compare } from "./compare.ts";
-import { emit } from "./emit.ts";
+import { emit, SOURCE } from "./emit.ts";
 import type { Integer, Layout, Table } from "./model.ts";
 import { numberOf, readHeader } from "./read.ts";
 import { type Architecture, gcc, HEADER, usableArchitectures } from "./toolchain.ts";
@@ -19,7 +19,7 @@ export interface Findings {
  * otherwise, is a fault. So are numbers that the compiler contradicts, which knows nothing of how the header was read.
  */
 export async function findFaults(table: Table, text: string): Promise<Findings> {
-  const faults = compareLines(text, emit(table, sourceOf(text)));
+  const faults = compareLines(text, emit(text, table, sourceOf(text)));
   const newer = new Set<string>();
   for (const arch of await usableArchitectures()) {
     const { enums, constants } = table;
@@ -34,7 +34,7 @@ export async function findFaults(table: Table, text: string): Promise<Findings> 
 
 /** The header's package and version, from the first line of a table's text. */
 function sourceOf(text: string): string {
-  return /^\/\/ .* of (.+): do not edit/.exec(text)?.[1] ?? "an unknown package";
+  return SOURCE.exec(text)?.[0] ?? "an unknown package";
 }
 
 /** The numbers of a table that are wrong: a compiler finds them, which knows nothing of how they were read. */

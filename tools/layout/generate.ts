@@ -60,7 +60,8 @@ async function write(version: string | undefined): Promise<void> {
   const { structs: x86_64, enums, constants } = await readHeader("x86_64");
   const { structs: aarch64 } = await readHeader("aarch64");
   version ??= await demand("dpkg-query", "--show", "--showformat=${Version}", "libibverbs-dev");
-  const text = emit({ x86_64, aarch64, enums, constants }, `libibverbs-dev ${version}`);
+  const table = { x86_64, aarch64, enums, constants };
+  const text = emit(await Deno.readTextFile(FILE), table, `libibverbs-dev ${version}`);
   await Deno.writeTextFile(FILE, text);
   console.log("Wrote ffi/layout.ts");
 }
