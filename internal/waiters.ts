@@ -16,10 +16,6 @@ export class Waiters<W extends object, T> {
     return this.#waiting.keys().next().value;
   }
 
-  has(waiter: W): boolean {
-    return this.#waiting.has(waiter);
-  }
-
   all(): W[] {
     return [...this.#waiting.keys()];
   }

@@ -100,22 +100,12 @@ export class EventSource<K, V> {
     const waited = this.#waiters.wait(waiter, signal);
     // Reading the signal runs code of the caller, which may have disposed the owner.
     if (!isOpen(this.#owner)) this.#waiters.reject(waiter, disposedError(this.#owner));
-    else if (!this.#watching && !busyPoll?.finds(() => this.#hasEnded(waiter))) this.#watch();
+    else if (!this.#watching) this.#watch(busyPoll);
     try {
       return await waited;
     } finally {
       await this.#settle();
     }
-  }
-
-  /** Reads an event, if there is one. Returns whether the wait is over. */
-  #hasEnded(waiter: { readonly key: K }): boolean {
-    try {
-      if (this.#waiters.has(waiter)) this.readOnce();
-    } catch (error) {
-      this.#waiters.rejectAll(error);
-    }
-    return !this.#waiters.has(waiter);
   }
 
   /** Waits for the descriptor, beside those who wait for events. Its owner must stay. */
@@ -163,31 +153,39 @@ export class EventSource<K, V> {
     await (this.#resting ?? this.#cancelled);
   }
 
-  async #watch(): Promise<void> {
+  async #watch(busyPoll: BusyPoll | undefined): Promise<void> {
     this.#watching = true;
     beginWait(this.#owner);
     try {
-      do {
-        this.#wait = asVerbsError(() => waitReadable(this.#fd, this.#isHeld));
-        await this.#wait.ready;
-        await this.#cancelled;
-        this.#wait = this.#cancelled = undefined;
+      // What the caller does next, such as another wait or an abort, comes first.
+      await undefined;
+      let hasRead = this.#waiters.size > 0 && busyPoll?.finds(() => this.readOnce());
+      for (; hasRead || this.#waiters.size > 0; hasRead = false) {
+        if (!hasRead) {
+          this.#wait = asVerbsError(() => waitReadable(this.#fd, this.#isHeld));
+          await this.#wait.ready;
+          await this.#cancelled;
+          this.#wait = this.#cancelled = undefined;
+        }
         // In portions: a peer can make events faster than they are read.
-        while (isOpen(this.#owner) && this.readOnce()) {
-          if (this.#waiters.size === 0 && !this.#readsAhead) break;
+        while (isOpen(this.#owner) && this.#wantsMore && this.readOnce()) {
           if (mayContinue()) continue;
           await (this.#resting = nextTurn());
           this.#resting = undefined;
           // Those who have got an event wait again by now, if they want another one.
           if (this.#waiters.size === 0) break;
         }
-      } while (this.#waiters.size > 0);
+      }
     } catch (error) {
       this.#waiters.rejectAll(error);
     } finally {
       this.#watching = false;
       endWait(this.#owner);
     }
+  }
+
+  get #wantsMore(): boolean {
+    return this.#readsAhead || this.#waiters.size > 0;
   }
 
   /** Reads an event. Returns whether there was one. */
