@@ -26,6 +26,8 @@ export class Groups implements Disposable {
     const id = stack.use(new CmId(this.#channel, PortSpace.UDP));
     id.bindAddr(from);
     const { ahAttr } = await id.joinMulticast({ hostname: address, port: 0 }, { signal });
+    // The answer may have been there already when the signal aborted.
+    signal.throwIfAborted();
     // Another call for the same group may have been faster.
     if (this.#ids.has(address)) {
       throw new TypeError(`Cannot join group ${address}: the connection is in it already`);
