@@ -116,7 +116,7 @@ type AnyRule =
   >
   & Common;
 
-/** What gives all rules the same properties, for V8: an address handle takes 12 % less time so, and a queue pair 6 %. */
+/** Gives all rules the same properties: see "Help for V8" in docs/performance.md. */
 const NO_RULE: { readonly [K in keyof AnyRule]-?: undefined } = {
   ...{ field: undefined, mask: undefined, required: undefined, own: undefined },
   ...{ fallback: undefined, derive: undefined, bits: undefined, min: undefined, max: undefined },
