@@ -1,4 +1,5 @@
-import { callThrough, type FunctionPointer } from "./function_pointer.ts";
+import { type AnyFunction, callThrough, type FunctionPointer } from "./function_pointer.ts";
+import { openedLater } from "./seldom.ts";
 import { askForFfi } from "./permission.ts";
 import { checkPlatform } from "./platform.ts";
 import { cString } from "./pointers.ts";
@@ -64,10 +65,7 @@ interface CFunction extends Deno.ForeignFunction {
   readonly name?: string;
 }
 
-/**
- * Calls go through pointers, which takes 0.6 us a call. Deno compiles a function that it opens by name, which takes
- * 0.15 ms; no program calls these functions so often that this pays. It does not compile those for other threads.
- */
+/** Calls go through pointers at first. Deno does not compile those for other threads. */
 function open(): Libc {
   checkPlatform();
   askForFfi();
@@ -76,10 +74,12 @@ function open(): Libc {
   const missing = rows.filter(([key]) => own[key] === null);
   // Before glibc 2.34 the functions of the loader have a library of their own.
   const found = missing.length === 0 ? own : { ...own, ...openAll("libdl.so.2", missing) };
-  const calls = rows.map(([key, row]) => [
-    key,
-    row.nonblocking ? found[key] : callThrough(found[key] as FunctionPointer, row),
-  ]);
+  const calls = rows.map(([key, row]) => {
+    if (row.nonblocking) return [key, found[key]];
+    const call = callThrough(found[key] as FunctionPointer, row);
+    const open = (): AnyFunction => Deno.dlopen(LIBC, { [key]: row }).symbols[key] as AnyFunction;
+    return [key, own[key] === null ? call : openedLater(call, open)];
+  });
   return Object.fromEntries(calls);
 }
 

@@ -5,7 +5,7 @@ import type { AnyRow, NativeRow } from "../table/row.ts";
 import { bindNonblocking, bindVerb, type Calls, isNative } from "./bind.ts";
 import { environment, type NativeLibrary } from "./discovery.ts";
 import { FastCalls } from "./fast.ts";
-import { openWaiting } from "./seldom.ts";
+import { openWaiting } from "../seldom.ts";
 import { slowCalls } from "./slow.ts";
 
 /**

@@ -9,7 +9,7 @@ import type { Arch, Thunk } from "../thunks/thunk.ts";
 import type { AsyncFunction, Calls } from "./bind.ts";
 import { type NativeLibrary, openSymbol } from "./discovery.ts";
 import { opPath } from "./ops.ts";
-import { openedLater } from "./seldom.ts";
+import { openedLater } from "../seldom.ts";
 import { bindPointer, slowCalls } from "./slow.ts";
 
 type Rows = readonly (readonly [name: string, row: NativeRow])[];

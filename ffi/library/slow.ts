@@ -6,7 +6,7 @@ import type { NativeRow } from "../table/row.ts";
 import type { AsyncFunction, Calls } from "./bind.ts";
 import { callSymbol, type NativeLibrary, openSymbol } from "./discovery.ts";
 import { opPath } from "./ops.ts";
-import { openedLater } from "./seldom.ts";
+import { openedLater } from "../seldom.ts";
 
 /** Calls of a library that need nothing but `--allow-ffi`. */
 export function slowCalls(library: NativeLibrary): Calls {

@@ -4,6 +4,7 @@ import { stub } from "@std/testing/mock";
 import { constants } from "node:os";
 import { descriptorErrno, FdWatcher, setNonblocking, waitReadable } from "../../ffi/fd_watcher.ts";
 import { libc } from "../../ffi/libc.ts";
+import { openWaiting } from "../../ffi/seldom.ts";
 import { SystemError } from "../../ffi/system_error.ts";
 import { outputOf } from "../subprocess.ts";
 
@@ -20,6 +21,7 @@ const O_NONBLOCK = 0o4000;
 const first = eventfd();
 await waitReadable(first).cancel();
 libc().close(first);
+openWaiting();
 
 function eventfd(): number {
   const fd = libc().eventfd(0, O_NONBLOCK);

@@ -2,6 +2,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { compileC } from "../c/compile.ts";
 import { causeOfNone } from "../../types/device/no_device.ts";
+import { openWaiting } from "../../ffi/seldom.ts";
 import { outputOf, runScript, type ScriptOptions } from "../subprocess.ts";
 
 const OLD = await compileC("old_ibverbs.c", ["-shared", "-fPIC"]);
@@ -160,8 +161,9 @@ for (const thunks of ["on", "off"]) {
   });
 }
 
-// The C library stays open.
+// The C library stays open, and what is called often.
 causeOfNone();
+openWaiting();
 
 Deno.test("causeOfNone() tells a missing module, a missing provider and no device apart", async () => {
   const folder = await Deno.makeTempDir();

@@ -51,6 +51,7 @@ test("UdConn.join() that fails leaves nothing", async (conn, { net }) => {
   await assertRejects(() => conn.join("nowhere"), SyntaxError);
   assertEquals(net.takeCalls(), []);
   const controller = new AbortController();
+  net.answerGroups(undefined);
   const joining = conn.join(GROUP, { signal: controller.signal });
   const reason = new Error("enough");
   controller.abort(reason);

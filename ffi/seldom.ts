@@ -1,4 +1,4 @@
-import type { AnyFunction } from "../function_pointer.ts";
+import type { AnyFunction } from "./function_pointer.ts";
 
 /** So many calls through a pointer take about as long as opening the function by its name. */
 const OFTEN = 50;
