@@ -225,6 +225,7 @@ export class Sender {
     this.#slots.reset([]);
     this.#unposted = [];
     this.#unread = 0;
+    this.#pump.look();
   }
 
   serve(): void {

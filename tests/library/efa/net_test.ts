@@ -14,6 +14,7 @@ import {
 import { listenSrd, listenUd, type SrdOptions, type UdConn } from "../../../net/mod.ts";
 import { structs } from "../../../ffi/layout.ts";
 import type { Label, RecordedStruct } from "../../provider/records.ts";
+import { outputOf } from "../../subprocess.ts";
 import { until } from "../../until.ts";
 
 const QKEY = 7;
@@ -155,6 +156,25 @@ Deno.test("Sends of listenSrd() end with the reason when the queue pair is reset
   conn.close();
   await second.all;
   assertEquals(second.ends, ["1 Cannot send: the connection is closed"]);
+});
+
+Deno.test("A program ends although sends of listenSrd() were lost in a reset, of which no completion tells", async () => {
+  const url = (path: string): string =>
+    JSON.stringify(new URL(`../../../${path}`, import.meta.url).href);
+  const script = `import ${url("tests/library/efa/fake.ts")};
+    import * as recorder from ${url("tests/provider/recorder.ts")};
+    import { TransportType, WcOpcode, WcStatus } from MOD;
+    import { listenSrd } from ${url("net/mod.ts")};
+    recorder.setField("device", "transport_type", TransportType.UNSPECIFIED);
+    recorder.answer("ibv_query_port", { max_msg_sz: ${MAX_MESSAGE} });
+    const conn = await listenSrd({ device: "recorder0", qkey: ${QKEY}, onOutage: () => {} });
+    const sent = conn.send(Uint8Array.of(1), conn.addr).catch(({ name }) => console.log(name));
+    recorder.complete("${RECV_CQ}", { status: WcStatus.WR_FLUSH_ERR, opcode: WcOpcode.RECV });
+    const alive = setInterval(() => {}, 1000);
+    await sent;
+    clearInterval(alive);`;
+  const output = await outputOf(script, { prefix: ["timeout", "20"], importMap: true });
+  assertEquals(output, "WorkCompletionError");
 });
 
 Deno.test("A send of listenSrd() ends when its signal aborts, and its slot when the device is done", async () => {
