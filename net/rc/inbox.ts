@@ -37,7 +37,10 @@ export class Inbox {
   }
 
   /** Copies the first message, and posts its slot again unless the connection is over. */
-  take(buffer: Uint8Array<ArrayBuffer> | undefined, isOver: boolean): Uint8Array<ArrayBuffer> {
+  take(
+    buffer: Uint8Array<ArrayBuffer> | undefined,
+    isOver: () => boolean,
+  ): Uint8Array<ArrayBuffer> {
     const slot = this.#waiting[0]!;
     const length = this.#lengths[slot]!;
     if (buffer !== undefined && buffer.length < length) {
@@ -50,7 +53,8 @@ export class Inbox {
     buffer?.set(message);
     const copy = buffer?.subarray(0, length) ?? message.slice();
     this.#waiting.shift();
-    if (!isOver) this.post(slot);
+    // Now: to ask a Proxy for its length can close the connection.
+    if (!isOver()) this.post(slot);
     return copy;
   }
 

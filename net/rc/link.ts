@@ -92,7 +92,7 @@ export class Link {
       ...supply,
       size: () => this.#inbox.size,
       take: ({ buffer }) =>
-        this.#consume(this.#inbox.take(buffer, this.#hasLeft || this.#failure !== undefined)),
+        this.#consume(this.#inbox.take(buffer, () => this.#hasLeft || this.#failure !== undefined)),
     });
     this.writes = new Incoming({
       ...supply,

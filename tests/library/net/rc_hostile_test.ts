@@ -18,6 +18,7 @@ import {
   openRxe,
   peerAddress,
   PORT,
+  rcPair,
   RXE,
   until,
 } from "./bed.ts";
@@ -155,3 +156,21 @@ netTest("listenRc() closes the listener when the signal aborts", async () => {
   await listener[Symbol.asyncDispose]();
   await assertRejects(() => listenRc({ device: RXE, signal }), Error, "enough");
 });
+
+netTest(
+  "RcConn.receive() gives a message although asking its buffer closes the connection",
+  async () => {
+    await using pair = await rcPair();
+    const { client, server } = pair;
+    await client.send(bytes("last"));
+    await client.flush();
+    class Closing extends Uint8Array<ArrayBuffer> {
+      override get length(): number {
+        server[Symbol.dispose]();
+        return super.length;
+      }
+    }
+    const message = await server.receive(new Closing(new ArrayBuffer(8)));
+    assertEquals(message!.buffer.slice(0, 4), bytes("last").buffer);
+  },
+);
