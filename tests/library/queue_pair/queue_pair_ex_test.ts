@@ -313,6 +313,33 @@ Deno.test("WrBuilder refuses operations that the queue pair was not made for", (
   assertEquals(recorder.violations(), []);
 });
 
+onExRc.test("WrBuilder refuses values out of range, and begins nothing then", ({ ex, mr }) => {
+  const wr = ex.wrStart();
+  const unaligned = "is not a multiple of 8";
+  assertRefused(
+    [() => wr.wrId = -1, RangeError, "wrId"],
+    [() => wr.wrFlags = -1, RangeError, "wrFlags"],
+    [() => wr.wrFlags = SendFlags.INLINE, TypeError, "setInlineData() sends inline"],
+    [() => wr.atomicFetchAdd(1, 12, 1), RangeError, unaligned],
+    [() => wr.atomicWrite(1, 4, new Uint8Array(8)), RangeError, unaligned],
+    [() => wr.atomicWrite(1, 8, new Uint8Array(7)), RangeError, "length of value"],
+    [() => wr.flush(1, 1, -1, 0, 0), RangeError, "len"],
+    [() => wr.flush(1, 1, 1, 256, 0), RangeError, "type 256"],
+    [() => wr.flush(1, 1, 1, 0, 256 as never), RangeError, "level 256"],
+  );
+  assertEquals([wr.length, wr.wrId, wr.wrFlags], [0, 0, SendFlags.SIGNALED]);
+  wr.send();
+  assertRefused(
+    [() => wr.setInlineData(new Uint8Array(65)), RangeError, "allows 64"],
+    [() => wr.setSgeList([mr, mr, mr, mr]), RangeError, "there is room for 3"],
+  );
+  wr.setSge(mr.slice(0, 8));
+  for (let i = 1; i < CAP.maxSendWr; i++) wr.send();
+  assertThrows(() => wr.send(), RangeError, "the send queue has room for 9");
+  wr.complete();
+  assertEquals(recorder.takeOf("ibv_wr_send").length, CAP.maxSendWr);
+});
+
 onExUd.test("WrBuilder.complete() checks as postSend() does, and posts nothing that it refuses", (parts) => {
   const { ex, mr, pd } = parts;
   const gone = new MemoryRegion(pd, 64, 0);
