@@ -37,7 +37,8 @@ class Bed {
           watch: (onReadable: () => void) => {
             const nothing = (): void => {};
             const begin = (): void => void (this.#notify = onReadable);
-            return { read: nothing, hold: nothing, end: () => Promise.resolve(), begin };
+            const end = (): Promise<void> => Promise.resolve();
+            return { arm: nothing, read: nothing, hold: nothing, end, begin };
           },
         },
       },
