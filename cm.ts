@@ -64,7 +64,6 @@
  * @module
  */
 
-export type * from "./mod.ts";
 export type { AbortOptions } from "./internal/abort.ts";
 export { REJECT_REASONS, SIDR_STATUSES } from "./internal/cm_reasons.ts";
 export {

@@ -43,7 +43,6 @@
  * @module
  */
 
-export type * from "./mod.ts";
 export {
   efaAhNumber,
   type EfaDeviceAttr,

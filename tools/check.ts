@@ -18,8 +18,8 @@ const HELP = `Checks the whole project, and changes nothing.
 
 form            deno fmt --check, deno lint
 types           deno check, of modules, examples and documents
-documentation   deno doc --lint, of each export alone; deno test --doc, of examples that
-                need no device
+documentation   deno doc --lint, of mod.ts alone, and of the exports of each package
+                together; deno test --doc, of examples that need no device
 publishing      deno publish --dry-run, of the three packages
 order           imports run down from floor to floor, without a circle;
                 only ffi/ uses unsafe functions of Deno
@@ -60,10 +60,10 @@ await tool(HELP, {}, async () => {
   return failed.length === 0 ? 0 : 1;
 });
 
-/** Checks each export alone: its page has all that its signatures name. */
+/** Checks that the pages have all that their signatures name. Those of the other exports may name what is in mod.ts. */
 async function documentation(): Promise<Result> {
-  const pages = PACKAGES.flatMap(sourcesOf).map((source) => deno("doc", "--lint", source));
-  const results = await Promise.all(pages);
+  const pages = [["mod.ts"], ...PACKAGES.map(sourcesOf)];
+  const results = await Promise.all(pages.map((sources) => deno("doc", "--lint", ...sources)));
   return results.find(({ good }) => !good) ?? results.at(-1)!;
 }
 
