@@ -4,6 +4,8 @@
  */
 
 import { assertEquals } from "@std/assert";
+// librdmacm keeps the device open: not within a case.
+import "../device/cm/bed.ts";
 import { resourceCounts } from "../device/setup.ts";
 import { loss } from "./cases/loss.ts";
 import { multicast } from "./cases/multicast.ts";

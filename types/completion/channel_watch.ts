@@ -12,6 +12,7 @@ export class ChannelWatch {
   readonly #channel: NativeResource<IbvCompChannel>;
   readonly #source: Pick<EventSource<unknown, unknown>, "watch" | "readOnce">;
   readonly #onReadable: (error?: unknown) => void;
+  #ended: Promise<void> = Promise.resolve();
   /** The wait of the watcher, while there is one. */
   #wait: FdWait | undefined;
   #isArmed = false;
@@ -50,12 +51,11 @@ export class ChannelWatch {
     this.#wait?.hold(isHeld);
   }
 
-  /** Ends the wait. Resolves when nothing uses the descriptor any more. */
-  async end(): Promise<void> {
+  /** Ends the wait. Resolves when nothing uses the descriptor any more, however often it is called. */
+  end(): Promise<void> {
     const wait = this.#wait;
-    if (wait === undefined) return;
     this.#wait = undefined;
-    await wait.cancel();
-    endWait(this.#channel);
+    if (wait !== undefined) this.#ended = wait.cancel().then(() => endWait(this.#channel));
+    return this.#ended;
   }
 }

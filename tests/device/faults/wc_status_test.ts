@@ -174,10 +174,6 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     ...rc("RNR_RETRY_EXC_ERR", sendTwo, "WR_FLUSH_ERR"),
     activation: { rnrRetry: 1 },
   },
-  "RC: the peer has no receive, and rnrRetry is infinite": {
-    ...rc("RETRY_EXC_ERR", sendTwo, "WR_FLUSH_ERR"),
-    activation: { timeout: 10, retryCnt: 1 },
-  },
   "RC: the peer does not exist": {
     ...rc("RETRY_EXC_ERR", sendTwo, "WR_FLUSH_ERR"),
     activation: { timeout: 10, retryCnt: 1 },

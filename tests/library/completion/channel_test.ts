@@ -260,3 +260,12 @@ on.test("CompletionChannel gives nobody an event that is read after its queue is
   recorder.sendCqEvent("cq0");
   assertEquals((await wait) === one, true);
 });
+
+on.test("CompletionChannel.watch(): each call that ends the wait resolves when the wait has ended", async (parts) => {
+  const watch = parts.channel.watch(() => {});
+  watch.begin(true);
+  const order: string[] = [];
+  const note = (name: string) => (): void => void order.push(name);
+  await Promise.all([watch.end().then(note("first")), watch.end().then(note("again"))]);
+  assertEquals(order, ["first", "again"]);
+});
