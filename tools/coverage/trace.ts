@@ -46,7 +46,8 @@ const watchedOffLoop: Watcher = (name, call, note) => async (...args) => {
 
 /** Verbs are bound when they are first read. Each is watched until it has been called with success. */
 function watch(functions: Functions, watcher: Watcher): void {
-  for (const [name, { get }] of Object.entries(Object.getOwnPropertyDescriptors(functions))) {
+  const getters = Object.getOwnPropertyDescriptors(Object.getPrototypeOf(functions));
+  for (const [name, { get }] of Object.entries(getters)) {
     const bind = (): AnyFunction => {
       const call: AnyFunction = get!();
       const watching = watcher(name, call, (value) => {
@@ -58,7 +59,7 @@ function watch(functions: Functions, watcher: Watcher): void {
       Object.defineProperty(functions, name, { value: watching });
       return watching;
     };
-    Object.defineProperty(functions, name, { get: bind });
+    Object.defineProperty(functions, name, { configurable: true, get: bind });
   }
 }
 
