@@ -59,7 +59,7 @@ function watch(functions: Functions, watcher: Watcher): void {
       Object.defineProperty(functions, name, { value: watching });
       return watching;
     };
-    Object.defineProperty(functions, name, { configurable: true, get: bind });
+    Object.defineProperty(functions, name, { configurable: true, enumerable: true, get: bind });
   }
 }
 
