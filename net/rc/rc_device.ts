@@ -23,9 +23,9 @@ export class SharedDevice {
     shared.users++;
     let isOver = false;
     const end = (): void => {
+      // If it fails, at once or when its last wait ends, it can be tried again.
+      if (shared.users === (isOver ? 0 : 1)) context.close();
       if (isOver) return;
-      // If it fails, it can be tried again.
-      if (shared.users === 1) context.close();
       isOver = true;
       shared.users--;
     };
