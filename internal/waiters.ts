@@ -28,10 +28,15 @@ export class Waiters<W extends object, T> {
       this.reject(waiter, signal!.reason);
       this.#onAbort();
     };
-    // What only looks like a signal throws here: then nobody waits.
-    signal?.addEventListener("abort", abort);
     this.#waiting.set(waiter, waiting);
     if (signal === undefined) return waiting.promise;
+    try {
+      // This may be a method of the caller's, which ends all waits or aborts the signal: so this wait has begun already.
+      signal.addEventListener("abort", abort);
+      if (signal.aborted) abort();
+    } catch (error) {
+      this.reject(waiter, error);
+    }
     return waiting.promise.finally(() => signal.removeEventListener("abort", abort));
   }
 

@@ -46,6 +46,31 @@ Deno.test("Waiters ends a wait when its signal aborts, and forgets the signal wh
   assertEquals(waiters.size, 0);
 });
 
+Deno.test("Waiters ends a wait whose signal ends it while it is asked to listen", async () => {
+  const cases: readonly [
+    string,
+    (waiters: Waiters<object, void>, abort: AbortController) => void,
+  ][] = [
+    ["closed", (waiters) => waiters.rejectAll(new Error("closed"))],
+    ["aborted", (_, abort) => abort.abort(new Error("aborted"))],
+    ["thrown", () => {
+      throw new Error("thrown");
+    }],
+    ["closed", (waiters) => {
+      waiters.rejectAll(new Error("closed"));
+      throw new Error("thrown");
+    }],
+  ];
+  for (const [message, listen] of cases) {
+    const waiters = new Waiters<object, void>();
+    const abort = new AbortController();
+    const { signal } = abort;
+    using _ = stub(signal, "addEventListener", () => listen(waiters, abort));
+    await assertRejects(() => waiters.wait({}, signal), Error, message);
+    assertEquals(waiters.size, 0, message);
+  }
+});
+
 /** A clock that stands still unless it is told to run to the next timer. */
 function fakeClock(): Disposable & { now: number; toNextTimer(): void } {
   const stack = new DisposableStack();
