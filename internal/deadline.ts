@@ -14,12 +14,13 @@ export class Deadline implements Disposable {
   constructor(ms: number, late: () => Error, signals: readonly (AbortSignal | undefined)[] = []) {
     this.#ms = ms;
     this.#late = late;
-    this.#timer = setTimeout(() => this.#check(), ms);
     for (const signal of signals) {
       const follow = (): void => this.#abort.abort(signal!.reason);
-      if (signal?.aborted) follow();
       signal?.addEventListener("abort", follow, { signal: this.#over.signal });
+      if (signal?.aborted) follow();
     }
+    // Last: an own method of a signal may have thrown.
+    this.#timer = setTimeout(() => this.#check(), ms);
   }
 
   get signal(): AbortSignal {

@@ -148,8 +148,7 @@ export async function abortable<T, R>(call: AbortableCall<T, R>): Promise<R> {
   if (turn !== undefined) await turn;
   const waiter = Promise.withResolvers<R>();
   const abort = (): void => waiter.reject(signal!.reason);
-  signal?.addEventListener("abort", abort);
-  run(call, waiter);
+  run(call, waiter, abort);
   try {
     return await waiter.promise;
   } finally {
@@ -164,8 +163,11 @@ export async function abortable<T, R>(call: AbortableCall<T, R>): Promise<R> {
 async function run<T, R>(
   { owner, cause = "program", signal, start, finish, discard }: AbortableCall<T, R>,
   { resolve, reject }: PromiseWithResolvers<R>,
+  abort: () => void,
 ): Promise<void> {
   try {
+    // This may be a method of the caller's, which throws or aborts the signal: the call has a place in its lane already.
+    signal?.addEventListener("abort", abort);
     signal?.throwIfAborted();
     if (owner) retain(owner);
     try {

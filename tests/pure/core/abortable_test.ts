@@ -1,6 +1,6 @@
 // Calls that cannot be stopped: however the wait ends, the outcome is used or discarded, once.
 import { assertEquals, assertRejects } from "@std/assert";
-import { assertSpyCalls, spy } from "@std/testing/mock";
+import { assertSpyCalls, spy, stub } from "@std/testing/mock";
 import { abortable } from "../../../types/core/abortable.ts";
 import { Resource } from "../../../types/core/resource.ts";
 
@@ -158,4 +158,17 @@ Deno.test("abortable() leaves no listener on a signal that lives on", async () =
   call.resolve(1);
   await result;
   assertEquals(listeners(), 0);
+});
+
+Deno.test("abortable() gives its place to others if the signal does not let it listen", async () => {
+  const { signal } = new AbortController();
+  using _ = stub(signal, "addEventListener", () => {
+    throw new Error("no listener");
+  });
+  for (let i = 0; i < 8; i++) {
+    await assertRejects(() => abortable(pending(signal)), Error, "no listener");
+  }
+  const call = pending();
+  call.resolve(1);
+  assertEquals(await abortable(call), 2);
 });

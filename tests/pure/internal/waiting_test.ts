@@ -1,5 +1,11 @@
 // Waits, and what ends them.
-import { assertEquals, assertGreater, assertRejects, assertStrictEquals } from "@std/assert";
+import {
+  assertEquals,
+  assertGreater,
+  assertRejects,
+  assertStrictEquals,
+  assertThrows,
+} from "@std/assert";
 import { spy, stub } from "@std/testing/mock";
 import { closeOnAbort, orAborted, signalOf } from "../../../internal/abort.ts";
 import { Deadline } from "../../../internal/deadline.ts";
@@ -134,6 +140,20 @@ Deno.test("Deadline aborts with each of its signals, and not after it was dispos
   using after = new Deadline(1000, late, [abort.signal]);
   assertEquals([first, after].map(({ signal }) => signal.reason), [reason, reason]);
   assertEquals(disposed.signal.aborted, false);
+});
+
+Deno.test("Deadline starts no timer if a signal does not let it listen, and sees one that aborts then", () => {
+  using set = spy(globalThis, "setTimeout");
+  const abort = new AbortController();
+  using listen = stub(abort.signal, "addEventListener", () => {
+    throw new Error("no listener");
+  });
+  assertThrows(() => new Deadline(1000, late, [abort.signal]), Error, "no listener");
+  assertEquals(set.calls.length, 0);
+  listen.restore();
+  using _ = stub(abort.signal, "addEventListener", () => abort.abort());
+  using deadline = new Deadline(1000, late, [abort.signal]);
+  assertEquals(deadline.signal.aborted, true);
 });
 
 Deno.test("signalOf() gives the signal of options, if there is one", () => {
