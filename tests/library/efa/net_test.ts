@@ -3,34 +3,18 @@
 import "./fake.ts";
 import * as recorder from "../../provider/recorder.ts";
 import { assertEquals, assertRejects, assertStrictEquals } from "@std/assert";
-import {
-  QpState,
-  TransportType,
-  VerbsError,
-  WcOpcode,
-  WcStatus,
-  WorkCompletionError,
-} from "../../../mod.ts";
+import { QpState, TransportType, VerbsError, WcStatus, WorkCompletionError } from "../../../mod.ts";
 import { listenSrd, listenUd, type SrdOptions, type UdConn } from "../../../net/mod.ts";
 import { structs } from "../../../ffi/layout.ts";
 import type { Label, RecordedStruct } from "../../provider/records.ts";
-import { outputOf } from "../../subprocess.ts";
 import { until } from "../../until.ts";
+import { pause, QKEY, UdBed } from "../net/ud_bed.ts";
 
-const QKEY = 7;
 const MAX_MESSAGE = 8928;
 /** The GID that the library of the tests tells of unknown senders. */
 const GID = "102::";
 const UNKNOWN = 0xffff;
-/** The queues of a connection, in the order in which it makes them. */
-const [SEND_CQ, RECV_CQ] = ["cq0", "cq1"] as const;
-const { SUCCESS, RNR_RETRY_EXC_ERR, WR_FLUSH_ERR } = WcStatus;
-
-const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 5));
-
-interface Bed extends AsyncDisposable {
-  readonly conn: UdConn;
-}
+const { RNR_RETRY_EXC_ERR, WR_FLUSH_ERR } = WcStatus;
 
 /** Takes the recorder for an adapter. */
 function reset(): void {
@@ -42,32 +26,23 @@ function reset(): void {
 async function open(
   listen: (options: SrdOptions) => Promise<UdConn> = listenSrd,
   options: Partial<SrdOptions> = {},
-): Promise<Bed> {
+): Promise<UdBed> {
   reset();
-  const depths = { recvDepth: 4, sendDepth: 4, maxQueued: 2 };
-  const conn = await listen({ device: "recorder0", qkey: QKEY, ...depths, ...options });
-  return {
-    conn,
-    [Symbol.asyncDispose]: async () => {
-      await conn[Symbol.asyncDispose]();
-      assertEquals([recorder.live(), recorder.violations()], [0, []]);
-    },
-  };
+  return await UdBed.open(listen, options);
 }
 
-function endSend({ addr }: UdConn, slot: number, status: WcStatus = SUCCESS): void {
-  recorder.complete(SEND_CQ, { wr_id: slot, status, opcode: WcOpcode.SEND, qp_num: addr.qpn });
+/** Defines a test of a connection that listenSrd() gives. */
+function test(title: string, body: (bed: UdBed) => Promise<void>): void {
+  Deno.test(title, async () => {
+    await using bed = await open();
+    await body(bed);
+  });
 }
 
 /** The number of a handle, as the library of the tests tells it. */
 function numberOf(ah: Label): number {
   const { offset } = structs.ibv_ah.fields.handle;
   return new Deno.UnsafePointerView(recorder.pointerTo(ah)).getUint32(offset);
-}
-
-/** A message of so many bytes arrives in a slot. */
-function arrive(slot: number, slid: number, src_qp: number, byte_len: number): void {
-  recorder.complete(RECV_CQ, { wr_id: slot, opcode: WcOpcode.RECV, slid, src_qp, byte_len });
 }
 
 /** Begins sends of 1, 2, ... bytes, and notes how they end. */
@@ -91,14 +66,13 @@ Deno.test("UdConn.join() tells that adapters have no groups", async () => {
   await assertRejects(() => bed.conn.join("239.1.2.3"), NotSupported, "Elastic Fabric Adapter");
 });
 
-Deno.test("A send of listenSrd() ends when its message has arrived, in whatever order", async () => {
-  await using bed = await open();
+test("A send of listenSrd() ends when its message has arrived, in whatever order", async (bed) => {
   const { conn } = bed;
   const { ends, all } = await send(conn, 4);
   assertEquals([ends, conn.stats.sent], [[], 4]);
-  for (const slot of [2, 0]) endSend(conn, slot);
+  for (const slot of [2, 0]) bed.endSend(slot);
   await until("two ends", () => ends.length === 2);
-  for (const slot of [3, 1]) endSend(conn, slot);
+  for (const slot of [3, 1]) bed.endSend(slot);
   await all;
   assertEquals([ends, conn.stats.sendErrors], [["3", "1", "4", "2"], 0]);
 });
@@ -109,23 +83,22 @@ Deno.test("A send of listenSrd() that waits for a receive holds up no other one"
   const { ends, all } = await send(conn, 4);
   // Slot 0 is that of a peer who does not receive: the others share slot 1.
   for (let i = 1; i <= 3; i++) {
-    endSend(conn, 1);
+    bed.endSend(1);
     await until("an end", () => ends.length === i);
   }
   assertEquals(ends, ["2", "3", "4"]);
-  endSend(conn, 0);
+  bed.endSend(0);
   await all;
   assertEquals(ends.at(-1), "1");
 });
 
-Deno.test("A send of listenSrd() that fails tells so, and the connection goes on as it was", async () => {
-  await using bed = await open();
+test("A send of listenSrd() that fails tells so, and the connection goes on as it was", async (bed) => {
   const { conn } = bed;
   recorder.answer("ibv_query_qp", { qp_state: QpState.RTS });
   const first = await send(conn, 3);
   recorder.take();
-  endSend(conn, 1, RNR_RETRY_EXC_ERR);
-  for (const slot of [0, 2]) endSend(conn, slot);
+  bed.endSend(1, RNR_RETRY_EXC_ERR);
+  for (const slot of [0, 2]) bed.endSend(slot);
   await first.all;
   assertEquals(first.ends.map((end) => end.slice(0, 1)), ["2", "1", "3"]);
   assertEquals(first.ends[0]!.includes("RNR_RETRY_EXC_ERR"), true, first.ends[0]);
@@ -136,8 +109,8 @@ Deno.test("A send of listenSrd() that fails tells so, and the connection goes on
   assertEquals(changes, []);
   const many = conn.sendMany([[new Uint8Array(1), conn.addr], [new Uint8Array(2), conn.addr]]);
   await pause();
-  endSend(conn, 3);
-  endSend(conn, 1, RNR_RETRY_EXC_ERR);
+  bed.endSend(3);
+  bed.endSend(1, RNR_RETRY_EXC_ERR);
   await assertRejects(() => many, WorkCompletionError, "RNR_RETRY_EXC_ERR");
 });
 
@@ -146,7 +119,7 @@ Deno.test("Sends of listenSrd() end with the reason when the queue pair is reset
   const { conn } = bed;
   const first = await send(conn, 2);
   recorder.answer("ibv_query_qp", { qp_state: QpState.ERR });
-  recorder.complete(RECV_CQ, { wr_id: 0, status: WR_FLUSH_ERR, opcode: WcOpcode.RECV });
+  bed.endRecv(0, { status: WR_FLUSH_ERR });
   await assertRejects(() => conn.receive(undefined, { signal: AbortSignal.timeout(20) }));
   await first.all;
   const { sendErrors, resets } = conn.stats;
@@ -158,25 +131,6 @@ Deno.test("Sends of listenSrd() end with the reason when the queue pair is reset
   assertEquals(second.ends, ["1 Cannot send: the connection is closed"]);
 });
 
-Deno.test("A program ends although sends of listenSrd() were lost in a reset, of which no completion tells", async () => {
-  const url = (path: string): string =>
-    JSON.stringify(new URL(`../../../${path}`, import.meta.url).href);
-  const script = `import ${url("tests/library/efa/fake.ts")};
-    import * as recorder from ${url("tests/provider/recorder.ts")};
-    import { TransportType, WcOpcode, WcStatus } from MOD;
-    import { listenSrd } from ${url("net/mod.ts")};
-    recorder.setField("device", "transport_type", TransportType.UNSPECIFIED);
-    recorder.answer("ibv_query_port", { max_msg_sz: ${MAX_MESSAGE} });
-    const conn = await listenSrd({ device: "recorder0", qkey: ${QKEY}, onOutage: () => {} });
-    const sent = conn.send(Uint8Array.of(1), conn.addr).catch(({ name }) => console.log(name));
-    recorder.complete("${RECV_CQ}", { status: WcStatus.WR_FLUSH_ERR, opcode: WcOpcode.RECV });
-    const alive = setInterval(() => {}, 1000);
-    await sent;
-    clearInterval(alive);`;
-  const output = await outputOf(script, { prefix: ["timeout", "20"], importMap: true });
-  assertEquals(output, "WorkCompletionError");
-});
-
 Deno.test("A send of listenSrd() ends when its signal aborts, and its slot when the device is done", async () => {
   await using bed = await open(listenSrd, { sendDepth: 1 });
   const { conn } = bed;
@@ -186,15 +140,14 @@ Deno.test("A send of listenSrd() ends when its signal aborts, and its slot when 
   // The slot is in use.
   await assertRejects(() => conn.send(one, conn.addr, { signal: abort() }), DOMException);
   const { ends, all } = await send(conn, 1);
-  endSend(conn, 0);
+  bed.endSend(0);
   await until("two sends", () => conn.stats.sent === 2);
   assertEquals(ends, []);
-  endSend(conn, 0);
+  bed.endSend(0);
   await all;
 });
 
-Deno.test("A send of listenSrd() whose handle cannot be made tells so", async () => {
-  await using bed = await open();
+test("A send of listenSrd() whose handle cannot be made tells so", async (bed) => {
   recorder.fail("ibv_create_ah", "ENOMEM");
   const { ends, all } = await send(bed.conn, 2);
   await all;
@@ -209,7 +162,9 @@ Deno.test("listenSrd() keeps the handles of as many peers as messages may wait",
   const gids = ["fe80::1", "fe80::2", "fe80::3", "fe80::4"];
   for (const gid of gids) void conn.send(new Uint8Array(1), { ...conn.addr, gid }).catch(() => {});
   const made = recorder.takeOf("ibv_create_ah").map(({ result }) => numberOf(result as Label));
-  for (const [slot, number] of made.entries()) arrive(slot, number, 5, 1);
+  for (const [slot, number] of made.entries()) {
+    bed.endRecv(slot, { slid: number, src_qp: 5, byte_len: 1 });
+  }
   for (const gid of gids) assertEquals((await conn.receive())[1].gid, gid);
 });
 
@@ -231,7 +186,7 @@ for (const [name, listen] of [["Srd", listenSrd], ["Ud", listenUd]] as const) {
         const posts = recorder.takeOf("ibv_post_send").flatMap(({ args }) =>
           Object.entries(args).filter(([name]) => /^wr\[\d+\]$/.test(name))
         );
-        for (const [, wr] of posts) endSend(conn, Number((wr as RecordedStruct).fields.wr_id));
+        for (const [, wr] of posts) bed.endSend(Number((wr as RecordedStruct).fields.wr_id));
         void conn.stats;
       }
       assertEquals(await Promise.all(sends), sends.map(() => 1));
@@ -246,7 +201,7 @@ for (const [name, listen, headroom] of [["Srd", listenSrd, 0], ["Ud", listenUd, 
     const { conn } = bed;
     const lengths: number[] = [];
     const next = async (slot: number, slid: number, srcQp = 5) => {
-      arrive(slot, slid, srcQp, headroom + slot + 1);
+      bed.endRecv(slot, { slid: slid, src_qp: srcQp, byte_len: headroom + slot + 1 });
       const [{ length }, from] = await conn.receive();
       lengths.push(length);
       return from;
@@ -267,7 +222,7 @@ for (const [name, listen, headroom] of [["Srd", listenSrd, 0], ["Ud", listenUd, 
     assertStrictEquals(await next(2, UNKNOWN), stranger);
     assertEquals(lengths, [4, 2, 1, 3]);
     // No handle has this number: nobody knows who that was.
-    arrive(4, 77, 5, headroom + 1);
+    bed.endRecv(4, { slid: 77, src_qp: 5, byte_len: headroom + 1 });
     assertStrictEquals(await next(5, UNKNOWN), stranger);
     assertEquals([conn.stats.dropped, conn.stats.received], [1, 6]);
   });

@@ -2,7 +2,9 @@
 import { assertEquals } from "@std/assert";
 import { nextTurn } from "../../../internal/turns.ts";
 import { LinkLayer } from "../../../mod.ts";
+import type { RcOptions } from "../../../net/mod.ts";
 import { bed } from "../../device/bed.ts";
+import type { RcPair } from "../../device/net/rc_pair.ts";
 import * as recorder from "../../provider/recorder.ts";
 
 bed.device = "recorder0";
@@ -18,9 +20,30 @@ bed.test = (name, body) =>
   });
 
 // Not before: they look for the device when they are imported.
-export const { deviceTest: netTest, gidOf, openRxe, PORT, QKEY, RXE, until } = await import(
+export const { deviceTest: test, gidOf, openRxe, PORT, QKEY, RXE, until } = await import(
   "../../device/setup.ts"
 );
 export const { bytes, connectTimeout, peerAddress, rcPair, text } = await import(
   "../../device/net/rc_pair.ts"
 );
+
+/** Defines tests of the two ends of a connection. */
+export function pairs(
+  ...options: [client?: RcOptions, server?: RcOptions]
+): { test(title: string, body: (pair: RcPair) => Promise<void>): void } {
+  return {
+    test: (title, body) =>
+      test(title, async () => {
+        await using pair = await rcPair(...options);
+        await body(pair);
+      }),
+  };
+}
+
+/** Tests of two ends with the options that a program has by default. */
+export const pair = pairs();
+
+/** What has been begun may go on meanwhile. */
+export function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}

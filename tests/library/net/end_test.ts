@@ -5,65 +5,116 @@ import { outputOf } from "../../subprocess.ts";
 const url = (path: string): string =>
   JSON.stringify(new URL(`../../../${path}`, import.meta.url).href);
 
-const OPEN = `import * as recorder from ${url("tests/provider/recorder.ts")};
-  import { LinkLayer, QpState, WcStatus } from MOD;
-  import { connectRc, listenRc, listenUd } from ${url("net/mod.ts")};
-  recorder.answer("ibv_query_port", { link_layer: LinkLayer.ETHERNET });
-  recorder.connect();
+const COMMON = `import * as recorder from ${url("tests/provider/recorder.ts")};
+  import { LinkLayer, QpState, TransportType, WcOpcode, WcStatus } from MOD;
+  import { connectRc, listenRc, listenSrd, listenUd } from ${url("net/mod.ts")};
   const device = "recorder0";
   const message = Uint8Array.of(7);
   const soon = () => ({ signal: AbortSignal.timeout(10) });
+  const sayName = ({ name }) => console.log(name);
   globalThis.addEventListener("unload", () => console.log("end"));`;
 
-const UD = `const conn = await listenUd({ device, qkey: 7 });
-  await conn.send(message, conn.addr);
-  console.log((await conn.receive())[0]);
-  await conn.receive(undefined, soon()).catch(({ name }) => console.log(name));`;
+/** What the programs run on. */
+const BEDS = {
+  device: `recorder.answer("ibv_query_port", { link_layer: LinkLayer.ETHERNET });
+    recorder.connect();`,
+  network: `import { FakeBed } from ${url("tests/library/cm/fake.ts")};
+    const bed = new FakeBed();
+    bed.connect("IPv4");`,
+  adapter: `import ${url("tests/library/efa/fake.ts")};
+    recorder.setField("device", "transport_type", TransportType.UNSPECIFIED);
+    recorder.answer("ibv_query_port", { max_msg_sz: 8928 });`,
+} as const;
 
-const RC = `await listenRc({ device });
-  const listener = await listenRc({ device });
-  const accepted = listener.accept();
-  const client = await connectRc({ device, tcpPort: listener.addr.port });
+const USED = `const accepted = listener.accept();
+  const client = await connectRc(to(listener.addr.port));
   const server = await accepted;
   await client.send(message);
   console.log(await server.receive());
-  await server.receive(undefined, soon()).catch(({ name }) => console.log(name));`;
+  await server.receive(undefined, soon()).catch(sayName);`;
+const USED_PRINTS = "Uint8Array(1) [ 7 ]\nTimeoutError\nend";
 
 /** Until then a timer keeps the program alive, whatever else does. */
-const FAILED = `const alive = setInterval(() => {}, 1000);
-  await received;
+const aliveUntil = (settled: string): string =>
+  `const alive = setInterval(() => {}, 1000);
+  await ${settled};
   clearInterval(alive);`;
 
-const FAILED_UD = `const conn = await listenUd({ device, qkey: 7 });
-  const received = conn.receive().catch(({ code }) => console.log(code));
-  recorder.fail("ibv_modify_qp", "EIO");
-  recorder.answer("ibv_query_qp", { qp_state: QpState.ERR });
-  recorder.complete("cq0", { status: WcStatus.LOC_QP_OP_ERR });
-  conn.stats;
-  ${FAILED}`;
+const PROGRAMS: readonly [what: string, bed: keyof typeof BEDS, script: string, prints: string][] =
+  [
+    [
+      "an open UdConn",
+      "device",
+      `const conn = await listenUd({ device, qkey: 7 });
+      await conn.send(message, conn.addr);
+      console.log((await conn.receive())[0]);
+      await conn.receive(undefined, soon()).catch(sayName);`,
+      USED_PRINTS,
+    ],
+    [
+      "an open RcListener and an open RcConn",
+      "device",
+      `await listenRc({ device });
+      const listener = await listenRc({ device });
+      const to = (tcpPort) => ({ device, tcpPort });
+      ${USED}`,
+      USED_PRINTS,
+    ],
+    [
+      "an open RcListener and an open RcConn by address",
+      "network",
+      `await listenRc({ port: 1 });
+      const listener = await listenRc({ port: 7471 });
+      const to = (port) => ({ hostname: "host", port });
+      ${USED}`,
+      USED_PRINTS,
+    ],
+    [
+      "a channel of connection events that need not be waited for",
+      "network",
+      `bed.net.channel.unref();
+      await Promise.race([bed.net.channel.events().next(), Promise.resolve()]);`,
+      "end",
+    ],
+    [
+      "a UdConn that has failed while it received",
+      "device",
+      `const conn = await listenUd({ device, qkey: 7 });
+      const received = conn.receive().catch(({ code }) => console.log(code));
+      recorder.fail("ibv_modify_qp", "EIO");
+      recorder.answer("ibv_query_qp", { qp_state: QpState.ERR });
+      recorder.complete("cq0", { status: WcStatus.LOC_QP_OP_ERR });
+      conn.stats;
+      ${aliveUntil("received")}`,
+      "EIO\nend",
+    ],
+    [
+      "an RcConn that has failed while it received",
+      "device",
+      `await using listener = await listenRc({ device });
+      const [client] = await Promise.all([
+        connectRc({ device, tcpPort: listener.addr.port, keepAlive: 100 }),
+        listener.accept(),
+      ]);
+      const received = client.receive().catch(({ code }) => console.log(code));
+      recorder.fail("ibv_post_send", "EIO");
+      ${aliveUntil("received")}`,
+      "EIO\nend",
+    ],
+    [
+      "a send of listenSrd() that was lost in a reset, of which no completion tells,",
+      "adapter",
+      `const conn = await listenSrd({ device, qkey: 7, onOutage: () => {} });
+      const sent = conn.send(message, conn.addr).catch(sayName);
+      recorder.complete("cq1", { status: WcStatus.WR_FLUSH_ERR, opcode: WcOpcode.RECV });
+      ${aliveUntil("sent")}`,
+      "WorkCompletionError\nend",
+    ],
+  ];
 
-const FAILED_RC = `await using listener = await listenRc({ device });
-  const [client] = await Promise.all([
-    connectRc({ device, tcpPort: listener.addr.port, keepAlive: 100 }),
-    listener.accept(),
-  ]);
-  const received = client.receive().catch(({ code }) => console.log(code));
-  recorder.fail("ibv_post_send", "EIO");
-  ${FAILED}`;
-
-const PROGRAMS = [
-  ["an open UdConn lets", UD, "Uint8Array(1) [ 7 ]\nTimeoutError\nend"],
-  ["an open RcListener and an open RcConn let", RC, "Uint8Array(1) [ 7 ]\nTimeoutError\nend"],
-  ["a UdConn that has failed while it received lets", FAILED_UD, "EIO\nend"],
-  ["an RcConn that has failed while it received lets", FAILED_RC, "EIO\nend"],
-] as const;
-
-for (const [what, script, printed] of PROGRAMS) {
-  Deno.test(`${what} the program end`, async () => {
-    const output = await outputOf(`${OPEN}\n${script}`, {
-      prefix: ["timeout", "60"],
-      importMap: true,
-    });
-    assertEquals(output, printed);
+for (const [what, bed, script, prints] of PROGRAMS) {
+  Deno.test(`The program ends with ${what}`, async () => {
+    const options = { prefix: ["timeout", "60"], importMap: true };
+    assertEquals(await outputOf(`${COMMON}\n${BEDS[bed]}\n${script}`, options), prints);
   });
 }

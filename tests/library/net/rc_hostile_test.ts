@@ -1,3 +1,4 @@
+// A peer that breaks the protocol.
 import { assertEquals, assertRejects } from "@std/assert";
 import {
   AccessFlags,
@@ -8,22 +9,11 @@ import {
   QueuePair,
   WrOpcode,
 } from "../../../mod.ts";
-import { connectRc, listenRc, type RcAddress, type RcConn } from "../../../net/mod.ts";
+import { connectRc, type RcAddress, type RcConn } from "../../../net/mod.ts";
 import { toQpAddress } from "../../../net/rc/rc_address.ts";
-import {
-  bytes,
-  connectTimeout,
-  gidOf,
-  netTest,
-  openRxe,
-  peerAddress,
-  PORT,
-  rcPair,
-  RXE,
-  until,
-} from "./bed.ts";
+import { bytes, connectTimeout, gidOf, openRxe, pair, pause, PORT, RXE, test } from "./bed.ts";
 
-const { InvalidData, ConnectionReset, TimedOut } = Deno.errors;
+const { InvalidData } = Deno.errors;
 
 /** Frame types as in the immediate data of messages: the upper 4 bits. */
 const [DATA, HELLO, WRITE] = [1, 3, 6];
@@ -91,7 +81,7 @@ const VIOLATIONS: Record<string, (peer: RawPeer) => void> = {
 };
 
 for (const [what, violate] of Object.entries(VIOLATIONS)) {
-  netTest(`RcConn is broken if the peer sends ${what}`, async () => {
+  test(`RcConn is broken if the peer sends ${what}`, async () => {
     using peer = new RawPeer();
     await using conn = await peer.connect();
     await conn.send(bytes("fine"));
@@ -104,73 +94,22 @@ for (const [what, violate] of Object.entries(VIOLATIONS)) {
 /** Reads messages until that fails. */
 async function readAll(conn: RcConn): Promise<void> {
   // Messages that come in time are read. Reading gives the peer new credits, so it begins when all have come.
-  await new Promise((resolve) => setTimeout(resolve, 300));
+  await pause(300);
   const signal = AbortSignal.timeout(connectTimeout);
   while (await conn.receive(undefined, { signal }) !== null);
   // The end of the messages is no error: what follows it is one.
   await conn.flush();
 }
 
-netTest("connectRc() rejects if the channel gives something else than an address", async () => {
-  const values: unknown[] = [
-    undefined,
-    {},
-    {
-      get transport() {
-        throw new Error("no property");
-      },
-    },
-    { transport: "RC", gid: "x".repeat(1_000_000) },
-  ];
-  for (const value of values) {
-    const exchange = (): Promise<unknown> => Promise.resolve(value);
-    await assertRejects(() => connectRc({ device: RXE, exchange, connectTimeout }), InvalidData);
-  }
-  const failing = (): Promise<unknown> => Promise.reject(new Error("the channel broke"));
-  await assertRejects(() => connectRc({ device: RXE, exchange: failing }), Error, "channel broke");
-});
-
-netTest("RcListener gives up on peers whose queue pair does not exist", async () => {
-  await using listener = await listenRc({ device: RXE, connectTimeout: 500, timeout: 10 });
-  using context = openRxe();
-  const { gid } = gidOf(context, "ipv4");
-  using tcp = await Deno.connect({ hostname: "127.0.0.1", port: listener.addr.port });
-  const address = peerAddress(gid.toString());
-  await tcp.write(bytes(`${JSON.stringify(address)}\n`));
-  // A peer that sends nothing more may still read.
-  await tcp.closeWrite();
-  const answer = new Uint8Array(4096);
-  assertEquals((await tcp.read(answer))! > 0, true);
-  await until("the end of the attempt", () => listener.stats.failed === 1);
-  const { lastError } = listener.stats;
-  assertEquals(lastError instanceof TimedOut || lastError instanceof ConnectionReset, true);
-});
-
-netTest("listenRc() closes the listener when the signal aborts", async () => {
-  const abort = new AbortController();
-  const { signal } = abort;
-  const listener = await listenRc({ device: RXE, signal });
-  const waiting = assertRejects(() => listener.accept(), Deno.errors.BadResource);
-  abort.abort(new Error("enough"));
-  await waiting;
-  await listener[Symbol.asyncDispose]();
-  await assertRejects(() => listenRc({ device: RXE, signal }), Error, "enough");
-});
-
-netTest(
-  "RcConn.receive() gives a message although asking its buffer closes the connection",
-  async () => {
-    await using pair = await rcPair();
-    const { client, server } = pair;
-    await client.send(bytes("last"));
-    await client.flush();
-    class Closing extends Uint8Array<ArrayBuffer> {
-      override get length(): number {
-        server[Symbol.dispose]();
-        return super.length;
-      }
+pair.test("RcConn.receive() gives a message although asking its buffer closes the connection", async ({ client, server }) => {
+  await client.send(bytes("last"));
+  await client.flush();
+  class Closing extends Uint8Array<ArrayBuffer> {
+    override get length(): number {
+      server[Symbol.dispose]();
+      return super.length;
     }
-    const message = await server.receive(new Closing(new ArrayBuffer(8)));
-    assertEquals(message!.buffer.slice(0, 4), bytes("last").buffer);
-  },
-);
+  }
+  const message = await server.receive(new Closing(new ArrayBuffer(8)));
+  assertEquals(message!.buffer.slice(0, 4), bytes("last").buffer);
+});

@@ -2,53 +2,34 @@
 import * as recorder from "../../provider/recorder.ts";
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { stub } from "@std/testing/mock";
-import { EventType, Gid, GidType, QpState, VerbsError, WcOpcode, WcStatus } from "../../../mod.ts";
+import { EventType, Gid, GidType, QpState, VerbsError, WcStatus } from "../../../mod.ts";
 import { structs } from "../../../ffi/layout.ts";
-import { listenUd, type UdConn, type UdOptions } from "../../../net/mod.ts";
+import { listenUd, type UdOptions } from "../../../net/mod.ts";
 import type { Call, RecordedStruct } from "../../provider/records.ts";
 import { until } from "../../until.ts";
+import { pause, QKEY, UdBed } from "./ud_bed.ts";
 
-const QKEY = 7;
-/** The queues of a connection, in the order in which it makes them. */
-const [SEND_CQ, RECV_CQ] = ["cq0", "cq1"] as const;
-const { SUCCESS, WR_FLUSH_ERR, LOC_QP_OP_ERR } = WcStatus;
+const { WR_FLUSH_ERR, LOC_QP_OP_ERR } = WcStatus;
 const { ERR, RTS } = QpState;
 
 /** A connection that has sent one datagram. */
-interface Bed extends AsyncDisposable {
-  readonly conn: UdConn;
-  readonly outages: string[];
-}
-
-async function open(options: Partial<UdOptions> = {}): Promise<Bed> {
+async function open(options: Partial<UdOptions> = {}): Promise<UdBed> {
   recorder.reset();
-  const outages: string[] = [];
-  const conn = await listenUd({
-    device: "recorder0",
-    qkey: QKEY,
-    recvDepth: 4,
-    sendDepth: 4,
-    maxQueued: 2,
-    onOutage: ({ message }) => outages.push(message.match(/[A-Z_]+_ERR/)![0]),
-    ...options,
-  });
-  await conn.send(Uint8Array.of(1), conn.addr);
-  complete(SEND_CQ, SUCCESS, 0);
+  const bed = await UdBed.open(listenUd, options);
+  const { conn } = bed;
+  await conn.send(MESSAGE, conn.addr);
+  bed.endSend(0);
   assertEquals(conn.stats.sent, 1);
   recorder.take();
-  return {
-    conn,
-    outages,
-    [Symbol.asyncDispose]: async () => {
-      await conn[Symbol.asyncDispose]();
-      assertEquals([recorder.live(), recorder.violations()], [0, []]);
-    },
-  };
+  return bed;
 }
 
-function complete(cq: "cq0" | "cq1", status: WcStatus, id: number): void {
-  const opcode = cq === SEND_CQ ? WcOpcode.SEND : WcOpcode.RECV;
-  recorder.complete(cq, { wr_id: BigInt(id), status, opcode, byte_len: 41 });
+/** Defines a test of such a connection. */
+function test(title: string, body: (bed: UdBed) => Promise<void>): void {
+  Deno.test(title, async () => {
+    await using bed = await open();
+    await body(bed);
+  });
 }
 
 /** What the device says of the queue pair's state. */
@@ -66,27 +47,27 @@ function moves(): (QpState | string)[] {
 
 const RESTARTED = [QpState.RESET, QpState.INIT, QpState.RTR, RTS, "4 receives"];
 const MESSAGE = Uint8Array.of(1);
-const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 5));
 
 /** Sends a datagram that fails, and leaves the queue pair in a state. */
-async function failSend(conn: UdConn, state: QpState): Promise<void> {
+async function failSend(bed: UdBed, state: QpState): Promise<void> {
+  const { conn } = bed;
   await conn.send(MESSAGE, conn.addr);
   await pause();
   recorder.take();
-  complete(SEND_CQ, LOC_QP_OP_ERR, 0);
+  bed.endSend(0, LOC_QP_OP_ERR);
   setState(state);
 }
 
-Deno.test("UdConn resets its queue pair after a failed send, counts what is lost, and works on", async () => {
-  await using bed = await open();
-  const { conn, outages } = bed;
+test("UdConn resets its queue pair after a failed send, counts what is lost, and works on", async (bed) => {
+  const { conn } = bed;
+  const { outages } = bed;
   const { qpn } = conn.addr;
   for (let outage = 1; outage <= 3; outage++) {
     // One fails, one is in progress, and one is not posted yet.
     for (let i = 0; i < 2; i++) await conn.send(MESSAGE, conn.addr);
     await pause();
     void conn.send(MESSAGE, conn.addr);
-    complete(SEND_CQ, LOC_QP_OP_ERR, 1);
+    bed.endSend(1, LOC_QP_OP_ERR);
     setState(ERR);
     const { sendErrors, recvErrors, resets } = conn.stats;
     assertEquals([sendErrors, recvErrors, resets], [3 * outage, 0, outage]);
@@ -99,7 +80,7 @@ Deno.test("UdConn resets its queue pair after a failed send, counts what is lost
       "ibv_create_ah",
       "ibv_post_send",
     ]);
-    complete(SEND_CQ, SUCCESS, 1);
+    bed.endSend(1);
     assertEquals(conn.stats.sent, 1 + 4 * outage);
     assertEquals(outages.length, outage);
   }
@@ -107,52 +88,49 @@ Deno.test("UdConn resets its queue pair after a failed send, counts what is lost
   assertEquals(outages, ["LOC_QP_OP_ERR", "LOC_QP_OP_ERR", "LOC_QP_OP_ERR"]);
 });
 
-Deno.test("UdConn moves its queue pair on when a failed send has stopped sends alone", async () => {
-  await using bed = await open();
-  await failSend(bed.conn, QpState.SQE);
+test("UdConn moves its queue pair on when a failed send has stopped sends alone", async (bed) => {
+  await failSend(bed, QpState.SQE);
   assertEquals([bed.conn.stats.sendErrors, bed.conn.stats.resets], [1, 0]);
   const [{ args }, ...others] = recorder.takeOf("ibv_modify_qp") as [Call, ...Call[]];
   const { qp_state, cur_qp_state } = (args.attr as RecordedStruct).fields;
   assertEquals([qp_state, cur_qp_state, others], [RTS, QpState.SQE, []]);
 });
 
-Deno.test("UdConn warns once while nothing is sent or received", async () => {
-  await using bed = await open();
+test("UdConn warns once while nothing is sent or received", async (bed) => {
   const { conn, outages } = bed;
   const fail = async (): Promise<void> => {
-    await failSend(conn, ERR);
+    await failSend(bed, ERR);
     assertEquals(conn.stats.sendErrors > 0, true);
     await pause();
   };
   for (let i = 0; i < 3; i++) await fail();
   assertEquals([conn.stats.resets, outages.length], [3, 1]);
   // A datagram that comes ends the outage, as one that is sent does.
-  complete(RECV_CQ, SUCCESS, 0);
+  bed.endRecv(0);
   await conn.receive();
   await fail();
   assertEquals([conn.stats.resets, outages.length], [4, 2]);
 });
 
-Deno.test("UdConn gives what came before a failed receive, and posts all receives again", async () => {
-  await using bed = await open();
-  const { conn, outages } = bed;
+test("UdConn gives what came before a failed receive, and posts all receives again", async (bed) => {
+  const { conn } = bed;
+  const { outages } = bed;
   const waiting = [conn.receive(), conn.receive()];
-  complete(RECV_CQ, SUCCESS, 0);
-  complete(RECV_CQ, WR_FLUSH_ERR, 1);
-  complete(RECV_CQ, WR_FLUSH_ERR, 2);
+  bed.endRecv(0);
+  bed.endRecv(1, { status: WR_FLUSH_ERR });
+  bed.endRecv(2, { status: WR_FLUSH_ERR });
   const [message] = await waiting[0]!;
   assertEquals(message.length, 1);
   await pause();
   assertEquals(moves(), RESTARTED);
   // Who waits goes on waiting.
-  complete(RECV_CQ, SUCCESS, 1);
+  bed.endRecv(1);
   await waiting[1];
   const { received, recvErrors, resets } = conn.stats;
   assertEquals([received, recvErrors, resets, outages], [2, 0, 1, ["WR_FLUSH_ERR"]]);
 });
 
-Deno.test("UdConn.send() that waits for a slot gets the first one that is free, in turn", async () => {
-  await using bed = await open();
+test("UdConn.send() that waits for a slot gets the first one that is free, in turn", async (bed) => {
   const { conn } = bed;
   for (let i = 0; i < 4; i++) await conn.send(MESSAGE, conn.addr);
   const messages = [2, 3, 4].map((length) => new Uint8Array(length));
@@ -163,23 +141,22 @@ Deno.test("UdConn.send() that waits for a slot gets the first one that is free, 
   const order: number[] = [];
   for (const sent of [waiting[0]!, waiting[2]!]) void sent.then((length) => order.push(length));
   recorder.take();
-  complete(SEND_CQ, SUCCESS, 1);
+  bed.endSend(1);
   assertEquals(await waiting[0], 2);
   await pause();
   assertEquals([order, recorder.takeOf("ibv_post_send").length], [[2], 1]);
-  complete(SEND_CQ, SUCCESS, 2);
+  bed.endSend(2);
   await Promise.all([refused, waiting[2]]);
   assertEquals([order, conn.stats.sent], [[2, 4], 7]);
 });
 
-Deno.test("UdConn.send() that waits for a slot goes on after a reset", async () => {
-  await using bed = await open();
+test("UdConn.send() that waits for a slot goes on after a reset", async (bed) => {
   const { conn } = bed;
   for (let i = 0; i < 4; i++) await conn.send(MESSAGE, conn.addr);
   const waiting = [conn.send(MESSAGE, conn.addr), conn.send(MESSAGE, conn.addr)];
   await pause();
   setState(ERR);
-  complete(SEND_CQ, LOC_QP_OP_ERR, 0);
+  bed.endSend(0, LOC_QP_OP_ERR);
   assertEquals(await Promise.all(waiting), [1, 1]);
   await pause();
   assertEquals(recorder.takeOf("ibv_post_send").length > 0, true);
@@ -187,26 +164,29 @@ Deno.test("UdConn.send() that waits for a slot goes on after a reset", async () 
   assertEquals([sent, sendErrors, resets], [7, 4, 1]);
 });
 
-Deno.test("UdConn.send() rejects while there is no address, and works when it is back", async () => {
-  await using bed = await open();
+test("UdConn.send() rejects while there is no address, and works when it is back", async (bed) => {
   const { conn } = bed;
-  await failSend(conn, ERR);
+  await failSend(bed, ERR);
   assertEquals(conn.stats.resets, 1);
   // Without thunks a verb that failed on another thread is called again, to learn its errno.
   recorder.fail("ibv_create_ah", "EINVAL", { times: 4 });
-  for (let i = 0; i < 2; i++) await assertRejects(() => conn.send(MESSAGE, conn.addr), VerbsError);
+  for (let i = 0; i < 2; i++) {
+    await assertRejects(
+      () => conn.send(MESSAGE, conn.addr),
+      VerbsError,
+    );
+  }
   while (await conn.send(MESSAGE, conn.addr).catch(() => 0) === 0);
   assertEquals(conn.stats.resets, 1);
 });
 
-Deno.test("UdConn fails for good when its queue pair cannot be reset", async () => {
-  await using bed = await open();
+test("UdConn fails for good when its queue pair cannot be reset", async (bed) => {
   const { conn, outages } = bed;
   const receiving = assertRejects(() => conn.receive(), VerbsError, "EIO");
   const datagrams = conn[Symbol.asyncIterator]();
   const iterating = assertRejects(() => datagrams.next(), VerbsError, "EIO");
   recorder.fail("ibv_modify_qp", "EIO");
-  await failSend(conn, ERR);
+  await failSend(bed, ERR);
   assertEquals(conn.stats.resets, 1);
   await Promise.all([receiving, iterating]);
   assertEquals(await datagrams.next(), { value: undefined, done: true });
@@ -217,7 +197,7 @@ Deno.test("UdConn fails for good when its queue pair cannot be reset", async () 
 Deno.test("UdConn writes a warning to the console, and closes its connection when told so there", async () => {
   using warned = stub(console, "warn");
   const bed = await open({ onOutage: undefined as never });
-  await failSend(bed.conn, ERR);
+  await failSend(bed, ERR);
   assertEquals(bed.conn.stats.resets, 1);
   await pause();
   assertEquals(warned.calls.length, 1);
@@ -225,7 +205,7 @@ Deno.test("UdConn writes a warning to the console, and closes its connection whe
   assertStringIncludes(message!, "A UdConn of recorder0 was reset after an error, and works on");
   await bed[Symbol.asyncDispose]();
   const closing = await open({ onOutage: () => closing.conn.close() });
-  await failSend(closing.conn, ERR);
+  await failSend(closing, ERR);
   assertEquals(closing.conn.stats.resets, 1);
   await assertRejects(() => closing.conn.receive(), Deno.errors.BadResource);
   await closing[Symbol.asyncDispose]();
@@ -244,8 +224,7 @@ function setGids(gids: readonly [gid: string, index: number][]): void {
   recorder.answerBytes("_ibv_query_gid_table", view);
 }
 
-Deno.test("UdConn takes the recommended GID of a changed table when none was chosen", async () => {
-  await using bed = await open();
+test("UdConn takes the recommended GID of a changed table when none was chosen", async (bed) => {
   setGids([["fe80::5", 0], ["10.0.0.8", 5]]);
   recorder.sendAsyncEvent(EventType.GID_CHANGE, 1);
   await until("the new table", () => recorder.takeOf("_ibv_query_gid_table").length > 0);
