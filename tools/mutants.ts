@@ -5,7 +5,7 @@ import { say, SetupError } from "./host/setup.ts";
 import { tool } from "./host/tool.ts";
 import { folderOf, quotas, shuffle } from "./mutants/draw.ts";
 import { generate, nameOf, sourceFiles, withSwitches } from "./mutants/generate.ts";
-import { hostTests, judgeAll, type Judged } from "./mutants/judge.ts";
+import { judgeAll, type Judged } from "./mutants/judge.ts";
 import { Tree } from "./mutants/tree.ts";
 
 /** The part of a folder's mutants that the tests must notice. */
@@ -54,20 +54,20 @@ await tool(HELP, OPTIONS, async (options) => {
   const switched = await withSwitches(drawn);
   const jobs = options.jobs ?? navigator.hardwareConcurrency;
   const trees = Array.from({ length: jobs }, () => stack.use(new Tree(switched.files)));
-  return report(await judgeAll(trees, switched.mutants, hostTests()));
+  return report(await judgeAll(trees, switched.mutants));
 });
 
 function report(judged: readonly Judged[]): number {
-  const isNoticed = ({ verdict }: Judged): boolean =>
-    verdict === "killed" || verdict === "timed out";
+  const isKilled = ({ verdict }: Judged): boolean => verdict === "killed";
   for (const one of judged) {
-    if (!isNoticed(one)) console.log(`${one.verdict}: ${nameOf(one.mutant)}`);
+    if (!isKilled(one)) console.log(`${one.verdict}: ${nameOf(one.mutant)}`);
   }
-  const score = (of: readonly Judged[]): number => of.filter(isNoticed).length / of.length;
+  const score = (of: readonly Judged[]): number => of.filter(isKilled).length / of.length;
   const percent = (of: readonly Judged[]): string => `${(100 * score(of)).toFixed(1)} %`;
   const folders = Map.groupBy(judged, ({ mutant }) => folderOf(mutant));
   for (const [folder, of] of folders) console.log(`${folder}: ${percent(of)} of ${of.length}`);
-  const killed = judged.filter(isNoticed).length;
-  console.log(`${killed} of ${judged.length} mutants killed (${percent(judged)})`);
+  console.log(
+    `${judged.filter(isKilled).length} of ${judged.length} mutants killed (${percent(judged)})`,
+  );
   return [...folders.values()].every((of) => score(of) >= LEAST) ? 0 : 1;
 }
