@@ -33,11 +33,11 @@ export function guestCount(
 /** Seconds that files take in an emulated guest on a host with two processors; the others take a few. */
 const LONG_SECONDS: Readonly<Record<string, number>> = {
   "cli/tests/device/perf_test.ts": 50,
+  "cli/tests/device/pingpong_test.ts": 55,
   "tests/device/docs/examples_test.ts": 56,
   "tests/device/docs/snippets_test.ts": 70,
   "tests/device/efa/net_test.ts": 30,
   "tests/device/examples/ladder_test.ts": 60,
-  "tests/device/examples/pingpong_test.ts": 55,
   "tests/device/faults/limits_test.ts": 38,
   "tests/device/lifetime/lifetime_test.ts": 100,
   "tests/device/net/links_test.ts": 17,

@@ -1,15 +1,14 @@
-// The ping-pongs of the examples with the C tools, in both roles.
+// The ping-pongs of the command-line tool with the C tools, in both roles.
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { cli } from "../../../cli/tests/device/cli.ts";
+import { cli, startCli } from "./cli.ts";
 import {
   type Ending,
   freshPort,
   type Program,
   start,
-  startExample,
   untilListening,
-} from "../programs.ts";
-import { deviceTest, openRxe, PORT } from "../setup.ts";
+} from "../../../tests/device/programs.ts";
+import { deviceTest, openRxe, PORT } from "../../../tests/device/setup.ts";
 
 /** Starts with the first message, not with the compilation of the code. */
 const COLD = "--warm-up=0";
@@ -29,19 +28,22 @@ function tool(name: string): Peer {
 }
 
 /**
- * What the example of that name does, in the process of the test: an emulated processor takes seconds to start a program.
+ * What the command of that name does, in the process of the test: an emulated processor takes seconds to start a program.
  */
 function inProcess(name: string, ...own: readonly string[]): Peer {
-  const kind = name.replace("_pingpong", "");
   return (args) => {
-    const ending = cli("pingpong", kind, ...own, ...args);
+    const ending = cli(...commandOf(name), ...own, ...args);
     return { ending, [Symbol.asyncDispose]: async () => void await ending };
   };
 }
 
-/** The example of that name as a program, with arguments of its own. */
-function example(name: string, ...own: readonly string[]): Peer {
-  return (args) => startExample(name, [...own, ...args]);
+/** The same as a program. */
+function program(name: string, ...own: readonly string[]): Peer {
+  return (args) => startCli([...commandOf(name), ...own, ...args], ["--allow-ffi", "--allow-net"]);
+}
+
+function commandOf(name: string): string[] {
+  return ["pingpong", name.replace("_pingpong", "")];
 }
 
 /** Runs a server and a client with the same arguments. */
@@ -109,7 +111,7 @@ for (const name of ["rc_pingpong", "uc_pingpong", "srq_pingpong", "ud_pingpong"]
 
 deviceTest("rc_pingpong works with itself, warmed up, with sizes and checked marks", async () => {
   const sizes = ["-n", "60", "-s", "10000", "-m", "512", "-r", "20", "-c", "-l", "3"];
-  const [server, client] = [inProcess, example].map((peer) => peer("rc_pingpong", "--warm-up=20"));
+  const [server, client] = [inProcess, program].map((peer) => peer("rc_pingpong", "--warm-up=20"));
   const endings = await play(server!, client!, ["-g", "1", ...sizes]);
   assertPlayed(endings, 1, { iters: 60, size: 10000 });
 });
