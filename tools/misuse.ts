@@ -4,7 +4,7 @@
  */
 
 import { isClean, type Outcome, runMatrix } from "../tests/library/misuse/run.ts";
-import { sample, SEED } from "../tests/library/misuse/sample.ts";
+import { SEED } from "../tests/library/misuse/sample.ts";
 import { checkSanitizer, sanitizerEnv } from "./misuse/sanitize.ts";
 import { positive, text } from "./host/options.ts";
 import { say } from "./host/setup.ts";
@@ -18,63 +18,45 @@ const HELP =
 It fails if a case ends the process, hangs, throws an error that does not tell what is wrong, or leaves
 an object behind; if a valid call fails; and if something public has no valid call.
 
-  --cases TEXT   only cases whose name has that text
+  --cases TEXT   only cases whose name matches that regular expression
   --seed N       only a part, drawn by this number; that of the tests is ${SEED}
   --sanitize     look for reads and writes beyond the memory that native code is given: AddressSanitizer
                  in the verbs of the cases that the tests draw
   --jobs N       how many processes at a time; the number of processors
-  --list         show the names of the cases and run none
 `;
 
 /** The recorder keeps a record of each of a million receives: minutes with the sanitizer. */
-const LONG = /^listenUd: .*Depth is 2\^20$/;
+const LONG = "^listenUd: .*Depth is 2\\^20$";
 /** How long a case may say nothing with the sanitizer, in milliseconds. */
 const SLOW_MS = 200_000;
-const PROGRAM = new URL("../tests/library/misuse/probe.ts", import.meta.url);
 
 await tool(
   HELP,
-  { cases: text, jobs: positive, list: "flag", sanitize: "flag", seed: positive },
+  { cases: text, jobs: positive, sanitize: "flag", seed: positive },
   async (options) => {
-    const { cases = "", list, sanitize, jobs = navigator.hardwareConcurrency } = options;
+    const { cases = "", sanitize, jobs = navigator.hardwareConcurrency } = options;
     // Cases take longer with the sanitizer.
     const seed = options.seed ?? (sanitize && cases === "" ? SEED : undefined);
     const start = performance.now();
     const env = sanitize ? await sanitizerEnv() : {};
     if (sanitize) await checkSanitizer(env);
     const outcome = await runMatrix({
-      program: PROGRAM,
+      seed,
+      only: cases,
       jobs,
-      ...sanitize && { patience: SLOW_MS },
+      ...sanitize && { patience: SLOW_MS, without: LONG },
       env,
-      choose: (all): typeof all => {
-        const drawn = seed === undefined ? all : sample(all, seed);
-        const chosen = drawn.filter(({ id }) => id.includes(cases) && !(sanitize && LONG.test(id)));
-        if (list) { for (const { id } of chosen) console.log(id); }
-        return list ? [] : chosen;
-      },
       progress: say,
     });
-    if (list) return 0;
     report(outcome, performance.now() - start);
     return isClean(outcome) ? 0 : 1;
   },
 );
 
 function report(outcome: Outcome, time: number): void {
-  const { gaps, crashes, hangs, wrong, ran, generated, outcomes } = outcome;
-  const found = { "left out": gaps, crash: crashes, hang: hangs, wrong };
-  for (const [what, names] of Object.entries(found)) {
-    for (const name of names) console.log(`${what}: ${name}\n`);
-  }
+  const { wrong, ran, generated, outcomes } = outcome;
+  for (const name of wrong) console.log(`wrong: ${name}\n`);
   for (const [name, count] of outcomes) console.log(`${String(count).padStart(7)} ${name}`);
-  const counts = [
-    `${ran} cases of ${generated}`,
-    `${crashes.length} crashes`,
-    `${hangs.length} hangs`,
-    `${wrong.length} unclassified`,
-    `${gaps.length} left out`,
-    `${Math.round(time / 1000)} s`,
-  ];
-  console.log(`\n${counts.join(", ")}`);
+  const seconds = Math.round(time / 1000);
+  console.log(`\n${ran} cases of ${generated}, ${wrong.length} wrong, ${seconds} s`);
 }

@@ -6,35 +6,23 @@ import * as verbs from "../../mod.ts";
 import * as recorder from "../provider/recorder.ts";
 import { isOfEngine } from "../engine_words.ts";
 import { isNamed } from "./refusals.ts";
-import { readApi } from "./registry/api.ts";
 import { idle } from "./registry/bed.ts";
 import {
+  allCalls,
   type Call,
-  callsOf,
   disposeResult,
   invoke,
   isPlain,
   type Path,
   pathsOf,
+  placeOf,
   type Prepared,
+  putGetter,
+  valueAt,
 } from "./registry/calls.ts";
 import { World } from "./registry/world.ts";
 
-const api = readApi();
-const calls = callsOf(api.filter(({ module }) => /^(mod|rss|cm|efa|net\/mod)\.ts$/.test(module)));
-
-type Values = Record<string | number, unknown>;
-
-/** The object that a path leads into, and the name there. */
-function placeOf(args: unknown[], path: Path): [place: Values, key: string | number] {
-  const place = path.slice(0, -1).reduce<unknown>((at, key) => (at as Values)[key], args);
-  return [place as Values, path.at(-1)!];
-}
-
-function valueAt(args: unknown[], path: Path): unknown {
-  const [place, key] = placeOf(args, path);
-  return place[key];
-}
+const calls = allCalls().filter(({ callable: { module } }) => !/^(cli|ffi|testing)/.test(module));
 
 /** Limits of attributes. Others take all numbers of 32 or 64 bits, or have a limit that depends on the object. */
 const LIMITS: Readonly<Record<string, string>> = {
@@ -95,7 +83,7 @@ const DISPENSABLE: readonly RegExp[] = [
 ];
 
 /** What a place may not have, by the value that it has; `"nothing"` takes it away. */
-function wrongFor(id: string, key: string | number, value: unknown): Values {
+function wrongFor(id: string, key: string | number, value: unknown): Record<string, unknown> {
   const isNeeded = NEEDED.has(`${key}`) && !DISPENSABLE.some((pattern) => pattern.test(id));
   const none = { null: null, ...isNeeded && { nothing: undefined } };
   switch (typeof value) {
@@ -296,15 +284,13 @@ for (
   });
 }
 
-/** Puts a getter in the place of an attribute. */
+/** Has a function called each time that an attribute is read. */
 function watch(args: unknown[], path: Path, onRead: () => void): void {
-  const [place, key] = placeOf(args, path);
-  const value = place[key];
-  const get = (): unknown => {
+  const value = valueAt(args, path);
+  putGetter(args, path, () => {
     onRead();
     return value;
-  };
-  Object.defineProperty(place, key, { get, enumerable: true, configurable: true });
+  });
 }
 
 Deno.test("Each attribute is read once, and before the objects are used that its getter may close", async () => {

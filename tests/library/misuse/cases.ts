@@ -4,8 +4,8 @@ import { structs } from "../../../ffi/layout.ts";
 import * as recorder from "../../provider/recorder.ts";
 import type { Callable } from "../registry/api.ts";
 import {
+  allCalls,
   type Call,
-  callsOf,
   disposeResult,
   exported,
   invoke,
@@ -13,8 +13,11 @@ import {
   keyOf,
   type Methods,
   type Path,
+  placeOf,
   type Prepared,
+  putGetter,
   step,
+  valueAt,
 } from "../registry/calls.ts";
 import type { Learned, Lessons } from "./lessons.ts";
 import {
@@ -44,14 +47,16 @@ export interface Case {
 }
 
 /** The matrix, from what the valid calls showed. */
-export function matrix(api: readonly Callable[], learned: Lessons): Case[] {
-  return callsOf(api).flatMap((call) => {
+export function matrix(learned: Lessons): Case[] {
+  return allCalls().flatMap((call) => {
     const lesson = learned[call.name]!;
     return [
       ...receiverCases(call),
-      ...valueCases(call, lesson),
-      ...trapCases(call, lesson),
-      ...signalCases(call, lesson),
+      ...wrongCases(call, [
+        ...wrongValues(lesson),
+        ...wrongGetters(lesson),
+        ...wrongSignals(lesson),
+      ]),
       ...disposalCases(call, lesson),
       ...verbCases(call, lesson),
       ...opCases(call, lesson),
@@ -63,20 +68,11 @@ export function matrix(api: readonly Callable[], learned: Lessons): Case[] {
 export const VALID = ": valid";
 
 /** The valid calls. */
-export function validCases(api: readonly Callable[]): Case[] {
-  return callsOf(api).map((call) => ({
+export function validCases(): Case[] {
+  return allCalls().map((call) => ({
     id: `${call.name}${VALID}`,
     run: async (world) => invoke(call, await call.prepare(world)),
   }));
-}
-
-type Attributes = Record<string | number, unknown>;
-
-/** The object that a path leads into, and the name there. */
-function placeOf(args: unknown[], path: Path): [Attributes, string | number] {
-  let place = args as unknown as Attributes;
-  for (const key of path.slice(0, -1)) place = place[key] as Attributes;
-  return [place, path.at(-1)!];
 }
 
 /** Does something to a call before it is made; what it returns gets the outcome. */
@@ -99,22 +95,24 @@ function changed(call: Call, id: string, what: string, change: Change): Case {
   };
 }
 
-/** A valid call after a change of what an argument or attribute is. */
-function changedAt(
-  call: Call,
-  path: Path,
-  what: string,
-  change: (
-    place: Attributes,
-    key: string | number,
-    world: World,
-    prepared: Prepared,
-  ) => ReturnType<Change>,
-): Case {
-  return changed(call, `${path.join(".")} ${what}`, what, (prepared, world) => {
-    const [place, key] = placeOf(prepared.args, path);
-    return change(place, key, world, prepared);
-  });
+/** A wrong value in a place of a valid call. */
+export interface Wrong {
+  readonly path: Path;
+  readonly what: string;
+  /** Puts it there. `again` makes the call once more. */
+  readonly put: (prepared: Prepared, world: World, again: () => unknown) => After;
+}
+
+function wrongCases(call: Call, wrongs: readonly Wrong[]): Case[] {
+  return wrongs.map(({ path, what, put }) =>
+    changed(
+      call,
+      `${path.join(".")} ${what}`,
+      what,
+      // The outcome of the inner call is of no interest, unless it is thrown.
+      (prepared, world) => put(prepared, world, () => swallow(invoke(call, prepared))),
+    )
+  );
 }
 
 /** Methods of one object called on another value. */
@@ -138,22 +136,21 @@ function receiverCases(call: Call): Case[] {
 }
 
 /** Objects of another context, attributes that there are not and disposed objects are in refusals_test.ts. */
-function valueCases(call: Call, { paths }: Learned): Case[] {
+export function wrongValues({ paths }: Pick<Learned, "paths">): Wrong[] {
   return paths.flatMap((path) =>
-    Object.entries(VALUES).map(([what, hostile]) =>
-      changedAt(call, path, `is ${what}`, (place, key, world) => {
+    Object.entries(VALUES).map(([what, hostile]): Wrong => ({
+      path,
+      what: `is ${what}`,
+      put: ({ args }, world) => {
+        const [place, key] = placeOf(args, path);
         place[key] = hostile(place[key], world);
-      })
-    )
+      },
+    }))
   );
 }
 
-/** Makes the call while it is made. The outcome of the inner call is of no interest, unless it is thrown. */
-function again(call: Call, prepared: Prepared): () => void {
-  return () => swallow(invoke(call, prepared));
-}
-
-function trapCases(call: Call, { paths, resources }: Learned): Case[] {
+/** Getters that misbehave, in the places of attributes. */
+export function wrongGetters({ paths, resources }: Pick<Learned, "paths" | "resources">): Wrong[] {
   const closing = resources.map((resource): [string, Trap] => [
     `closes ${resource}`,
     (value, world) => () => {
@@ -162,27 +159,30 @@ function trapCases(call: Call, { paths, resources }: Learned): Case[] {
     },
   ]);
   return paths.filter(({ length }) => length > 1).flatMap((path) =>
-    [...Object.entries(TRAPS), ...closing].map(([what, trap]) =>
-      changedAt(call, path, what, (place, key, world, prepared) => {
-        const get = trap(place[key], world, again(call, prepared), prepared.args);
-        Object.defineProperty(place, key, { get, enumerable: true, configurable: true });
-      })
-    )
+    [...Object.entries(TRAPS), ...closing].map(([what, trap]): Wrong => ({
+      path,
+      what,
+      put: ({ args }, world, again) =>
+        putGetter(args, path, trap(valueAt(args, path), world, again, args)),
+    }))
   );
 }
 
 /** Callbacks of the caller: what listens to a signal runs within the library's call, or while it waits. */
-function signalCases(call: Call, { paths, resources }: Learned): Case[] {
+function wrongSignals({ paths, resources }: Learned): Wrong[] {
   const closing = resources.map((resource): [string, SignalUse] => [
     `closes ${resource} when it aborts`,
     ({ signal }, world) => signal.addEventListener("abort", () => world.dispose(resource)),
   ]);
-  const make = (path: Path, what: string, use: SignalUse, isLate: boolean): Case =>
-    changedAt(call, path, what, (place, key, world, prepared) => {
+  const make = (path: Path, what: string, use: SignalUse, isLate: boolean): Wrong => ({
+    path,
+    what,
+    put: ({ args }, world, again) => {
       const abort = new AbortController();
+      const [place, key] = placeOf(args, path);
       place[key] = abort.signal;
       // The signal of the inner call has aborted: it does not call again.
-      const useIt = (): unknown => use(abort, world, again(call, prepared));
+      const useIt = (): unknown => use(abort, world, again);
       if (!isLate) useIt();
       return (result) => {
         // What aborts may throw: nobody waits for the call then.
@@ -190,7 +190,8 @@ function signalCases(call: Call, { paths, resources }: Learned): Case[] {
         if (isLate) useIt();
         else abort.abort(new Boom());
       };
-    });
+    },
+  });
   return paths.filter((path) => path.at(-1) === "signal").flatMap((path) => [
     ...[...Object.entries(SIGNALS), ...closing].map(([what, use]) => make(path, what, use, false)),
     ...Object.entries(LATER).map(([what, use]) => make(path, what, use, true)),

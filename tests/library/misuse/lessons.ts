@@ -1,27 +1,19 @@
-// What the processes of a run share: the API, and what its valid calls showed.
+// What the valid calls show: of it the misuses are made.
 
-import { type Callable, readApi } from "../registry/api.ts";
+import { readApi } from "../registry/api.ts";
 import { idle, takeVerbs } from "../registry/bed.ts";
 import {
+  allCalls,
   type Call,
-  callsOf,
   disposeResult,
   gaps,
   invoke,
   type Path,
   pathsOf,
 } from "../registry/calls.ts";
-import { type Case, contextOps, matrix, reaches, validCases } from "./cases.ts";
+import { contextOps, reaches } from "./cases.ts";
 import { World } from "../registry/world.ts";
 import * as recorder from "../../provider/recorder.ts";
-
-/** What a run is generated from. */
-export interface Plan {
-  readonly api: readonly Callable[];
-  readonly learned: Lessons;
-  /** What the valid calls leave out: callables and verbs. */
-  readonly gaps: readonly string[];
-}
 
 /** What each valid call shows. */
 export type Lessons = Readonly<Record<string, Learned>>;
@@ -37,34 +29,21 @@ export interface Learned {
   readonly verbs: readonly string[];
 }
 
-/** Reads the API, and makes each valid call once. `begin` is called before each. */
-export async function makePlan(begin: (name: string) => void): Promise<Plan> {
-  const api = readApi();
+/** Makes each valid call once, after its name is told. Returns also what they leave out: callables and verbs. */
+export async function learnAll(
+  begin: (name: string) => void,
+): Promise<{ learned: Lessons; left: string[] }> {
   const learned: Record<string, Learned> = {};
   const failed: string[] = [];
-  for (const call of callsOf(api)) {
+  for (const call of allCalls()) {
     begin(call.name);
     learned[call.name] = await learn(call).catch((error) => {
       failed.push(`${call.name}: its valid call fails: ${error}`);
       return { paths: [], resources: [], needs: [], verbs: [] };
     });
   }
-  const found = [...failed, ...gaps(api), ...unreached(learned)];
-  return { api, learned, gaps: found };
+  return { learned, left: [...failed, ...gaps(readApi()), ...unreached(learned)] };
 }
-
-/** The valid calls of a plan. */
-export function validOf({ api }: Plan): Case[] {
-  return validCases(api);
-}
-
-/** The cases of a plan. */
-export function casesOf(plan: Plan): Case[] {
-  return [...validOf(plan), ...matrix(plan.api, plan.learned)];
-}
-
-/** A valid call takes less, even on a busy machine. */
-export const PATIENCE_MS = 10_000;
 
 async function learn(call: Call): Promise<Learned> {
   recorder.reset();
@@ -74,21 +53,11 @@ async function learn(call: Call): Promise<Learned> {
     const paths = pathsOf(prepared.args);
     const resources = world.resources.map(([name]) => name);
     const needs = takeVerbs();
-    await returned((async () => disposeResult(await invoke(call, prepared)))());
+    disposeResult(await invoke(call, prepared));
     return { paths, resources, needs, verbs: takeVerbs() };
   } finally {
     world.close();
     await idle();
-  }
-}
-
-async function returned(called: Promise<void>): Promise<void> {
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(new Error("it does not return")), PATIENCE_MS);
-  try {
-    await Promise.race([called, late.promise]);
-  } finally {
-    clearTimeout(timer);
   }
 }
 

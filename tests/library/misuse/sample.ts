@@ -1,10 +1,6 @@
 // A part of the matrix: few cases of each misuse, drawn by a seed.
 
-/** What is known of a case where it is chosen. */
-export interface Choosable {
-  readonly id: string;
-  readonly what?: string;
-}
+import type { Case } from "./cases.ts";
 
 /** What the tests draw. Other parts take another seed, or `deno task long misuse` without one, which runs all. */
 export const SEED = 18;
@@ -15,7 +11,7 @@ const PART = 32;
 /**
  * Draws a part of the cases. Another misuse begins elsewhere, so that a place gets as many misuses as a misuse gets places.
  */
-export function sample<T extends Choosable>(cases: readonly T[], seed: number): T[] {
+export function sample(cases: readonly Case[], seed: number): Case[] {
   const sizes = Map.groupBy(cases, ({ what }) => what);
   const misuses = [...sizes.keys()];
   const starts = new Map(misuses.map((what, i) => {

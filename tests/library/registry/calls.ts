@@ -2,7 +2,7 @@
 
 import { Resource } from "../../../mod.ts";
 import { rootOf } from "../../../types/core/resource.ts";
-import { type Callable, MODULES } from "./api.ts";
+import { type Callable, MODULES, readApi } from "./api.ts";
 import { RECEIVERS, RECIPES } from "./recipes.ts";
 import type { World } from "./world.ts";
 
@@ -90,22 +90,17 @@ function callOf(name: string, callable: Callable): Call {
   return { name, callable, prepare };
 }
 
-/** The valid call of a name in `mod.ts`, such as `"new QueuePair (srq)"` or `"CompletionQueue#resize"`. */
+/** The valid call of a name, such as `"new QueuePair (srq)"` or `"CompletionQueue#resize"`. */
 export function callNamed(name: string): Call {
-  const id = callableOf(name);
-  const [before, after] = id.replace("new ", "").split(/[.#]/) as [string, string?];
-  const kind = kindOf(id, before, after);
-  const owner = kind === "function" ? undefined : before;
-  return callOf(name, { module: "mod.ts", id, owner, kind, name: after ?? before, length: 0 });
+  return allCalls().find((call) => call.name === name)!;
 }
 
-function kindOf(id: string, owner: string, member = ""): Callable["kind"] {
-  if (id.startsWith("new ")) return "constructor";
-  if (id.includes(".")) return "static";
-  if (!id.includes("#")) return "function";
-  const { prototype } = exported({ module: "mod.ts" }, owner) as { readonly prototype: object };
-  return Object.getOwnPropertyDescriptor(prototype, member)?.get ? "getter" : "method";
+/** All calls, which are read once. */
+export function allCalls(): readonly Call[] {
+  return all ??= callsOf(readApi());
 }
+
+let all: readonly Call[] | undefined;
 
 async function receiverOf(name: string, callable: Callable, world: World): Promise<unknown> {
   if (!needsReceiver(callable)) return undefined;
@@ -186,6 +181,26 @@ function keysOf(value: unknown): (string | number)[][] {
   if (!isPlain(value)) return [];
   const entries = Array.isArray(value) ? [...value.entries()] : Object.entries(value);
   return entries.flatMap(([key, inner]) => [[key], ...keysOf(inner).map((rest) => [key, ...rest])]);
+}
+
+type Place = Record<string | number, unknown>;
+
+/** The object that a path leads into, and the name there. */
+export function placeOf(args: unknown[], path: Path): [place: Place, key: string | number] {
+  const place = path.slice(0, -1).reduce<unknown>((at, key) => (at as Place)[key], args);
+  return [place as Place, path.at(-1)!];
+}
+
+/** What a path leads to. */
+export function valueAt(args: unknown[], path: Path): unknown {
+  const [place, key] = placeOf(args, path);
+  return place[key];
+}
+
+/** Puts a getter in a place of arguments. */
+export function putGetter(args: unknown[], path: Path, get: () => unknown): void {
+  const [place, key] = placeOf(args, path);
+  Object.defineProperty(place, key, { get, enumerable: true, configurable: true });
 }
 
 /** Whether it is an object or list of the caller's own making. */

@@ -2,9 +2,9 @@
 
 import { silence } from "../../registry/bed.ts";
 import * as recorder from "../../../provider/recorder.ts";
-import type { Case } from "../cases.ts";
-import { type Plan, validOf } from "../lessons.ts";
-import { attempt } from "../probing.ts";
+import { attempt } from "../attempt.ts";
+import { type Case, validCases } from "../cases.ts";
+import type { Lessons } from "../lessons.ts";
 import type { Answer, Order } from "./worker.ts";
 
 /** How long a call takes at least where the Worker is ended in the middle of it. */
@@ -13,31 +13,25 @@ const DELAY_MS = 30;
 const AFTERMATH_MS = 2 * DELAY_MS;
 
 /** The valid calls in Workers. */
-export function workerCases(plan: Plan): Case[] {
-  const calls = validOf(plan).map((valid) => ({
-    valid,
-    name: valid.id.replace(/: valid$/, ""),
-  }));
-  return [
-    ...calls.map(({ valid, name }) => fromTwo(plan, name, valid)),
-    ...calls.flatMap(({ valid, name }) => {
-      const { verbs } = plan.learned[name]!;
-      if (verbs.length === 0) return [];
-      return [false, true].map((isSlow) => ended(plan, name, valid, isSlow ? verbs : []));
-    }),
-  ];
+export function workerCases(learned: Lessons): Case[] {
+  return validCases().flatMap((valid) => {
+    const name = valid.id.replace(/: valid$/, "");
+    const { verbs } = learned[name]!;
+    const slow = verbs.length === 0 ? [] : [[], verbs];
+    return [fromTwo(name, valid), ...slow.map((verbs) => ended(name, valid, verbs))];
+  });
 }
 
 let pair: readonly ExamWorker[] | undefined;
 
-function fromTwo(plan: Plan, name: string, { id }: Case): Case {
+function fromTwo(name: string, { id }: Case): Case {
   return {
     id: `${name}: from two Workers`,
     what: "from two Workers",
     // The recorder ends its devices with the last list of them, whichever thread has another one.
     excused: / (device|list)\d+ is used after its end$/,
     run: async () => {
-      pair ??= [new ExamWorker(plan), new ExamWorker(plan)];
+      pair ??= [new ExamWorker(), new ExamWorker()];
       const answers = await Promise.all(pair.map((worker) => worker.ask({ id, rounds: 10 })));
       const wrong = answers.flatMap(({ wrong }) => wrong);
       if (wrong.length > 0) throw new Error(wrong.join("; "));
@@ -46,7 +40,7 @@ function fromTwo(plan: Plan, name: string, { id }: Case): Case {
 }
 
 /** What the Worker made is left: nobody can reach it any more, and the kernel frees it with the process. */
-function ended(plan: Plan, name: string, valid: Case, slow: readonly string[]): Case {
+function ended(name: string, valid: Case, slow: readonly string[]): Case {
   const when = slow.length > 0 ? "in the middle of the call" : "between calls";
   return {
     id: `${name}: its Worker is terminated ${when}`,
@@ -55,7 +49,7 @@ function ended(plan: Plan, name: string, valid: Case, slow: readonly string[]): 
     // The Worker of the case before may still finish a call, after the recorder has forgotten its objects.
     excused: / is used after its end$/,
     run: async () => {
-      const worker = new ExamWorker(plan);
+      const worker = new ExamWorker();
       await worker.ask({ id: valid.id, rounds: 1 });
       for (const verb of slow) recorder.delay(verb, DELAY_MS);
       await worker.ask({ id: valid.id, rounds: Infinity });
@@ -77,11 +71,10 @@ class ExamWorker {
   readonly #worker: Worker;
   readonly #ready: Promise<Answer>;
 
-  constructor(plan: Plan) {
+  constructor() {
     this.#worker = new Worker(new URL("worker.ts", import.meta.url), { type: "module" });
-    this.#ready = this.#answer();
     // Messages that come before it listens are lost.
-    this.#ready.then(() => this.#worker.postMessage(plan), () => {});
+    this.#ready = this.#answer();
   }
 
   async ask(order: Order): Promise<Answer> {

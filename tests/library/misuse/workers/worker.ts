@@ -1,8 +1,7 @@
 // Makes valid calls when it is told to.
 
-import type { Case } from "../cases.ts";
-import { type Plan, validOf } from "../lessons.ts";
-import { attempt } from "../probing.ts";
+import { type Case, validCases } from "../cases.ts";
+import { attempt } from "../attempt.ts";
 import { World } from "../../registry/world.ts";
 
 /** A call, and how often. Without end it is answered when the first call has begun. */
@@ -16,12 +15,8 @@ export interface Answer {
   readonly wrong: readonly string[];
 }
 
-let cases: readonly Case[] | undefined;
-
 addEventListener("message", async (event) => {
-  const { data } = event as MessageEvent<Plan | Order>;
-  if ("api" in data) cases = validOf(data);
-  else answer(await follow(data));
+  answer(await follow((event as MessageEvent<Order>).data));
 });
 
 answer({ wrong: [] });
@@ -31,7 +26,7 @@ function answer(what: Answer): void {
 }
 
 async function follow({ id, rounds }: Order): Promise<Answer> {
-  const called = cases!.find((one) => one.id === id)!;
+  const called = validCases().find((one) => one.id === id)!;
   if (rounds === Infinity) {
     setTimeout(() => goOn(called), 0);
     await turn();
