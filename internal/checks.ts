@@ -199,6 +199,10 @@ export function noAttribute(what: string, name: string, names: readonly string[]
   return new TypeError(`Cannot use ${what}: there is no attribute ${show(name)}${hint}`);
 }
 
+/** Makes objects that inherit nothing. V8 reads them faster than those of `Object.create(null)`. */
+const Bare = function (): void {} as unknown as new () => object;
+Bare.prototype = Object.create(null);
+
 /**
  * Reads the known properties of an object, each exactly once, into a plain object. Code of the caller, such as a getter
  * or a Proxy, runs only here: the copy does not change any more.
@@ -217,7 +221,7 @@ export function snapshot<T extends object>(
     if (!(source instanceof AbortSignal)) throw noAttribute(what, name, names);
     throw new TypeError(`Cannot use ${what}: it is an AbortSignal: write { signal }`);
   }
-  const copy: Partial<T> = Object.create(null);
+  const copy: Partial<T> = new Bare();
   let isEmpty = true;
   for (const name of names) {
     const value = source[name];

@@ -144,8 +144,8 @@ export interface Written<T> {
   writeHandles(): void;
 }
 
-/** The memory that the pointers of a struct lead to, by the struct's buffer. */
-const pointees = new WeakMap<ArrayBuffer, ArrayBufferView[]>();
+/** The memory that the pointers of a struct lead to. */
+const pointees = new WeakMap<DataView, ArrayBufferView[]>();
 
 /**
  * Writes and reads one kind of struct.
@@ -295,7 +295,7 @@ function fieldOf(layout: keyof Structs, name: string, rule: AnyRule): Field | un
 
 function writePointer(view: DataView<ArrayBuffer>, offset: number, value: ArrayBufferView): void {
   writeField(view, { offset, type: "ptr" }, bufferAddress(value));
-  pointees.set(view.buffer, [...pointees.get(view.buffer) ?? [], value]);
+  pointees.set(view, [...pointees.get(view) ?? [], value]);
 }
 
 const BITS: Partial<Record<FieldType, number>> = { u8: 8, u16: 16, be16: 16, i32: 31 };

@@ -1,5 +1,6 @@
 import { members } from "../../ffi/members.ts";
 import { structs } from "../../ffi/layout.ts";
+import { callStruct } from "../../ffi/struct.ts";
 import { snapshot, uint32 } from "../../internal/checks.ts";
 import { CompletionQueue } from "../completion/completion_queue.ts";
 import { type AttributeCodec, codecOf, type Written } from "../core/attributes.ts";
@@ -163,7 +164,7 @@ export function writeQpInit(
   pd: ProtectionDomain,
   init: AnyQpInitAttr,
 ): Written<AnyQpInitAttr> {
-  const written = codec.write(init, { pd });
+  const written = codec.write(init, { pd }, callStruct(structs.ibv_qp_init_attr_ex));
   // Not every type has the protection domain in its struct.
   assertOpen(pd);
   checkQueues(written.given);
