@@ -65,7 +65,7 @@ const WRONG: [line: string, code: number, message: string][] = [
   ["workers --workers 65", 2, "--workers takes a whole number from 1 to 64"],
   ["rss_table --queues 0", 2, "--queues takes"],
   ["rss_table --entries 3", 2, "rss_table: "],
-  ["rss_table --key ab", 2, "rss_table: "],
+  ["rss_table --fields ipv5", 2, "--fields takes ipv4,ipv6,tcp,udp"],
   ["rss_table --predict x", 2, "rss_table: "],
 ];
 
