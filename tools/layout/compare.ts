@@ -1,6 +1,6 @@
 /** Compares the table with a header that may be older. */
 
-import type { Field, Integers, Layout, Struct } from "./model.ts";
+import type { Field, Integer, Layout, Struct } from "./model.ts";
 
 /** What a comparison finds, by the places of entries. */
 interface Compared {
@@ -10,7 +10,8 @@ interface Compared {
   readonly common: Layout;
 }
 
-type Entries<T> = Readonly<Record<string, T>>;
+/** Entries by their names, and entries within them. */
+type Entries = { readonly [name: string]: Entries | Integer | string };
 
 /** Structs that grow at their front. What is in them is found from this field. */
 const GROWS_AT_FRONT: Readonly<Record<string, string>> = { verbs_context: "context" };
@@ -18,52 +19,40 @@ const GROWS_AT_FRONT: Readonly<Record<string, string>> = { verbs_context: "conte
 /** Compares a table with what the header fixes. */
 export function compare(table: Layout, header: Layout): Compared {
   const [faults, newer]: [string[], string[]] = [[], []];
-  /** The entries that both have. */
-  function both<T>(path: string, ours: Entries<T>, theirs: Entries<T>): [string, T, T][] {
+  function both(path: string, ours: Entries, theirs: Entries): Entries {
     const missing = Object.keys(theirs).filter((name) => !(name in ours));
-    faults.push(...missing.map((name) => `${path}.${name} is missing`));
-    newer.push(
-      ...Object.keys(ours).filter((name) => !(name in theirs)).map((name) => `${path}.${name}`),
-    );
-    return Object.entries(ours).filter(([name]) => name in theirs)
-      .map(([name, value]) => [name, value, theirs[name]!]);
+    faults.push(...missing.map((name) => `${path}${name} is missing`));
+    const common: [string, Entries[string]][] = [];
+    for (const [name, value] of Object.entries(ours)) {
+      const [place, other] = [path + name, theirs[name]];
+      if (other === undefined) newer.push(place);
+      else if (typeof value === "object") {
+        common.push([name, both(`${place}.`, value, other as Entries)]);
+      } else {
+        if (value !== other) faults.push(`${place} is ${value}, and the header has ${other}`);
+        common.push([name, value]);
+      }
+    }
+    return Object.fromEntries(common);
   }
-  function same<T extends number | bigint | string>(path: string, ours: T, theirs: T): T {
-    if (ours !== theirs) faults.push(`${path} is ${ours}, and the header has ${theirs}`);
-    return ours;
-  }
-  function integers(path: string, ours: Integers, theirs: Integers): Integers {
-    const values = both(path, ours, theirs);
-    return Object.fromEntries(
-      values.map(([name, a, b]) => [name, same(`${path}.${name}`, a, b)]),
-    );
-  }
-  function struct(tag: string, ours: Struct, theirs: Struct): Struct {
-    const path = `structs.${tag}`;
-    const fields = both(`${path}.fields`, ours.fields, theirs.fields);
-    const isOlder = fields.length < Object.keys(ours.fields).length;
-    const from = GROWS_AT_FRONT[tag] ?? "";
-    const moved = (ours.fields[from]?.offset ?? 0) - (theirs.fields[from]?.offset ?? 0);
-    const checked = fields.map(([name, a, b]): [string, Field] => {
-      const at = `${path}.fields.${name}`;
-      const offset = same(`${at}.offset`, a.offset - moved, b.offset);
-      return [name, {
-        offset,
-        size: same(`${at}.size`, a.size, b.size),
-        type: same(`${at}.type`, a.type, b.type),
-      }];
-    });
-    const size = isOlder ? theirs.size : same(`${path}.size`, ours.size, theirs.size);
-    return { size, fields: Object.fromEntries(checked) };
-  }
-  const structs = both("structs", table.structs, header.structs)
-    .map(([tag, a, b]) => [tag, struct(tag, a, b)]);
-  const enums = both("enums", table.enums, header.enums)
-    .map(([tag, a, b]) => [tag, integers(`enums.${tag}`, a, b)]);
-  const common = {
-    structs: Object.fromEntries(structs),
-    enums: Object.fromEntries(enums),
-    constants: integers("constants", table.constants, header.constants),
+  const structs = Object.entries(table.structs)
+    .map(([tag, struct]) => [tag, asOldAs(header.structs[tag] ?? struct, tag, struct)]);
+  const ours = { ...table, structs: Object.fromEntries(structs) };
+  const common = both("", ours as unknown as Entries, header as unknown as Entries);
+  return { faults, newer, common: common as unknown as Layout };
+}
+
+/** A struct as an older one has it: smaller where fields came later, and moved where they came at its front. */
+function asOldAs(older: Struct, tag: string, { size, fields }: Struct): Struct {
+  const front = GROWS_AT_FRONT[tag] ?? "";
+  const moved = (fields[front]?.offset ?? 0) - (older.fields[front]?.offset ?? 0);
+  const isOlder = Object.keys(fields).some((name) => !(name in older.fields));
+  const move = ([name, field]: [string, Field]): [string, Field] => [
+    name,
+    { ...field, offset: field.offset - moved },
+  ];
+  return {
+    size: isOlder ? older.size : size,
+    fields: Object.fromEntries(Object.entries(fields).map(move)),
   };
-  return { faults, newer, common };
 }
