@@ -237,18 +237,12 @@ function refuse(stack: AsyncDisposableStack): Step {
   };
 }
 
-/** A connection by address is made and closed. */
-async function connect(stack: AsyncDisposableStack): Promise<Step> {
-  const listener = stack.use(await listenRc({ ...PATIENT, port: 0 }));
-  const { port } = listener.addr;
+/** A connection by address is made and closed, and its listener with it. */
+function connect(): Step {
   return async () => {
-    const both = [connectRc({ ...PATIENT, hostname: HOSTS.IPv4, port }), listener.accept()];
-    await Promise.all((await Promise.all(both)).map((conn) => conn.close()));
+    await using stack = new AsyncDisposableStack();
+    await connected(stack);
   };
-}
-
-function listen(): Step {
-  return async () => await (await listenRc({ ...PATIENT, port: 0 })).close();
 }
 
 /** All work, with the milliseconds between two steps. */
@@ -264,7 +258,6 @@ const WORK: Readonly<Record<string, readonly [work: Work, pause: number]>> = {
   workers: [workers, 5000],
   join: [join, 100],
   connect: [connect, 500],
-  listen: [listen, 500],
   refuse: [refuse, 1000],
 };
 
