@@ -55,8 +55,9 @@ export async function judgeAll(
   const surveys: Survey[] = [];
   await share(trees, files, async (tree, file) => {
     const survey = await surveyOf(tree, file);
-    if (survey === undefined) say(`mutants: ${file} judges nothing: it fails without them`);
-    else surveys.push(survey);
+    if (survey !== undefined) surveys.push(survey);
+    const what = survey === undefined ? "judges nothing: it fails without them" : "is a judge";
+    say(`mutants: ${file} ${what}`);
   });
   const judged: Judged[] = [];
   /** How often a test file has noticed a mutant of a folder: it notices others there, too. */
