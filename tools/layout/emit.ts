@@ -47,9 +47,9 @@ function differences(x86_64: Layout["structs"], aarch64: Layout["structs"]): [st
 function structText([tag, { size, fields }]: [string, Struct]): string {
   const entries = Object.entries(fields).map(([name, { offset, size, type }]) => {
     const key = name.includes(".") ? `"${name}"` : name;
-    return `${key}: { offset: ${offset}, size: ${size}, type: "${type}" }`;
+    return `${key}: ["${type}", ${offset}${type === "bytes" ? `, ${size}` : ""}]`;
   });
-  return block(`  ${tag}: { size: ${size}, fields: {`, entries, "} },");
+  return block(`  ${tag}: [${size}, {`, entries, "}],");
 }
 
 function enumText([tag, members]: [string, Layout["constants"]]): string {
