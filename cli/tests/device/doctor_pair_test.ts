@@ -4,7 +4,7 @@ import { type LossyLink, lossyLink } from "./lossy_link.ts";
 import type { Ending } from "../../../tests/device/programs.ts";
 import type { Ends } from "../../../tests/device/links.ts";
 import { run } from "../../../tests/device/run.ts";
-import { deviceTest, RXE } from "../../../tests/device/setup.ts";
+import { deviceTest } from "../../../tests/device/setup.ts";
 import { cli } from "./cli.ts";
 
 const PORT = "18520";
@@ -109,47 +109,3 @@ deviceTest(
     assertStringIncludes(f.stdout, `broken: ${link.devices[1]} port 1: its network interface`);
   },
 );
-
-deviceTest("doctor refuses a P_Key index that the port lacks, and waits for nobody", async () => {
-  for (const ends of [["--listen"], ["--peer", HOST]]) {
-    const { code, stderr } = await cli(
-      ...["doctor", "-d", RXE, "-p", PORT, "--pkey-index", "1", ...ends],
-    );
-    const table = `the table of ${RXE} port 1 has 1, from index 0`;
-    assertEquals([code, stderr], [3, `doctor: there is no P_Key of index 1: ${table}\n`]);
-  }
-});
-
-/** What a doctor says of a peer that sends something by TCP and hangs up. */
-async function doctorOf(answer: string): Promise<Ending> {
-  using listener = Deno.listen({ hostname: HOST, port: Number(PORT) });
-  const ending = cli("doctor", "--peer", HOST, "-p", PORT, "-d", RXE);
-  const connection = await listener.accept();
-  await connection.write(new TextEncoder().encode(answer));
-  connection.close();
-  return await ending;
-}
-
-deviceTest("doctor tells that nobody listens, and refuses peers that are no doctors", async () => {
-  const alone = await cli("doctor", "--peer", HOST, "-p", PORT, "-d", RXE);
-  // What is known of this host is told all the same.
-  const here = `\n  ok  ${RXE} port 1  ACTIVE`;
-  assertEquals(alone.code, 3);
-  assertStringIncludes(alone.stdout, here);
-  assertStringIncludes(alone.stderr, `${HOST}, TCP port ${PORT}: Connection refused`);
-  assertStringIncludes(alone.stderr, '; "doctor --listen" must run there');
-  const answers = {
-    "": "doctor: the peer closed the connection\n",
-    '{"doctor":1,"findings":[],"port":null,"gids"': "doctor: the peer closed the connection\n",
-    '{"doctor":2}\n': 'doctor: the peer sent "2" for doctor\n',
-    '{"doctor":1,"findings":[{"id":"\\u001b[2J"}],"port":null}\n':
-      'doctor: the peer sent "\\u001b[2J" for id\n',
-  };
-  for (const [answer, message] of Object.entries(answers)) {
-    const { code, stdout, stderr } = await doctorOf(answer);
-    assertEquals([code, stderr], [3, message]);
-    assertStringIncludes(stdout, here);
-  }
-  const { code, stdout } = await doctorOf('{"doctor":1,"findings":[],"port":null}\n');
-  assertEquals(code, 0, stdout);
-});

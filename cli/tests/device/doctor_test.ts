@@ -147,18 +147,6 @@ deviceTest("doctor names what is wrong with the network interface of a port", as
   await assertSays(2, `broken: ${port}: its network interface doctor0 is down`);
 });
 
-deviceTest("doctor names the devices that are there, if the chosen one is not", async () => {
-  for (
-    const [choice, reason] of [[
-      ["-d", "rex0"],
-      `there is no device "rex0"; devices: ${RXE}`,
-    ]] as const
-  ) {
-    const { code, stdout, stderr } = await cli("doctor", "-n", "0", ...choice);
-    assertEquals([code, stdout, stderr.includes(reason)], [3, "", true], stderr);
-  }
-});
-
 deviceTest("doctor names a port without an address", async () => {
   await using stack = new AsyncDisposableStack();
   await addDummy(stack, "doctor0");

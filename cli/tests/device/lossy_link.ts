@@ -1,6 +1,5 @@
-import { addDevices, gidIndexOf, layCable } from "../../../tests/device/links.ts";
+import { addDevices, layCable } from "../../../tests/device/links.ts";
 import { run } from "../../../tests/device/run.ts";
-import { PORT, sysfs } from "../../../tests/device/setup.ts";
 
 const NETDEVS = ["lossy0", "lossy1"] as const;
 const DEVICES = ["rxe_lossy0", "rxe_lossy1"] as const;
@@ -13,20 +12,12 @@ const RULES: readonly string[] = [
   "pref 30 lookup local",
 ];
 
-/** Two soft-RoCE devices on the two ends of a cable that loses, delays and reorders packets as `tc netem` is told. */
+/** Two soft-RoCE devices on the two ends of a cable that loses and delays packets as `tc` is told. */
 export interface LossyLink extends AsyncDisposable {
   /** The names of the devices. */
   readonly devices: readonly [string, string];
   /** The names of their network devices. */
   readonly netdevs: readonly [string, string];
-  /** The GID index of the IPv4 address of a device. */
-  gidIndex(device: string): number;
-  /** Lets both ends of the cable do something to packets, such as `loss 20%`. */
-  disturb(...netem: string[]): Promise<void>;
-  /** How many packets the first end has dropped since the last `disturb()`. */
-  dropped(): Promise<number>;
-  /** How many RoCE packets have reached the second device. */
-  received(): number;
 }
 
 /** Makes such devices; disposing it takes them away. */
@@ -50,20 +41,6 @@ export async function lossyLink(): Promise<LossyLink> {
   return {
     devices: DEVICES,
     netdevs: NETDEVS,
-    gidIndex: (device) => gidIndexOf(device)!,
-    disturb: async (...netem) => {
-      for (const netdev of NETDEVS) {
-        // A new discipline starts to count anew.
-        await run("sh", "-c", `tc qdisc delete dev ${netdev} root 2>/dev/null; true`);
-        await run("tc", "qdisc", "add", "dev", netdev, "root", "netem", "limit", "10000", ...netem);
-      }
-    },
-    dropped: async () => {
-      const args = ["-s", "-j", "qdisc", "show", "dev", NETDEVS[0]];
-      const { stdout } = await new Deno.Command("tc", { args }).output();
-      return JSON.parse(new TextDecoder().decode(stdout))[0].drops;
-    },
-    received: () => Number(sysfs(`ports/${PORT}/hw_counters/rcvd_pkts`, DEVICES[1])),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

@@ -1,5 +1,5 @@
 // The command rping with rping of rdmacm-utils, in both roles, over IPv4 and IPv6.
-import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "@std/assert";
 import { QpType, WcStatus } from "../../../mod.ts";
 import { cli } from "./cli.ts";
 import { type Ending, start } from "../../../tests/device/programs.ts";
@@ -54,21 +54,6 @@ for (const [family, host] of Object.entries(HOSTS)) {
     assertEquals(client.stdout.trimEnd().split("\n").at(-1), SUMMARY);
   });
 }
-
-deviceTest(
-  "rping is its own peer, at its largest size, and says why it cannot connect",
-  async () => {
-    const p = `${++port}`;
-    const serving = cli("rping", "-p", p, "--json");
-    const client = await cli("rping", "-p", p, "-C", "2", "-S", "65535", "--json", HOSTS.IPv4);
-    const ends = [await serving, client].map(({ stdout }) => JSON.parse(stdout));
-    const counts = { rounds: 2, bytes: 131_070 };
-    assertEquals(ends, [{ role: "server", ...counts }, { role: "client", ...counts }]);
-    const { code, stderr } = await cli("rping", "-p", p, HOSTS.IPv4);
-    assertEquals(code, 1);
-    assertMatch(stderr, /^rping: .*nobody listens on this port/);
-  },
-);
 
 /** A server that sends notes of some bytes, and moves no data. */
 async function idleServer(bed: CmBed, bytes: number): Promise<void> {

@@ -1,11 +1,9 @@
 // The command udaddy with udaddy of rdmacm-utils, in both roles, over IPv4 and IPv6.
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { PortSpace } from "../../../cm.ts";
-import { AddressHandle, QpType } from "../../../mod.ts";
 import { cli, tool } from "./cli.ts";
 import { type Ending, start } from "../../../tests/device/programs.ts";
 import { deviceTest } from "../../../tests/device/setup.ts";
-import { CmBed, HOSTS } from "../../../tests/device/cm/bed.ts";
+import { HOSTS } from "../../../tests/device/cm/bed.ts";
 
 const COUNT = "7";
 const SIZE = "96";
@@ -53,39 +51,8 @@ deviceTest("udaddy is its own peer, with as many and as large datagrams as can b
   assertEquals(ends, [{ role: "server", ...talk }, { role: "client", ...talk }]);
 });
 
-deviceTest("udaddy says why it cannot go on", async () => {
-  const p = `${++port}`;
-  for (
-    const [args, words] of [
-      [[], "nobody listens on this port"],
-      [["-S", "1025"], "a datagram has at most 1024 bytes here, not 1025"],
-    ] as const
-  ) {
-    const { code, stderr } = await cli("udaddy", "-p", p, ...args, HOSTS.IPv4);
-    assertEquals(code, 1);
-    assertStringIncludes(stderr, words);
-  }
+deviceTest("udaddy says that nobody listens", async () => {
+  const { code, stderr } = await cli("udaddy", "-p", `${++port}`, HOSTS.IPv4);
+  assertEquals(code, 1);
+  assertStringIncludes(stderr, "nobody listens on this port");
 });
-
-for (
-  const [count, words] of [[0, "The peer sent nothing within 1 s"], [
-    1,
-    "sent 8 bytes, not 100",
-  ]] as const
-) {
-  deviceTest(`udaddy ends with an error if a client sends too little: ${words}`, async () => {
-    using bed = new CmBed();
-    const p = ++port;
-    const serving = cli("udaddy", "-p", `${p}`, "--timeout", "1");
-    const id = await bed.routed({ hostname: HOSTS.IPv4, port: p }, PortSpace.UDP);
-    const [qp, mr] = [bed.newQp(QpType.UD), bed.newMr()];
-    const { ud } = await id.connect(qp);
-    using ah = new AddressHandle(bed.pd, ud!.ahAttr);
-    for (let i = 0; i < count; i++) {
-      qp.postSend({ sge: mr.slice(0, 8), ah, remoteQpn: ud!.qpNum, remoteQkey: ud!.qkey });
-    }
-    const { code, stderr } = await serving;
-    assertEquals(code, 1);
-    assertStringIncludes(stderr, words);
-  });
-}

@@ -1,33 +1,20 @@
 // Both ends of rping and udaddy in one process: a librdmacm without a network leads them to each other.
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { run } from "../../run.ts";
 import { LinkLayer, Mtu } from "../../../mod.ts";
 import * as recorder from "../../../tests/provider/recorder.ts";
 import { waitReadable } from "../../../ffi/fd_watcher.ts";
-import { recorder as keep } from "../pure/terminal.ts";
+import { type Ran, ran } from "../pure/terminal.ts";
 import { FakeBed } from "../../../tests/library/cm/fake.ts";
 
-interface Ending {
-  readonly status: number;
-  readonly out: string;
-  readonly err: string;
-}
-
-async function end(...line: string[]): Promise<Ending> {
-  const kept = keep();
-  const status = await run(line, kept.terminal);
-  return { status, out: kept.out, err: kept.err };
-}
-
 /** What a server and its client print. */
-async function both(server: string, client: string): Promise<[Ending, Ending]> {
+async function both(server: string, client: string): Promise<[Ran, Ran]> {
   const endings = await (async () => {
     using bed = new FakeBed();
     bed.connect("IPv4");
-    const serving = end(...server.split(" "));
+    const serving = ran(server.split(" "));
     // It listens before anybody connects.
     await new Promise((resolve) => setTimeout(resolve, 0));
-    return await Promise.all([serving, end(...client.split(" "), "host")]);
+    return await Promise.all([serving, ran([...client.split(" "), "host"])]);
   })();
   // Ends when the watcher's poll has returned.
   await waitReadable(0).cancel();
@@ -68,7 +55,7 @@ Deno.test("udaddy refuses datagrams that are longer than the MTU of the port", a
     bed.connect("IPv4");
     const active_mtu = Mtu[1024];
     recorder.answer("ibv_query_port", { link_layer: LinkLayer.ETHERNET, active_mtu });
-    const { status, err } = await end("udaddy", "-S", "2000", "host");
+    const { status, err } = await ran(["udaddy", "-S", "2000", "host"]);
     assertEquals(status, 1);
     assertStringIncludes(err, "a datagram has at most 1024 bytes here, not 2000");
   }

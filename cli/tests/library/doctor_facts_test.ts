@@ -1,18 +1,19 @@
 // What doctor gathers from the files of a system, the library and the device.
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { run } from "../../run.ts";
 import { gather } from "../../doctor/gather.ts";
 import type { HostFacts } from "../../doctor/facts.ts";
 import { library } from "../../../ffi/mod.ts";
 import { structs } from "../../../ffi/layout.ts";
 import { LinkLayer, PortState } from "../../../mod.ts";
-import { recorder as terminal } from "../pure/terminal.ts";
+import { type Files, withFiles } from "../pure/system.ts";
+import { type Ran, ran } from "../pure/terminal.ts";
 import * as recorder from "../../../tests/provider/recorder.ts";
 
 const IB = "/sys/class/infiniband/recorder0";
 const NET = "/sys/class/net";
 
-const FILES: Readonly<Record<string, string>> = {
+const FILES: Files = {
+  "/dev/infiniband/uverbs0": "",
   "/sys/class/infiniband_verbs/abi_version": "6",
   "/sys/class/infiniband_verbs/uverbs0/ibdev": "recorder0",
   "/sys/class/infiniband_verbs/uverbs7/ibdev": "other0",
@@ -36,42 +37,10 @@ const FILES: Readonly<Record<string, string>> = {
   "/proc/self/status": "Name:\tx\nCapEff:\t0000000000000001",
 };
 
-/** Replaces the files of /sys, /proc and /dev until it is disposed. */
-function system(files: Readonly<Record<string, string>>): Disposable {
-  const { readTextFileSync, readDirSync, openSync } = Deno;
-  const isOurs = (path: string | URL): boolean => /^\/(sys|proc|dev)\//.test(String(path));
-  Object.assign(Deno, {
-    readTextFileSync: (path: string | URL) => {
-      if (!isOurs(path)) return readTextFileSync(path);
-      const text = files[String(path)];
-      if (text === undefined) throw new Deno.errors.NotFound();
-      return `${text}\n`;
-    },
-    readDirSync: (path: string | URL) => {
-      if (!isOurs(path)) return readDirSync(path);
-      const below = Object.keys(files).filter((file) => file.startsWith(`${path}/`));
-      if (below.length === 0) throw new Deno.errors.NotFound();
-      const names = below.map((file) => file.slice(String(path).length + 1).split("/")[0]!);
-      return [...new Set(names)].map((name) => ({ name }));
-    },
-    openSync: (path: string | URL, options: Deno.OpenOptions) => {
-      if (!isOurs(path)) return openSync(path, options);
-      if (path === "/dev/infiniband/uverbs0") return { [Symbol.dispose]: () => {} };
-      throw Object.assign(new Deno.errors.PermissionDenied("no"), { code: "EACCES" });
-    },
-  });
-  return {
-    [Symbol.dispose]: () => Object.assign(Deno, { readTextFileSync, readDirSync, openSync }),
-  };
-}
-
-async function facts(
-  files: Readonly<Record<string, string>>,
-  work: () => void = () => {},
-): Promise<HostFacts> {
+async function facts(files: Files, work: () => void = () => {}): Promise<HostFacts> {
   recorder.reset();
   recorder.answer("ibv_query_port", { link_layer: LinkLayer.ETHERNET, active_mtu: 3, lid: 5 });
-  using _ = system(files);
+  using _ = withFiles(files);
   return await gather({ "ib-dev": "recorder0", "ib-port": undefined }, () => {
     work();
     return Promise.resolve(2);
@@ -130,7 +99,7 @@ Deno.test("doctor finds the file of a library that the system has found", async 
 
 Deno.test("doctor takes only uverbs files for those of devices, of all devices if none is named", async () => {
   recorder.reset();
-  using _ = system(FILES);
+  using _ = withFiles(FILES);
   const choice = { "ib-dev": undefined, "ib-port": undefined };
   const { files } = await gather(choice, () => Promise.resolve(2));
   assertEquals(files.map(({ name }) => name), ["uverbs0", "uverbs7"]);
@@ -148,7 +117,7 @@ Deno.test("doctor looks at the interface that the device names, where no GID nam
 });
 
 Deno.test("doctor tells a network interface from one of that name in another namespace", async () => {
-  const isHere = async (files: Readonly<Record<string, string>>): Promise<unknown> => {
+  const isHere = async (files: Files): Promise<unknown> => {
     const { devices: [device] } = await facts(files);
     return device!.ports[0]!.netdevs.find(({ name }) => name === "eth7")!.isHere;
   };
@@ -211,13 +180,11 @@ Deno.test("doctor tells an interface without a hardware address", async () => {
 });
 
 /** How doctor ends on the staged host. */
-async function doctor(...args: string[]): Promise<{ status: number; out: string; err: string }> {
+async function doctor(...args: string[]): Promise<Ran> {
   recorder.reset();
   recorder.answer("ibv_query_port", { link_layer: LinkLayer.ETHERNET, active_mtu: 3, lid: 5 });
-  using _ = system(FILES);
-  const kept = terminal();
-  const status = await run(["doctor", "-n", "0", ...args], kept.terminal);
-  return { status, out: kept.out, err: kept.err };
+  using _ = withFiles(FILES);
+  return await ran(["doctor", "-n", "0", ...args]);
 }
 
 Deno.test("doctor names the devices and ports that are there, if the chosen one is not", async () => {
@@ -229,8 +196,7 @@ Deno.test("doctor names the devices and ports that are there, if the chosen one 
       [["--listen", "-d", "recoder0"], 'there is no device "recoder0"; devices: other0, recorder0'],
     ] as const
   ) {
-    const { status, out, err } = await doctor(...args);
-    assertEquals({ status, out, err }, { status: 3, out: "", err: `doctor: ${reason}\n` });
+    assertEquals(await doctor(...args), { status: 3, out: "", err: `doctor: ${reason}\n` });
   }
 });
 
@@ -259,9 +225,7 @@ Deno.test("doctor says when it watches, if it was told how long", async () => {
       [["-n", "1"], "doctor: it watches the counters for 1 s: start the program that fails\n"],
     ] as const
   ) {
-    using _ = system(FILES);
-    const kept = terminal();
-    await run(["doctor", "-d", "recorder0", ...args], kept.terminal);
-    assertEquals(kept.err, expected);
+    using _ = withFiles(FILES);
+    assertEquals((await ran(["doctor", "-d", "recorder0", ...args])).err, expected);
   }
 });

@@ -4,8 +4,7 @@ import * as recorder from "../../../tests/provider/recorder.ts";
 import { Context, GidType, LinkLayer, PortState, QpState } from "../../../mod.ts";
 import type { RecordedStruct } from "../../../tests/provider/records.ts";
 import { pairPort } from "../../doctor/pair.ts";
-import { run } from "../../run.ts";
-import { recorder as keep } from "../pure/terminal.ts";
+import { ran } from "../pure/terminal.ts";
 
 const PORT = "18620";
 
@@ -13,9 +12,8 @@ const PORT = "18620";
 type Told = any;
 
 async function says(...args: string[]): Promise<{ status: number; told: Told }> {
-  const kept = keep();
-  const status = await run(["doctor", "--json", "-d", "recorder0", ...args], kept.terminal);
-  return { status, told: JSON.parse(kept.out) };
+  const { status, out } = await ran(["doctor", "--json", "-d", "recorder0", ...args]);
+  return { status, told: JSON.parse(out) };
 }
 
 function setUp(): void {
@@ -83,13 +81,11 @@ Deno.test("two doctors of hosts without a link tell each other what is broken", 
   setUp();
   recorder.answer("ibv_query_port", { link_layer: LinkLayer.ETHERNET, state: PortState.DOWN });
   const port = "18621";
-  const kept = keep();
-  const asked = ["doctor", "-d", "recorder0", "--peer", "127.0.0.1", "-p", port];
-  const [listens, status] = await Promise.all([
+  const [listens, asks] = await Promise.all([
     says("--listen", "-p", port),
-    run(asked, kept.terminal),
+    ran(["doctor", "-d", "recorder0", "--peer", "127.0.0.1", "-p", port]),
   ]);
-  assertEquals([listens.status, status], [2, 2]);
+  assertEquals([listens.status, asks.status], [2, 2]);
   const { pair, findings } = listens.told;
   assertEquals([pair.here.port, pair.there.port, pair.out], [null, null, []]);
   const ids = findings.map(({ id, subject }: { id: string; subject: string }) =>
@@ -98,7 +94,7 @@ Deno.test("two doctors of hosts without a link tell each other what is broken", 
   // What else is wrong depends on the host that runs the tests.
   const expected = ["peer-broken 127.0.0.1 recorder0 port 1", "link-down recorder0 port 1"];
   assertEquals(expected.filter((id) => !ids.includes(id)), []);
-  assertStringIncludes(kept.out, "broken: 127.0.0.1 recorder0 port 1: there is no link");
+  assertStringIncludes(asks.out, "broken: 127.0.0.1 recorder0 port 1: there is no link");
 });
 
 Deno.test("two doctors send in the partition of --pkey-index, whose P_Keys they compare", async () => {
@@ -125,15 +121,15 @@ Deno.test("doctor refuses a P_Key index beyond the table before it waits for ano
   recorder.answer("ibv_query_port", { link_layer: LinkLayer.ETHERNET, pkey_tbl_len: 4 });
   // Nobody connects to the one, and nobody listens for the other.
   for (const ends of [["--listen"], ["--peer", "127.0.0.1"]]) {
-    const kept = keep();
     const args = ["doctor", "-d", "recorder0", "-p", PORT, ...ends, "--pkey-index", "4"];
-    assertEquals(await run(args, kept.terminal), 3);
+    const { status, err } = await ran(args);
+    assertEquals(status, 3);
     assertEquals(
-      kept.err,
+      err,
       "doctor: there is no P_Key of index 4: the table of recorder0 port 1 has 4, from index 0\n",
     );
   }
-  const kept = keep();
-  assertEquals(await run(["doctor", "--pkey-index", "0"], kept.terminal), 3);
-  assertStringIncludes(kept.err, "--pkey-index is for --listen and --peer");
+  const { status, err } = await ran(["doctor", "--pkey-index", "0"]);
+  assertEquals(status, 3);
+  assertStringIncludes(err, "--pkey-index is for --listen and --peer");
 });

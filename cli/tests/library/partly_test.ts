@@ -1,26 +1,18 @@
 // Hosts of two devices, one of which cannot be opened or does not answer: commands show the other one.
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { run } from "../../run.ts";
 import { LinkLayer } from "../../../mod.ts";
 import * as recorder from "../../../tests/provider/recorder.ts";
-import { recorder as keep } from "../pure/terminal.ts";
-
-interface Ending {
-  readonly status: number;
-  readonly out: string;
-  readonly err: string;
-}
+import { type Ran, ran } from "../pure/terminal.ts";
 
 /** How a command ends on a host of two devices, after `stage` has done something to the first one. */
-async function ending(stage: () => void, ...args: string[]): Promise<Ending> {
+async function ending(stage: () => void, ...args: string[]): Promise<Ran> {
   recorder.reset();
   recorder.setDevices(2);
   recorder.answer("ibv_query_port", { link_layer: LinkLayer.ETHERNET });
   stage();
-  const kept = keep();
-  const status = await run(args, kept.terminal);
+  const ending = await ran(args);
   recorder.setDevices(1);
-  return { status, out: kept.out, err: kept.err };
+  return ending;
 }
 
 const closed = (): void => recorder.fail("ibv_open_device", "EACCES", { times: 1 });

@@ -62,12 +62,45 @@ export const SYNDROMES: Readonly<Record<number, string>> = {
 };
 
 /** A message of a connection manager, by its attribute and what stands at some of its bytes. */
-export function cmFrame(attribute: number, bytes: Readonly<Record<number, string>>): string {
+function cmFrame(attribute: number, bytes: Readonly<Record<number, string>> = {}): string {
   const message = new Uint8Array(232);
   for (const [at, text] of Object.entries(bytes)) message.set(Uint8Array.fromHex(text), Number(at));
   const header = hex([0x0107_0203, 4], [0, 4], [0x1234n, 8], [attribute, 2], [0, 2], [0, 4]);
   return overIpv4(17, udp(bth(0x64, 1) + DETH + header + message.toHex() + ICRC));
 }
+
+const COMM_IDS = { 0: "00000011", 4: "00000022" };
+/** LIDs and GIDs of a path: one of IPv4, and one of IPv6. */
+const PATH = "ffff" + "fffe" + "0".repeat(20) + "ffff0a000001" + "fe80" + "0".repeat(27) + "2";
+
+/** A message of connection managers of each kind, a request with an alternate path, and a datagram of another class. */
+export const MESSAGES: readonly string[] = [
+  cmFrame(0x10, {
+    ...{ 0: "00000011", 8: "000000000106bde2", 16: "0102030405060708", 28: "11111111" },
+    ...{ 32: "00002b10", 36: "0000030f", 40: "0000049b", 44: "cee23ea7", 48: "fffe3ff9" },
+    ...{ 52: PATH, 88: "504340100840289b", 140: "0040a76e", 156: "0a000001", 172: "0a000002" },
+    176: "616263",
+  }),
+  cmFrame(0x11, { ...COMM_IDS, 8: "40a0" }),
+  cmFrame(0x12, { ...COMM_IDS, 8: "4008001c", 84: "6e6f" }),
+  cmFrame(0x13, {
+    ...{ ...COMM_IDS, 8: "11111111", 12: "00002b00", 16: "00000300", 20: "cee23e00" },
+    ...{ 24: "100fa5f0", 28: "0102030405060708", 36: "79" },
+  }),
+  cmFrame(0x14, COMM_IDS),
+  cmFrame(0x15, { ...COMM_IDS, 8: "00002b00" }),
+  cmFrame(0x16, COMM_IDS),
+  cmFrame(0x17, {
+    ...{ 0: "00000033", 4: "ffff", 8: "000000000111bde2", 16: "0060a76e", 35: "01", 51: "02" },
+  }),
+  cmFrame(0x18, {
+    ...{ 0: "00000033", 4: "0103", 8: "00002b00", 12: "0000000000000007", 20: "01234567" },
+  }),
+  cmFrame(0x19, COMM_IDS),
+  cmFrame(0x1a, COMM_IDS),
+  cmFrame(0x10, { 96: PATH }),
+  cmFrame(0x10).replace("01070203", "01040103"),
+];
 
 /** A frame of each kind: UD, RC, UC, atomics, CM, ICMP, and others. */
 export const FRAMES: readonly string[] = [
@@ -78,7 +111,7 @@ export const FRAMES: readonly string[] = [
     overIpv6(17, udp(bth(code) + (code === 0x2a ? RETH : "") + DATA + ICRC))
   ),
   ...Object.keys(SYNDROMES).map((code) => overIpv4(17, udp(bth(17) + aeth(Number(code)) + ICRC))),
-  cmFrame(0x10, {}),
+  cmFrame(0x10),
   overIpv4(1, `0301fcfe00000000${"00".repeat(28)}`),
   overIpv6(58, `8700000000000000fe80${"0".repeat(27)}2`),
   overIpv6(0, `3a00050200000000${hex([0x8f00_0000, 4], [0, 4])}`),

@@ -1,8 +1,7 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { choice, command, CommandError, flag, number, text } from "../../shell/command.ts";
-import { run } from "../../run.ts";
 import denoJson from "../../deno.json" with { type: "json" };
-import { recorder } from "./terminal.ts";
+import { ran, recorder } from "./terminal.ts";
 
 const seen: unknown[] = [];
 const example = command({
@@ -88,20 +87,25 @@ Deno.test("run() refuses wrong command lines before it opens the library", async
       [["devices", "x"], 1, 'devices: "x" is one argument too many; see devices --help\n'],
       [["devinfo", "-z"], 255, 'devinfo: "-z" is not an option; see devinfo --help\n'],
       [["devinfo", "-i", "0"], 1, "--ib-port takes a whole number from 1 to 255"],
+      [["gids", "extra"], 1, 'gids: "extra" is one argument too many; see gids --help\n'],
+      [["rping", "-C", "1"], 1, "rping: --count is for the client, and this is a server: there is"],
+      [["rping", "-S", "31"], 1, "rping: --size takes a whole number from 32 to 65535, not"],
+      [["rping", "one", "two"], 1, "rping: there is one host at most; see rping --help\n"],
+      [["udaddy", "-C", "1001"], 1, "udaddy: --count takes a whole number from 1 to 1000, not"],
+      [["udaddy", "-S", "4097"], 1, "udaddy: --size takes a whole number from 1 to 4096, not"],
       [["\x1b[2J"], 1, '"\\u001b[2J" is not a command'],
     ] as const
   ) {
-    const recorded = recorder();
-    assertEquals([await run(args, recorded.terminal), recorded.out], [status, ""]);
-    assertStringIncludes(recorded.err, message);
+    const ending = await ran(args);
+    assertEquals([ending.status, ending.out], [status, ""]);
+    assertStringIncludes(ending.err, message);
   }
 });
 
 Deno.test("run() prints the version of the package, also for a command", async () => {
   for (const args of [["--version"], ["perf", "--version"]]) {
-    const kept = recorder();
-    assertEquals(await run(args, kept.terminal), 0);
-    assertEquals(kept.out, `${denoJson.name} ${denoJson.version}\n`);
+    const { status, out } = await ran(args);
+    assertEquals([status, out], [0, `${denoJson.name} ${denoJson.version}\n`]);
   }
 });
 
@@ -110,7 +114,7 @@ Deno.test("run() ends with SIGPIPE's status when nobody reads what it prints", a
     const write = (): never => {
       throw error;
     };
-    return run(["--help"], recorder({ write }).terminal).catch((error) => error);
+    return ran(["--help"], { write }).then(({ status }) => status, (error) => error);
   };
   assertEquals(await ended(new Deno.errors.BrokenPipe()), 141);
   const other = new TypeError("a bug");

@@ -1,5 +1,6 @@
-// A terminal that keeps what is printed.
+// A terminal that keeps what is printed, and commands that print to it.
 
+import { run } from "../../run.ts";
 import { Terminal, type TerminalInit } from "../../shell/terminal.ts";
 
 /** A terminal and what was printed to it. */
@@ -21,4 +22,18 @@ export function recorder(init: Partial<TerminalInit> = {}): Recorder {
     ...init,
   });
   return Object.assign(recorded, { terminal });
+}
+
+/** How a command ended, and what it printed. */
+export interface Ran {
+  readonly status: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** Runs a command line in this process. */
+export async function ran(args: readonly string[], init?: Partial<TerminalInit>): Promise<Ran> {
+  const kept = recorder(init);
+  const status = await run(args, kept.terminal);
+  return { status, out: kept.out, err: kept.err };
 }
