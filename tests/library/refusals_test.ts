@@ -346,36 +346,3 @@ Deno.test("What is made of objects is closed before any of them", async () => {
   }
   assertEquals(found, []);
 });
-
-/** They refuse their arguments before they take a turn: no program ignores a TypeError in a loop. */
-const TAKES_NO_TURN = /#(getCqEvent|events|close|receiveMany)$/;
-
-Deno.test("A loop over calls that fail lets a timer fire", async () => {
-  const found: string[] = [];
-  let tried = 0;
-  for (const call of calls.filter(({ callable: { kind } }) => !/getter|inspect/.test(kind))) {
-    await inWorld(async (world) => {
-      const { self, args } = await call.prepare(world);
-      if (args.length === 0 || TAKES_NO_TURN.test(call.name)) return;
-      let isOver = false;
-      const timer = setTimeout(() => isOver = true, 5);
-      const end = performance.now() + 1000;
-      try {
-        while (!isOver && performance.now() < end) {
-          const result = invoke(call, { self, args: args.map(() => null) });
-          if (!(result instanceof Promise)) return disposeResult(result);
-          await result.then(disposeResult, () => {});
-        }
-      } catch {
-        // It throws where it is called.
-        return;
-      } finally {
-        clearTimeout(timer);
-      }
-      tried++;
-      if (!isOver) found.push(call.name);
-    });
-  }
-  assertEquals(found, []);
-  assertGreater(tried, 30);
-});

@@ -9,7 +9,7 @@ import {
   disposeResult,
   exported,
   invoke,
-  isIterator,
+  isIteration,
   keyOf,
   type Methods,
   type Path,
@@ -130,7 +130,7 @@ function receiverCases(call: Call): Case[] {
       const key = keyOf(callable.name);
       if (callable.kind === "getter") return Reflect.get(type.prototype, key, receiver);
       const result = ((type.prototype as Methods)[key]!).call(receiver, ...args);
-      return isIterator(result) ? step(result, self) : result;
+      return isIteration(call, result) ? step(result, self) : result;
     },
   }));
 }

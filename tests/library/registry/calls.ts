@@ -116,8 +116,15 @@ export function exported({ module }: Pick<Callable, "module">, name: string): un
   return MODULES[module][name];
 }
 
+/** Calls it. Of an iteration the first step is taken. */
+export function invoke(call: Call, prepared: Prepared): unknown {
+  const result = begin(call, prepared);
+  // Iterations read their arguments when they are made, and report them at the first step.
+  return isIteration(call, result) ? step(result, prepared.self) : result;
+}
+
 /** Calls it. */
-export function invoke({ callable }: Call, { self, args }: Prepared): unknown {
+export function begin({ callable }: Call, { self, args }: Prepared): unknown {
   const { owner, kind, name } = callable;
   if (kind === "function") return (exported(callable, name) as Method)(...args);
   if (kind === "inspect") return Deno.inspect(self);
@@ -126,10 +133,7 @@ export function invoke({ callable }: Call, { self, args }: Prepared): unknown {
   if (kind === "static") return (type as Methods)[name]!(...args);
   if (kind === "getter") return (self as Record<string, unknown>)[name];
   const result = (self as Methods)[keyOf(name)]!(...args);
-  // Iterations read their arguments when they are made, and report them at the first step.
-  if (isIterator(result)) return step(result, self);
-  if (name === "[Symbol.iterator]") return [...result as Iterable<unknown>].length;
-  return result;
+  return name === "[Symbol.iterator]" ? [...result as Iterable<unknown>].length : result;
 }
 
 /** What `deno doc` writes as `[Symbol.dispose]` is a symbol. */
@@ -143,9 +147,13 @@ type Method = (...args: unknown[]) => unknown;
 /** The methods of any object. */
 export type Methods = Record<string, Method>;
 
-/** Whether it is something to wait for again and again. */
-export function isIterator(value: unknown): value is AsyncIterator<unknown> {
-  return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
+/** Whether a method gave something to wait for again and again. */
+export function isIteration(
+  { callable: { kind } }: Call,
+  result: unknown,
+): result is AsyncIterableIterator<unknown> {
+  return kind === "method" && typeof result === "object" && result !== null &&
+    Symbol.asyncIterator in result;
 }
 
 /** Takes the first step of an iteration, and disposes its object. */
