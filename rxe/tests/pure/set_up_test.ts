@@ -63,7 +63,9 @@ Deno.test("ensureStub() and ensureGuest() get these packages and files of each r
   await using ran = await programs(DEBIAN);
   const env = { IBVERBS_CACHE: `${ran.folder}/cache` };
   const { stdout, stderr } = await runScript(SCRIPT, { env });
-  const calls = ran.calls().filter((call) => !/^apt-cache show|^dpkg-deb|--print-uris/.test(call));
+  const calls = ran.calls().filter((call) => !/^apt-cache show|^dpkg-deb|--print-uris/.test(call))
+    // What is the same for each system stands once.
+    .map((call) => call.replaceAll(/\/[\w.-]+\.partial\b/g, "/NEW"));
   const shown = [stdout, stderr, ...new Set(calls), ""].join("\n")
     .replace(/ $|-o \S+=\S+ |\/tmp\/rxe-module-\w+/gm, "")
     .replaceAll(ran.folder, "").replaceAll(Deno.execPath(), "deno");
