@@ -64,8 +64,6 @@ export class Link {
   #failure: unknown;
   /** A request was flushed: the reason is in another completion. */
   #flushed: WorkCompletion | undefined;
-  /** The requests that were posted when it was last checked whether the peer is there. */
-  #checked = 0;
 
   /** `hasEnded` tells that the connection has ended outside of the queue pair: {@linkcode Link.break} gets the reason. */
   constructor(
@@ -272,15 +270,10 @@ export class Link {
     if (this.#protocol.owesCredits) this.#control(CREDIT);
   }
 
-  /** An empty write is acknowledged by the device of the peer. It needs no receive and no key. */
   #checkPeer(): void {
-    const { posted, completed } = this.#outbox;
-    const isIdle = posted === this.#checked && completed === posted;
-    this.#checked = posted;
-    if (!isIdle || this.isOver) return;
+    if (this.isOver) return;
     try {
-      this.#outbox.control({ opcode: WrOpcode.RDMA_WRITE, remoteAddr: 0, rkey: 0 });
-      this.#checked = this.#outbox.posted;
+      this.#outbox.checkPeer();
     } catch (error) {
       this.#fail(error);
     }

@@ -8,6 +8,13 @@ import {
 import { copyMessage } from "../shared/copy_message.ts";
 import { CONTROL_SENDS } from "./protocol.ts";
 
+/** Checks of the peer that have no completion, in a row. Their places are free when a later request has completed. */
+const QUIET_CHECKS = 15;
+/** The most requests in progress that need no slot: those of the protocol, and checks of the peer. */
+export const SLOTLESS_SENDS: number = CONTROL_SENDS + QUIET_CHECKS;
+/** An empty write is acknowledged by the device of the peer. It needs no receive and no key. */
+const CHECK = { opcode: WrOpcode.RDMA_WRITE, remoteAddr: 0, rkey: 0 } as const;
+
 /** Somebody who waits for the completion of one request, and gets the bytes of its slot. */
 interface Completion {
   readonly resolve: (bytes: Uint8Array<ArrayBuffer>) => void;
@@ -25,8 +32,12 @@ export class Outbox {
   readonly #freeControls: number[];
   readonly #slots: number;
   readonly #waiting: Map<number, Completion> = new Map();
+  /** Requests that have a completion even if they succeed. */
   posted = 0;
   completed = 0;
+  /** {@linkcode Outbox.posted} at the last call of {@linkcode Outbox.checkPeer}, and quiet checks since it has changed. */
+  #checked = 0;
+  #quietChecks = 0;
 
   constructor(qp: QueuePair, mr: MemoryRegion, slotSize: number) {
     const slots = mr.length / slotSize;
@@ -34,12 +45,13 @@ export class Outbox {
     this.#mr = mr;
     this.#bytes = mr.bytes();
     this.#slotSize = slotSize;
-    this.#messages = new SendRequestList({ capacity: slots });
+    this.#messages = new SendRequestList({ capacity: slots + 1 });
     this.#slots = slots;
     for (let i = 0; i < slots; i++) {
       const sge = mr.slice(i * slotSize, slotSize);
       this.#messages.set(i, { wrId: i, opcode: WrOpcode.SEND_WITH_IMM, sge });
     }
+    this.#messages.set(slots, { ...CHECK, wrId: slots + CONTROL_SENDS, signaled: false });
     this.#free = Array.from({ length: slots }, (_, i) => slots - 1 - i);
     this.#freeControls = Array.from({ length: CONTROL_SENDS }, (_, i) => slots + i);
   }
@@ -93,6 +105,19 @@ export class Outbox {
     this.#freeControls.pop();
     this.posted++;
     return true;
+  }
+
+  /**
+   * Checks that the peer is there, unless a request was posted since the last call or is in progress. Most checks have a
+   * completion only if they fail, so that nobody wakes up while the peer is there.
+   */
+  checkPeer(): void {
+    const isIdle = this.#checked === this.posted && this.completed === this.posted;
+    if (this.#checked !== this.posted) this.#quietChecks = 0;
+    this.#checked = this.posted;
+    if (!isIdle) return;
+    if (this.#quietChecks++ < QUIET_CHECKS) this.#qp.postSend(this.#messages, this.#slots, 1);
+    else this.control(CHECK);
   }
 
   complete(id: number): void {

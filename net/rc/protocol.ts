@@ -18,7 +18,7 @@ const { DATA, END, BYE, WRITE } = FrameType;
 
 /** Receives for messages that need no credit: HELLO, END or BYE, and two messages of credits. */
 export const CONTROL_RECEIVES = 5;
-/** Requests for such messages, and for the check that the peer is there. */
+/** Requests for such messages, and for a check of the peer that has a completion. */
 export const CONTROL_SENDS = 8;
 
 const TYPE_SHIFT = 28;

@@ -1,8 +1,9 @@
 import * as recorder from "../../provider/recorder.ts";
+import type { RecordedStruct } from "../../provider/records.ts";
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { stub } from "@std/testing/mock";
 import { nonblocking } from "../../../ffi/library.ts";
-import { CompletionQueue, WorkCompletionError } from "../../../mod.ts";
+import { CompletionQueue, SendFlags, WorkCompletionError, WrOpcode } from "../../../mod.ts";
 import {
   connectRc,
   listenRc,
@@ -224,6 +225,20 @@ test("RcConn[Symbol.dispose]() ends at once, and the peer notices it", async () 
   const error = await assertRejects(() => server.receive(), ConnectionReset);
   assertEquals((error.cause as WorkCompletionError).code, "RETRY_EXC_ERR");
   await assertRejects(() => server.send(bytes("x")), ConnectionReset);
+});
+
+test("RcConn checks an idle peer by empty writes, of which one in 16 has a completion", async () => {
+  await using _pair = await rcPair({ keepAlive: 2 }, { keepAlive: 0 });
+  const signaled: boolean[] = [];
+  await until("20 checks", () => {
+    for (const { args } of recorder.takeOf("ibv_post_send")) {
+      // The log leaves out what is 0.
+      const { opcode = 0, send_flags = 0 } = (args["wr[0]"] as RecordedStruct).fields;
+      if (opcode === WrOpcode.RDMA_WRITE) signaled.push(send_flags === SendFlags.SIGNALED);
+    }
+    return signaled.length >= 20;
+  });
+  assertEquals(signaled.slice(0, 20), Array.from({ length: 20 }, (_, i) => i === 15));
 });
 
 pair.test("RcConn names the numbers of atomics as its own arguments", async ({ client, server }) => {
