@@ -1,24 +1,25 @@
 /** The messages of connection managers: communication management of the InfiniBand specification. */
 
 import { REJECT_REASONS, SIDR_STATUSES } from "@rdma/ibverbs/cm";
-import { Gid } from "@rdma/ibverbs";
-import { hex } from "../shell/text.ts";
+import { bitsAt, bytesAt, type Field, fieldRows, withWords } from "./fields.ts";
 import { type Row, row, type Section } from "./section.ts";
 
 /** Bytes of a message. */
 const SIZE = 232;
-
-/** How a value is shown: hexadecimal by default. */
-type Form = "count" | "flag" | "gid" | "service" | "reject" | "sidr" | "rejected";
-
-/** A field: its name, the byte and the bit in it where it starts, and its bits. */
-type Field = readonly [name: string, byte: number, bit: number, bits: number, form?: Form];
 
 /** A message: its key in JSON, its name, its fields, and where its private data starts. */
 type Message = readonly [key: string, title: string, fields: readonly Field[], privateData: number];
 
 const LOCAL: Field = ["localCommId", 0, 0, 32];
 const REMOTE: Field = ["remoteCommId", 4, 0, 32];
+
+/** The messages that another one can be about. */
+const ABOUT = ["REQ", "REP", "another message", "no message"];
+
+/** A service id, which ends with a port if the peers are programs that use IP addresses. */
+function service(byte: number): Field[] {
+  return [["serviceId", byte, 0, 64], ["port", byte + 6, 0, 16, "count"]];
+}
 
 /** The fields of a path. */
 function path(prefix: string, start: number): Field[] {
@@ -42,7 +43,7 @@ const ALTERNATE = 96;
 
 const REQ: readonly Field[] = [
   LOCAL,
-  ["serviceId", 8, 0, 64, "service"],
+  ...service(8),
   ["localCaGuid", 16, 0, 64],
   ["localQkey", 28, 0, 32],
   ["localQpn", 32, 0, 24],
@@ -89,15 +90,15 @@ const MESSAGES: Readonly<Record<number, Message>> = {
   0x11: ["mra", "MsgRcptAck (MRA)", [
     LOCAL,
     REMOTE,
-    ["message", 8, 0, 2, "rejected"],
+    ["message", 8, 0, 2, withWords(ABOUT)],
     ["serviceTimeout", 9, 0, 5, "count"],
   ], 10],
   0x12: ["rej", "ConnectReject (REJ)", [
     LOCAL,
     REMOTE,
-    ["message", 8, 0, 2, "rejected"],
+    ["message", 8, 0, 2, withWords(ABOUT)],
     ["infoLength", 9, 0, 7, "count"],
-    ["reason", 10, 0, 16, "reject"],
+    ["reason", 10, 0, 16, withWords(REJECT_REASONS)],
   ], 84],
   0x13: ["rep", "ConnectReply (REP)", REP, 36],
   0x14: ["rtu", "ReadyToUse (RTU)", [LOCAL, REMOTE], 8],
@@ -106,25 +107,25 @@ const MESSAGES: Readonly<Record<number, Message>> = {
   0x17: ["sidrReq", "ServiceIDResReq (SIDR_REQ)", [
     ["requestId", 0, 0, 32],
     ["pkey", 4, 0, 16],
-    ["serviceId", 8, 0, 64, "service"],
+    ...service(8),
   ], 16],
   0x18: ["sidrRep", "ServiceIDResReqResp (SIDR_REP)", [
     ["requestId", 0, 0, 32],
-    ["status", 4, 0, 8, "sidr"],
+    ["status", 4, 0, 8, withWords({ 0: "accepted", ...SIDR_STATUSES })],
     ["infoLength", 5, 0, 8, "count"],
     ["qpn", 8, 0, 24],
-    ["serviceId", 12, 0, 64, "service"],
+    ...service(12),
     ["qkey", 20, 0, 32],
   ], 96],
   0x19: ["lap", "LoadAlternatePath (LAP)", [LOCAL, REMOTE], 168],
   0x1a: ["apr", "AlternatePathResponse (APR)", [LOCAL, REMOTE], 84],
 };
 
-/** The messages that another one can be about. */
-const ABOUT = ["REQ", "REP", "another message", "no message"];
-
-/** Service ids of this kind end with a port space and a port: the peers are programs that use IP addresses. */
+/** How service ids with a port begin. */
 const OF_IP = 1n;
+
+/** Bytes that stand before the private data of programs that use IP addresses. */
+const ADDRESSES = 36;
 
 /** A message of a connection manager; `undefined` if the attribute is not known. */
 export function cmSection(attribute: number, whole: DataView, at: number): Section | undefined {
@@ -132,23 +133,17 @@ export function cmSection(attribute: number, whole: DataView, at: number): Secti
   if (message === undefined) return undefined;
   const [key, title, fields, end] = message;
   const view = new DataView(whole.buffer, whole.byteOffset + at, SIZE);
-  const isReq = key === "req";
-  const hasAlternate = isReq && bitsAt(view, ALTERNATE + 4, 0, 128) !== 0n;
-  const rows = [...fields, ...hasAlternate ? path("alternate", ALTERNATE) : []]
-    .flatMap((field) => rowsOf(view, field));
-  const isOfIp = fields.some(([, byte, , , form]) =>
-    form === "service" && bitsAt(view, byte, 0, 40) === OF_IP
-  );
-  const addresses = isOfIp && key !== "sidrRep";
-  return {
-    key,
-    title,
-    rows: [
-      ...rows,
-      ...addresses ? addressRows(view, end) : [],
-      dataRow(view, end + (addresses ? ADDRESSES : 0)),
-    ],
-  };
+  const serviceId = fields.find(([name]) => name === "serviceId");
+  const isOfIp = serviceId !== undefined && bitsAt(view, serviceId[1], 0, 40) === OF_IP;
+  const hasAlternate = key === "req" && bitsAt(view, ALTERNATE + 4, 0, 128) !== 0n;
+  const hasAddresses = isOfIp && key !== "sidrRep";
+  const shown = [
+    ...fields.filter(([name]) => name !== "port" || isOfIp),
+    ...hasAlternate ? path("alternate", ALTERNATE) : [],
+    ...hasAddresses ? addresses(end, view.getUint8(end + 1) >> 4 === 4) : [],
+  ];
+  const data = dataRow(view, end + (hasAddresses ? ADDRESSES : 0));
+  return { key, title, rows: [...fieldRows(view, 0, shown), data] };
 }
 
 /** What a line says of a message: who wants to connect to what, and why not. */
@@ -162,65 +157,19 @@ const BRIEF: readonly string[] = [
   ...["message", "reason", "status"],
 ];
 
-/** Bytes that stand before the private data of programs that use IP addresses. */
-const ADDRESSES = 36;
-
-function addressRows(view: DataView, start: number): Row[] {
-  const isIpv4 = view.getUint8(start + 1) >> 4 === 4;
-  const address = (at: number): string => {
-    const bytes = gidAt(view, at).bytes;
-    return isIpv4 ? bytes.subarray(12).join(".") : String(gidAt(view, at));
-  };
+/** The addresses of programs that use IP addresses: both have room for one of IPv6. */
+function addresses(start: number, isIpv4: boolean): Field[] {
+  const address = (name: string, byte: number): Field =>
+    isIpv4 ? [name, byte + 12, 0, 32, "ipv4"] : [name, byte, 0, 128, "gid"];
   return [
-    row("srcPort", view.getUint16(start + 2)),
-    row("srcAddr", address(start + 4)),
-    row("dstAddr", address(start + 20)),
+    ["srcPort", start + 2, 0, 16, "count"],
+    address("srcAddr", start + 4),
+    address("dstAddr", start + 20),
   ];
 }
 
 function dataRow(view: DataView, start: number): Row {
-  const data = new Uint8Array(view.buffer, view.byteOffset + start, SIZE - start).toHex();
+  const data = bytesAt(view, start, SIZE - start).toHex();
   const text = data.replace(/(00)+$/, "");
   return row("privateData", data, text === "" ? "none" : text);
-}
-
-function rowsOf(view: DataView, [name, byte, bit, bits, form]: Field): Row[] {
-  if (form === "gid") return [row(name, String(gidAt(view, byte)))];
-  const value = bitsAt(view, byte, bit, bits);
-  const digits = hex(value, Math.ceil(bits / 4));
-  if (form === "service") return serviceRows(name, value, digits);
-  if (form === "flag") return [row(name, value === 1n)];
-  const number = Number(value);
-  switch (form) {
-    case "count":
-      return [row(name, number)];
-    case "rejected":
-      return [row(name, number, `${number} (${ABOUT[number]})`)];
-    case "reject":
-      return [row(name, number, withWords(number, REJECT_REASONS))];
-    case "sidr":
-      return [row(name, number, withWords(number, { 0: "accepted", ...SIDR_STATUSES }))];
-    default:
-      return [row(name, bits > 48 ? digits : number, digits)];
-  }
-}
-
-function withWords(value: number, words: Readonly<Record<number, string>>): string {
-  return `${value} (${words[value] ?? "not known"})`;
-}
-
-function serviceRows(name: string, value: bigint, digits: string): Row[] {
-  const isOfIp = value >> 24n === OF_IP;
-  return [row(name, digits), ...isOfIp ? [row("port", Number(value & 0xffffn))] : []];
-}
-
-function gidAt(view: DataView, at: number): Gid {
-  return new Gid(new Uint8Array(view.buffer, view.byteOffset + at, 16).slice());
-}
-
-function bitsAt(view: DataView, byte: number, bit: number, bits: number): bigint {
-  let value = 0n;
-  const size = Math.ceil((bit + bits) / 8);
-  for (let i = 0; i < size; i++) value = value << 8n | BigInt(view.getUint8(byte + i));
-  return BigInt.asUintN(bits, value >> BigInt(8 * size - bit - bits));
 }

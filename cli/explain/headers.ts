@@ -1,36 +1,53 @@
 /** The transport headers of a packet: the base transport header (BTH) and those that its opcode has after it. */
 
 import { hex } from "../shell/text.ts";
+import { type Field, fieldRows, withWords } from "./fields.ts";
 import { cut } from "./layers.ts";
 import { isMad, MAD_SIZE, madSections, madSummary } from "./mad.ts";
-import { hexRow, type Row, row, type Section } from "./section.ts";
+import { row, type Section } from "./section.ts";
 import { syndromeText } from "./syndrome.ts";
-
-/** A field: its name, the byte it starts at, and its bytes. Numbers are hexadecimal unless they count something. */
-type Field = readonly [
-  name: string,
-  at: number,
-  size: number,
-  form?: "count" | "syndrome" | "flush",
-];
 
 /** A header: its name in JSON, what it is for, and its bytes. */
 type Extended = readonly [key: string, title: string, size: number, fields: readonly Field[]];
 
+/** What a flush is for. */
+const PLACEMENTS = ["none", "global visibility", "persistence", "global visibility, persistence"];
+
+/** What the base transport header has after its opcode. */
+const BTH: readonly Field[] = [
+  ["solicitedEvent", 1, 0, 1, "flag"],
+  ["padCount", 1, 2, 2, "count"],
+  ["pkey", 2, 0, 16],
+  ["destQp", 5, 0, 24],
+  ["fecn", 4, 0, 1, "flag"],
+  ["becn", 4, 1, 1, "flag"],
+  ["ackRequested", 8, 0, 1, "flag"],
+  ["psn", 9, 0, 24, "count"],
+];
+
 /** The extended transport headers. */
 const EXTENDED = {
-  RDETH: ["rdeth", "reliable datagram", 4, [["eeContext", 1, 3]]],
-  DETH: ["deth", "datagram", 8, [["qkey", 0, 4], ["srcQp", 5, 3]]],
-  XRCETH: ["xrceth", "extended reliable connection", 4, [["srqNum", 1, 3]]],
-  RETH: ["reth", "RDMA", 16, [["remoteAddr", 0, 8], ["rkey", 8, 4], ["length", 12, 4, "count"]]],
-  AtomicETH: ["atomicEth", "atomic", 28, [
-    ...[["remoteAddr", 0, 8], ["rkey", 8, 4], ["swapOrAdd", 12, 8], ["compare", 20, 8]] as const,
+  RDETH: ["rdeth", "reliable datagram", 4, [["eeContext", 1, 0, 24]]],
+  DETH: ["deth", "datagram", 8, [["qkey", 0, 0, 32], ["srcQp", 5, 0, 24]]],
+  XRCETH: ["xrceth", "extended reliable connection", 4, [["srqNum", 1, 0, 24]]],
+  RETH: ["reth", "RDMA", 16, [
+    ...[["remoteAddr", 0, 0, 64], ["rkey", 8, 0, 32], ["length", 12, 0, 32, "count"]] as const,
   ]],
-  AETH: ["aeth", "acknowledge", 4, [["syndrome", 0, 1, "syndrome"], ["msn", 1, 3, "count"]]],
-  AtomicAckETH: ["atomicAckEth", "atomic acknowledge", 8, [["original", 0, 8]]],
-  ImmDt: ["immDt", "immediate data", 4, [["immData", 0, 4]]],
-  FETH: ["feth", "flush", 4, [["type", 0, 4, "flush"]]],
-  IETH: ["ieth", "invalidate", 4, [["rkey", 0, 4]]],
+  AtomicETH: ["atomicEth", "atomic", 28, [
+    ...[["remoteAddr", 0, 0, 64], ["rkey", 8, 0, 32]] as const,
+    ...[["swapOrAdd", 12, 0, 64], ["compare", 20, 0, 64]] as const,
+  ]],
+  AETH: ["aeth", "acknowledge", 4, [
+    ["syndrome", 0, 0, 8, (value: number) => `${hex(value, 2)} (${syndromeText(value)})`],
+    ["msn", 1, 0, 24, "count"],
+  ]],
+  AtomicAckETH: ["atomicAckEth", "atomic acknowledge", 8, [["original", 0, 0, 64]]],
+  ImmDt: ["immDt", "immediate data", 4, [["immData", 0, 0, 32]]],
+  FETH: ["feth", "flush", 4, [
+    ["placementType", 3, 4, 4, withWords(PLACEMENTS, "reserved")],
+    ["selectivityLevel", 3, 2, 2, withWords({ 0: "a range", 1: "a memory region" }, "reserved")],
+  ]],
+  IETH: ["ieth", "invalidate", 4, [["rkey", 0, 0, 32]]],
 } as const satisfies Readonly<Record<string, Extended>>;
 
 type Name = keyof typeof EXTENDED;
@@ -192,56 +209,19 @@ function operationOf(code: number): readonly [name: string, ...headers: Name[]] 
 }
 
 function bthSection(view: DataView, opcode: string): Section {
-  const flags = view.getUint8(1);
-  return {
-    key: "bth",
-    title: "Base transport header (BTH)",
-    rows: [
-      row("opcode", opcode, `${opcode} (${hex(view.getUint8(0), 2)})`),
-      row("solicitedEvent", flags >> 7 === 1),
-      row("padCount", flags >> 4 & 3),
-      hexRow("pkey", view.getUint16(2), 4),
-      hexRow("destQp", uint24(view, 5), 6),
-      row("fecn", (view.getUint8(4) & MARKS.FECN) !== 0),
-      row("becn", (view.getUint8(4) & MARKS.BECN) !== 0),
-      row("ackRequested", view.getUint8(8) >> 7 === 1),
-      row("psn", uint24(view, 9)),
-    ],
-  };
+  const first = row("opcode", opcode, `${opcode} (${hex(view.getUint8(0), 2)})`);
+  const title = "Base transport header (BTH)";
+  return { key: "bth", title, rows: [first, ...fieldRows(view, 0, BTH)] };
 }
 
 function extendedSection(name: Name, view: DataView, start: number): Section {
   const [key, title, , fields]: Extended = EXTENDED[name];
+  const meaning = name === "AETH" ? [row("meaning", syndromeText(view.getUint8(start)), null)] : [];
   return {
     key,
     title: `${title[0]!.toUpperCase()}${title.slice(1)} header (${name})`,
-    rows: fields.flatMap(([field, at, size, form]) => {
-      const value = bigUint(view, start + at, size);
-      if (form === "syndrome") return syndromeRows(field, Number(value));
-      if (form === "flush") return flushRows(Number(value));
-      const text = form === "count" ? String(value) : hex(value, 2 * size);
-      return row(field, size > 4 ? text : Number(value), text);
-    }),
+    rows: [...fieldRows(view, start, fields), ...meaning],
   };
-}
-
-function syndromeRows(field: string, syndrome: number): Row[] {
-  const meaning = syndromeText(syndrome);
-  return [
-    row(field, syndrome, `${hex(syndrome, 2)} (${meaning})`),
-    row("meaning", meaning, null),
-  ];
-}
-
-/** What a flush is for, and of what. */
-function flushRows(value: number): Row[] {
-  const [placement, selectivity] = [value & 0xf, value >> 4 & 3];
-  const level = selectivity === 0 ? "a range" : selectivity === 1 ? "a memory region" : "reserved";
-  const targets = ["global visibility", "persistence"].filter((_, bit) => placement >> bit & 1);
-  return [
-    row("placementType", placement, `${placement} (${targets.join(", ") || "none"})`),
-    row("selectivityLevel", selectivity, `${selectivity} (${level})`),
-  ];
 }
 
 /** How many bytes of a message a packet has, and how many of them are there. */
@@ -259,12 +239,6 @@ function payloadOf(view: DataView, at: number, length: number): Payload {
 function payloadSection({ size, there }: Payload): Section {
   const text = there === size ? `${size} bytes` : `${size} bytes, of which ${there} are here`;
   return { key: "payload", title: "Payload", rows: [row("length", size, text)] };
-}
-
-function bigUint(view: DataView, at: number, size: number): bigint {
-  let value = 0n;
-  for (let i = 0; i < size; i++) value = value << 8n | BigInt(view.getUint8(at + i));
-  return value;
 }
 
 function uint24(view: DataView, at: number): number {

@@ -2,13 +2,12 @@
 
 import { Grh } from "@rdma/ibverbs";
 import { hex } from "../shell/text.ts";
+import { type Field, fieldRows, type Form, withWords } from "./fields.ts";
 import { grhSection } from "./grh_section.ts";
 import { hexRow, type Row, row, type Section } from "./section.ts";
 
 /** A header that is known. */
 export type Layer =
-  | "null"
-  | "ppi"
   | "erf"
   | "cooked"
   | "cooked2"
@@ -21,7 +20,6 @@ export type Layer =
   | "ipv6"
   | "option"
   | "fragment"
-  | "authentication"
   | "icmp"
   | "icmpv6"
   | "udp"
@@ -29,9 +27,6 @@ export type Layer =
   | "erspan"
   | "mpls"
   | "vxlan"
-  | "vxlanGpe"
-  | "nsh"
-  | "metadata"
   | "geneve"
   | "lrh"
   | "grh"
@@ -73,9 +68,8 @@ interface Numbers {
 const LINK_TYPES: Numbers = {
   kind: "unknown link type",
   layers: {
-    ...{ 0: "null", 1: "ethernet", 12: "rawIp", 14: "rawIp", 101: "rawIp", 108: "null" },
-    ...{ 113: "cooked", 192: "ppi", 197: "erf", 228: "ipv4", 229: "ipv6", 242: "ipoibLink" },
-    ...{ 247: "lrh", 276: "cooked2" },
+    ...{ 1: "ethernet", 12: "rawIp", 14: "rawIp", 101: "rawIp", 113: "cooked", 197: "erf" },
+    ...{ 228: "ipv4", 229: "ipv6", 242: "ipoibLink", 247: "lrh", 276: "cooked2" },
   },
   others: { 105: "wireless LAN", 127: "wireless LAN", 147: "private" },
 };
@@ -85,8 +79,7 @@ const ETHERTYPES: Numbers = {
   digits: 4,
   layers: {
     ...{ 0x0800: "ipv4", 0x86dd: "ipv6", 0x6558: "ethernet", 0x8847: "mpls", 0x8848: "mpls" },
-    ...{ 0x88be: "erspan", 0x22eb: "erspan", 0x8909: "metadata", 0x894f: "nsh", 0x8915: "grh" },
-    ...{ 0x0806: "arp" },
+    ...{ 0x88be: "erspan", 0x22eb: "erspan", 0x8915: "grh", 0x0806: "arp" },
   },
   others: {
     ...{ 0x8035: "RARP", 0x8808: "flow control: pause or PFC", 0x8809: "LACP" },
@@ -102,42 +95,26 @@ const PROTOCOLS: Numbers = {
   kind: "IP protocol",
   layers: {
     ...{ 0: "option", 1: "icmp", 4: "ipv4", 17: "udp", 41: "ipv6", 43: "option", 44: "fragment" },
-    ...{ 47: "gre", 51: "authentication", 58: "icmpv6", 60: "option", 135: "option" },
-    ...{ 137: "mpls" },
+    ...{ 47: "gre", 58: "icmpv6", 60: "option", 135: "option", 137: "mpls" },
   },
   others: {
-    ...{ 2: "IGMP", 6: "TCP", 50: "ESP: it is encrypted", 59: "nothing follows", 89: "OSPF" },
-    ...{ 103: "PIM", 112: "VRRP", 132: "SCTP" },
+    ...{ 2: "IGMP", 6: "TCP", 50: "ESP: it is encrypted", 51: "AH", 59: "nothing follows" },
+    ...{ 89: "OSPF", 103: "PIM", 112: "VRRP", 132: "SCTP" },
   },
 };
 
 const PORTS: Numbers = {
   kind: "UDP port",
   layers: {
-    ...{ 4754: "gre", 4789: "vxlan", 4790: "vxlanGpe", 4791: "bth", 6081: "geneve", 6635: "mpls" },
-    ...{ 8472: "vxlan" },
+    ...{ 4754: "gre", 4789: "vxlan", 4791: "bth", 6081: "geneve", 6635: "mpls", 8472: "vxlan" },
   },
   others: {
-    ...{ 53: "DNS", 67: "DHCP", 68: "DHCP", 123: "NTP", 319: "PTP", 320: "PTP", 5353: "mDNS" },
+    ...{ 53: "DNS", 67: "DHCP", 68: "DHCP", 123: "NTP", 319: "PTP", 320: "PTP" },
+    ...{ 4790: "VXLAN GPE", 5353: "mDNS" },
   },
 };
 const PORT_NAMES: Readonly<Record<number, string>> = {
-  ...{ 4754: "GRE", 4789: "VXLAN", 4790: "VXLAN GPE", 4791: "RoCE v2", 6081: "Geneve" },
-  ...{ 6635: "MPLS", 8472: "VXLAN" },
-};
-
-/** What VXLAN GPE and a network service header carry. */
-const CARRIED: Numbers = {
-  kind: "next protocol",
-  layers: { 1: "ipv4", 2: "ipv6", 3: "ethernet", 4: "nsh", 5: "mpls" },
-  others: {},
-};
-
-/** What ERSPAN of type III carries. */
-const MIRRORED: Numbers = {
-  kind: "ERSPAN frame type",
-  layers: { 0: "ethernet", 2: "rawIp" },
-  others: {},
+  ...{ 4754: "GRE", 4789: "VXLAN", 4791: "RoCE v2", 6081: "Geneve", 6635: "MPLS", 8472: "VXLAN" },
 };
 
 /** The types of records of ERF, see www.endace.com/erf-extensible-record-format-types.pdf. */
@@ -150,12 +127,6 @@ const RECORDS: Numbers = {
 const ERF_PADDING = 2;
 const ERF_EXTENSION = 8;
 
-const FAMILIES: Numbers = {
-  kind: "address family",
-  layers: { 2: "ipv4", 10: "ipv6", 24: "ipv6", 28: "ipv6", 30: "ipv6" },
-  others: {},
-};
-
 /** What follows a local route header of InfiniBand. */
 const LINK_NEXT: Numbers = {
   kind: "InfiniBand packet without a BTH, kind",
@@ -164,14 +135,14 @@ const LINK_NEXT: Numbers = {
 };
 
 /** What a network says to a sender whose packets it does not deliver, and how neighbours are looked for. */
-const ICMP_TYPES: Readonly<Record<number, string>> = {
+const ICMP_TYPES = optionalWords({
   0: "echo reply",
   3: "destination unreachable",
   5: "redirect",
   8: "echo request",
   11: "time exceeded",
-};
-const ICMPV6_TYPES: Readonly<Record<number, string>> = {
+});
+const ICMPV6_TYPES = optionalWords({
   1: "destination unreachable",
   2: "packet too big",
   3: "time exceeded",
@@ -180,15 +151,38 @@ const ICMPV6_TYPES: Readonly<Record<number, string>> = {
   135: "neighbour solicitation",
   136: "neighbour advertisement",
   143: "multicast listener report",
-};
+});
+
+const CHECKSUM: Field = ["checksum", 2, 0, 16];
+const IPOIB: readonly Field[] = [["ethertype", 0, 0, 16]];
+const VNI: readonly Field[] = [["vni", 4, 0, 24, "count"]];
+const ERSPAN: readonly Field[] = [["vlan", 0, 4, 12, "count"], ["session", 2, 6, 10, "count"]];
+const UDP: readonly Field[] = [
+  ["sourcePort", 0, 0, 16, "count"],
+  ["destinationPort", 2, 0, 16, optionalWords(PORT_NAMES)],
+  ["length", 4, 0, 16, "bytes"],
+];
+/** What a local route header has before its length. */
+const LRH: readonly Field[] = [
+  ["vl", 0, 0, 4, "count"],
+  ["sl", 1, 0, 4, "count"],
+  ["lnh", 1, 6, 2, "count"],
+  ["dlid", 2, 0, 16],
+];
+
+/** A form that shows a number, and what it stands for if that is known. */
+function optionalWords(words: Readonly<Record<number, string>>): Form {
+  return (value) => words[value] === undefined ? `${value}` : `${value} (${words[value]})`;
+}
 
 const ARP = 0x0806;
-const ARP_OPERATIONS: Readonly<Record<number, string>> = { 1: "request", 2: "reply" };
+const ARP_FIELDS: readonly Field[] = [
+  ["operation", 6, 0, 16, withWords({ 1: "request", 2: "reply" }, "unknown")],
+];
 
 const ETHERNET_SIZE = 14;
 const IPOIB_SIZE = 4;
 const COOKED_SIZE = 16;
-const PPI_SIZE = 8;
 const TAG_SIZE = 4;
 const IPV4_SIZE = 20;
 const UDP_SIZE = 8;
@@ -196,7 +190,6 @@ const LRH_SIZE = 8;
 const BTH_NEXT = 27;
 const LABEL_SIZE = 4;
 const VXLAN_SIZE = 8;
-const NSH_SIZE = 8;
 const GRE = { checksum: 0x8000, key: 0x2000, sequence: 0x1000, version: 7 } as const;
 const ERSPAN_I = 0x88be;
 
@@ -217,17 +210,6 @@ export function firstLayer(linkType: number): Layer | string {
 
 /** The headers. The last one is read by {@linkcode readTransport}. */
 export const LAYERS: Readonly<Record<Layer, Reader>> = {
-  null: ["address family", 4, (view) => {
-    // Its order is that of the host that captured it.
-    const little = view.getUint32(0, true);
-    return after(FAMILIES, little < 0x10000 ? little : view.getUint32(0), 4);
-  }],
-  ppi: ["PPI header", PPI_SIZE, (view) => {
-    const size = view.getUint16(2, true);
-    return size < PPI_SIZE
-      ? tooSmall("PPI header", size)
-      : after(LINK_TYPES, view.getUint32(4, true), size);
-  }],
   erf: ["ERF header", 16, readErf],
   cooked: ["Linux cooked header", COOKED_SIZE, (view, below) => {
     const { tags, step } = readTags(view, COOKED_SIZE);
@@ -240,9 +222,8 @@ export const LAYERS: Readonly<Record<Layer, Reader>> = {
   cooked2: ["Linux cooked header", 20, (view) => after(ETHERTYPES, view.getUint16(0), 20)],
   ethernet: ["Ethernet header", ETHERNET_SIZE, readEthernet],
   ipoib: ["IPoIB header", IPOIB_SIZE, (view, { sections }) => {
-    const ethertype = view.getUint16(0);
-    sections.push(section("ipoib", "IPoIB header", hexRow("ethertype", ethertype, 4)));
-    return after(ETHERTYPES, ethertype, IPOIB_SIZE);
+    sections.push(section("ipoib", "IPoIB header", ...fieldRows(view, 0, IPOIB)));
+    return after(ETHERTYPES, view.getUint16(0), IPOIB_SIZE);
   }],
   // What Linux gives of a network interface over InfiniBand: a GRH, of which it fills in a part.
   ipoibLink: ["IPoIB link header", Grh.SIZE, () => ["ipoib", Grh.SIZE]],
@@ -264,39 +245,18 @@ export const LAYERS: Readonly<Record<Layer, Reader>> = {
     8,
     (view) => view.getUint16(2) >> 3 === 0 ? after(PROTOCOLS, view.getUint8(0), 8) : LATER_FRAGMENT,
   ],
-  authentication: [
-    "authentication header",
-    8,
-    (view) => after(PROTOCOLS, view.getUint8(0), 4 * (view.getUint8(1) + 2)),
-  ],
   icmp: ["ICMP header", 8, (view, below) => readIcmp(view, below, "ICMP", ICMP_TYPES)],
   icmpv6: ["ICMPv6 header", 8, (view, below) => readIcmp(view, below, "ICMPv6", ICMPV6_TYPES)],
   udp: ["UDP header", UDP_SIZE, readUdp],
   gre: ["GRE header", 4, readGre],
   erspan: ["ERSPAN header", 8, readErspan],
   mpls: ["MPLS label", LABEL_SIZE, readMpls],
-  vxlan: ["VXLAN header", VXLAN_SIZE, (view, below) => {
-    addVni(view, below, "VXLAN header");
+  vxlan: ["VXLAN header", VXLAN_SIZE, (view, { sections }) => {
+    sections.push(section("vxlan", "VXLAN header", ...fieldRows(view, 0, VNI)));
     return ["ethernet", VXLAN_SIZE];
   }],
-  vxlanGpe: ["VXLAN GPE header", VXLAN_SIZE, (view, below) => {
-    addVni(view, below, "VXLAN GPE header");
-    return after(CARRIED, view.getUint8(3), VXLAN_SIZE);
-  }],
-  nsh: ["network service header", NSH_SIZE, (view) => {
-    const size = 4 * (view.getUint8(1) & 0x3f);
-    return size < NSH_SIZE
-      ? tooSmall("network service header", size)
-      : after(CARRIED, view.getUint8(3), size);
-  }],
-  metadata: ["Cisco metadata", 4, (view) => {
-    const size = 4 + 4 * view.getUint8(1);
-    return view.byteLength < size
-      ? cut("Cisco metadata", view, size)
-      : after(ETHERTYPES, view.getUint16(size - 2), size);
-  }],
-  geneve: ["Geneve header", 8, (view, below) => {
-    below.sections.push(section("geneve", "Geneve header", row("vni", view.getUint32(4) >>> 8)));
+  geneve: ["Geneve header", 8, (view, { sections }) => {
+    sections.push(section("geneve", "Geneve header", ...fieldRows(view, 0, VNI)));
     return after(ETHERTYPES, view.getUint16(2), 8 + 4 * (view.getUint8(0) & 0x3f));
   }],
   lrh: ["LRH", LRH_SIZE, readLrh],
@@ -372,34 +332,23 @@ function readEthernet(view: View, below: Below): Step {
   const { tags, ethertype, step } = readTags(view, ETHERNET_SIZE);
   const bytes = bytesOf(view);
   const [to, from] = [macText(bytes.subarray(0, 6)), macText(bytes.subarray(6, 12))];
-  below.sections.push({
-    key: "ethernet",
-    title: "Ethernet header",
-    rows: [
-      row("destination", to),
-      row("source", from),
-      ...tagRows(tags),
-      hexRow("ethertype", ethertype, 4),
-    ],
-  });
+  const rows = [row("destination", to), row("source", from), ...tagRows(tags)];
+  below.sections.push(
+    section("ethernet", "Ethernet header", ...rows, hexRow("ethertype", ethertype, 4)),
+  );
   below.addresses = [from, to];
   below.sl = priorityOf(tags);
   return step;
 }
 
 function readArp(view: View, below: Below): Step {
-  const [hardware, protocol, operation] = [view.getUint8(4), view.getUint8(5), view.getUint16(6)];
+  const [hardware, protocol] = [view.getUint8(4), view.getUint8(5)];
   const size = 8 + 2 * (hardware + protocol);
   if (view.byteLength < size) return cut("ARP header", view, size);
   const address = (at: number): string => bytesOf(view).subarray(at, at + protocol).join(".");
   const [from, to] = [address(8 + hardware), address(8 + 2 * hardware + protocol)];
-  below.sections.push(section(
-    "arp",
-    "ARP header",
-    row("operation", operation, `${operation} (${ARP_OPERATIONS[operation] ?? "unknown"})`),
-    row("senderIp", from),
-    row("targetIp", to),
-  ));
+  const rows = [...fieldRows(view, 0, ARP_FIELDS), row("senderIp", from), row("targetIp", to)];
+  below.sections.push(section("arp", "ARP header", ...rows));
   below.addresses ??= [from, to];
   return `ethertype ${hex(ARP, 4)} (ARP)`;
 }
@@ -450,37 +399,17 @@ function addGrh(below: Below, grh: Grh): void {
     : [String(grh.sgid), String(grh.dgid)];
 }
 
-function readIcmp(
-  view: View,
-  { sections }: Below,
-  protocol: string,
-  types: Readonly<Record<number, string>>,
-): Step {
-  const [type, code] = [view.getUint8(0), view.getUint8(1)];
-  const name = types[type];
-  const text = name === undefined ? `${type}` : `${type} (${name})`;
-  sections.push({
-    key: "icmp",
-    title: `${protocol} header`,
-    rows: [row("type", type, text), row("code", code), hexRow("checksum", view.getUint16(2), 4)],
-  });
-  return `${protocol} type ${text}`;
+function readIcmp(view: View, { sections }: Below, protocol: string, words: Form): Step {
+  const fields: Field[] = [["type", 0, 0, 8, words], ["code", 1, 0, 8, "count"], CHECKSUM];
+  const rows = fieldRows(view, 0, fields);
+  sections.push(section("icmp", `${protocol} header`, ...rows));
+  return `${protocol} type ${rows[0]!.text}`;
 }
 
 function readUdp(view: View, below: Below): Step {
-  const [port, length] = [view.getUint16(2), view.getUint16(4)];
-  const name = PORT_NAMES[port];
-  below.sections.push({
-    key: "udp",
-    title: "UDP header",
-    rows: [
-      row("sourcePort", view.getUint16(0)),
-      row("destinationPort", port, name === undefined ? `${port}` : `${port} (${name})`),
-      row("length", length, `${length} bytes`),
-    ],
-  });
-  below.length = Math.max(length - UDP_SIZE, 0);
-  return after(PORTS, port, UDP_SIZE);
+  below.sections.push(section("udp", "UDP header", ...fieldRows(view, 0, UDP)));
+  below.length = Math.max(view.getUint16(4) - UDP_SIZE, 0);
+  return after(PORTS, view.getUint16(2), UDP_SIZE);
 }
 
 function readGre(view: View, { sections }: Below): Step {
@@ -498,20 +427,12 @@ function readGre(view: View, { sections }: Below): Step {
 function readErspan(view: View, { sections }: Below): Step {
   const version = view.getUint8(0) >> 4;
   if (version !== 1 && version !== 2) return `ERSPAN version ${version}, which is not known`;
-  sections.push(section(
-    "erspan",
-    `ERSPAN header (type ${version === 1 ? "II" : "III"})`,
-    row("vlan", view.getUint16(0) & 0xfff),
-    row("session", view.getUint16(2) & 0x3ff),
-  ));
+  const title = `ERSPAN header (type ${version === 1 ? "II" : "III"})`;
+  sections.push(section("erspan", title, ...fieldRows(view, 0, ERSPAN)));
   if (version === 1) return ["ethernet", 8];
   if (view.byteLength < 12) return cut("ERSPAN header", view, 12);
   const hasPlatform = (view.getUint8(11) & 1) === 1;
-  return after(MIRRORED, view.getUint8(10) >> 2 & 0x1f, hasPlatform ? 20 : 12);
-}
-
-function addVni(view: View, { sections }: Below, title: string): void {
-  sections.push(section("vxlan", title, row("vni", view.getUint32(4) >>> 8)));
+  return ["ethernet", hasPlatform ? 20 : 12];
 }
 
 function readMpls(view: View, { sections }: Below): Step {
@@ -543,25 +464,19 @@ function isEthernet(view: View, at: number): boolean {
 }
 
 function readLrh(view: View, below: Below): Step {
-  const kind = view.getUint8(1) & 3;
   const [dlid, words, slid] = [2, 4, 6].map((at) => view.getUint16(at)) as [number, number, number];
   const length = 4 * (words & 0x7ff);
   below.sl = view.getUint8(1) >> 4;
-  below.sections.push({
-    key: "lrh",
-    title: "Local route header (LRH)",
-    rows: [
-      row("vl", view.getUint8(0) >> 4),
-      row("sl", below.sl),
-      row("lnh", kind),
-      hexRow("dlid", dlid, 4),
-      row("packetLength", length, `${length} bytes`),
-      hexRow("slid", slid, 4),
-    ],
-  });
+  below.sections.push(section(
+    "lrh",
+    "Local route header (LRH)",
+    ...fieldRows(view, 0, LRH),
+    row("packetLength", length, `${length} bytes`),
+    hexRow("slid", slid, 4),
+  ));
   below.addresses = [`LID ${slid}`, `LID ${dlid}`];
   below.length = Math.max(length - LRH_SIZE, 0);
-  return after(LINK_NEXT, kind, LRH_SIZE);
+  return after(LINK_NEXT, view.getUint8(1) & 3, LRH_SIZE);
 }
 
 function section(key: string, title: string, ...rows: readonly Row[]): Section {

@@ -2,7 +2,8 @@
 
 import { hex } from "../shell/text.ts";
 import { cmSection, cmSummary } from "./cm_message.ts";
-import { hexRow, row, type Section } from "./section.ts";
+import { type Field, fieldRows } from "./fields.ts";
+import type { Section } from "./section.ts";
 
 export const MAD_SIZE = 256;
 const HEADER_SIZE = 24;
@@ -46,20 +47,17 @@ export function madSections(view: DataView, at: number): Section[] {
   return [headerSection(view, at, message?.title), ...message === undefined ? [] : [message]];
 }
 
-function headerSection(view: DataView, at: number, name: string | undefined): Section {
-  const [mgmtClass, attribute] = [view.getUint8(at + 1), view.getUint16(at + 16)];
-  const names = { class: CLASSES[mgmtClass] ?? "another class", attribute: name ?? "unknown" };
-  return {
-    key: "mad",
-    title: "Management datagram (MAD)",
-    rows: [
-      row("mgmtClass", mgmtClass, `${hex(mgmtClass, 2)} (${names.class})`),
-      row("classVersion", view.getUint8(at + 2)),
-      hexRow("method", view.getUint8(at + 3), 2),
-      hexRow("status", view.getUint16(at + 4), 4),
-      row("transactionId", hex(view.getBigUint64(at + 8), 16)),
-      row("attributeId", attribute, `${hex(attribute, 4)} (${names.attribute})`),
-      hexRow("attributeModifier", view.getUint32(at + 20), 8),
-    ],
-  };
+function headerSection(view: DataView, at: number, name = "unknown"): Section {
+  const named = (value: number, text: string, digits: number): string =>
+    `${hex(value, digits)} (${text})`;
+  const fields: readonly Field[] = [
+    ["mgmtClass", 1, 0, 8, (value) => named(value, CLASSES[value] ?? "another class", 2)],
+    ["classVersion", 2, 0, 8, "count"],
+    ["method", 3, 0, 8],
+    ["status", 4, 0, 16],
+    ["transactionId", 8, 0, 64],
+    ["attributeId", 16, 0, 16, (value) => named(value, name, 4)],
+    ["attributeModifier", 20, 0, 32],
+  ];
+  return { key: "mad", title: "Management datagram (MAD)", rows: fieldRows(view, at, fields) };
 }

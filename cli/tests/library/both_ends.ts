@@ -4,8 +4,8 @@ import { assertEquals } from "@std/assert";
 import * as recorder from "../../../tests/provider/recorder.ts";
 import type { Argument, Call } from "../../../tests/provider/records.ts";
 import { LinkLayer } from "../../../mod.ts";
-import { run } from "../../run.ts";
-import { recorder as keep } from "../pure/terminal.ts";
+import { ran } from "../pure/terminal.ts";
+import { freePort } from "../pure/tcp.ts";
 
 /** What both ends are given, and what the server and the client are given besides. */
 type Line = readonly [both: string, server?: string, client?: string];
@@ -36,32 +36,11 @@ const LINES: readonly Line[] = [
   ["perf", "", `--svg /dev/null ${SHORT}`],
 ];
 
-const HELLO = {
-  ...{ perf: 2, verb: "send", kind: "rc", size: 64, iters: 10, messages: 10, duration: 0, qp: 1 },
-  ...{ mtu: 1024, left: 0, addresses: ["x"], addr: "0x0", rkey: 0, reads: 1 },
-};
-
-/** What somebody else says to a server of perf. */
-const STRANGERS: readonly (object | string)[] = [
-  ...["", "null\n", "no\x1b perf\n", `${" ".repeat(0x4001)}\n`, `${"9".repeat(1024)}\n`],
-  ...[{ perf: 1 }, { verb: "sing" }, { verb: "read", kind: "uc" }, { verb: "write", kind: "ud" }],
-  ...[{ duration: -1 }, { qp: 257 }, { left: 65 }, { addr: "x" }, { rkey: -1 }, { reads: 0 }],
-  ...[{ kind: "rd" }, { size: 0 }, { size: 2 ** 24 + 1 }, { iters: 9 }],
-  ...[{ iters: 1e7 + 1 }, { messages: 9 }, { messages: 1e7 + 1 }, { mtu: 255 }, { mtu: 4097 }],
-  ...[{ size: 1.5 }, { size: 2 ** 24, iters: 1e7, messages: 1e7, mtu: 4096 }, { error: "no" }],
-];
-
-function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return listener.addr.port;
-}
-
 /** What an end prints, without what differs from time to time. */
 async function printed(line: string): Promise<string> {
-  const kept = keep();
-  const status = await run(line.trim().split(/ +/), kept.terminal);
-  const out = kept.out.startsWith("{") ? `${kept.out.trim().replace(/\s+/g, " ")}\n` : kept.out;
-  return `${out}${kept.err}status ${status}\n`
+  const { status, out, err } = await ran(line.trim().split(/ +/));
+  const shown = out.startsWith("{") ? `${out.trim().replace(/\s+/g, " ")}\n` : out;
+  return `${shown}${err}status ${status}\n`
     .replace(/PSN 0x[\da-f]{6}|"psn": \d+/g, "PSN")
     .replace(/^ *(min|[\d.]+) +(-|[\d.]+|p50) .*\n/gm, "")
     .replace(/^ *bytes .*/gm, (line) => line.replace(/ +/g, " "))
@@ -106,33 +85,15 @@ async function conversation(line: Line, known: Set<string>): Promise<string> {
   return `${texts.join("")}${client.includes("-a") ? "" : summaryOf(calls, known)}`;
 }
 
-async function refusal(said: object | string): Promise<string> {
-  const port = freePort();
-  const serving = printed(`perf -p ${port}`);
-  using connection = await Deno.connect({ port });
-  const hello = typeof said === "string" ? said : `${JSON.stringify({ ...HELLO, ...said })}\n`;
-  await connection.write(new TextEncoder().encode(hello));
-  await connection.closeWrite();
-  const answer = await serving;
-  const [message] = answer.replace(/9{20,}/, "9...").split("\n");
-  return `${JSON.stringify(said).slice(0, 60)} -> ${message}\n`;
-}
-
-/** What the ends of each conversation print and do, and what perf says to strangers. */
+/** What the ends of each conversation print and do. */
 export async function conversations(): Promise<Record<string, string>> {
   const found: Record<string, string> = {};
   const known = new Set<string>();
-  const start = (): void => {
+  for (const line of LINES) {
     recorder.reset();
     recorder.connect();
-  };
-  for (const line of LINES) {
-    start();
     found[line.join(" | ")] = await conversation(line, known);
     assertEquals([recorder.violations(), recorder.live()], [[], 0]);
   }
-  start();
-  const refusals: string[] = [];
-  for (const said of STRANGERS) refusals.push(await refusal(said));
-  return { ...found, "strangers of perf": refusals.join("") };
+  return found;
 }

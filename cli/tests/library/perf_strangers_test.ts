@@ -3,8 +3,8 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import * as recorder from "../../../tests/provider/recorder.ts";
 import { isOfEngine } from "../../../tests/engine_words.ts";
-import { run } from "../../run.ts";
-import { recorder as keep } from "../pure/terminal.ts";
+import { freePort } from "../pure/tcp.ts";
+import { ran } from "../pure/terminal.ts";
 
 type Message = Readonly<Record<string, unknown>>;
 
@@ -26,18 +26,20 @@ const GARBAGE: readonly unknown[] = [
 ];
 
 /** What a server prints to a client that says all this. */
-async function answerTo(conversation: readonly unknown[]): Promise<[status: number, err: string]> {
+async function answerTo(
+  conversation: readonly (Message | string)[],
+): Promise<[status: number, err: string]> {
   recorder.reset();
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const { port } = listener.addr;
-  listener.close();
-  const kept = keep();
-  const serving = run(["perf", "-p", `${port}`, "--timeout", "5"], kept.terminal);
+  const port = freePort();
+  const serving = ran(["perf", "-p", `${port}`, "--timeout", "5"]);
   using connection = await Deno.connect({ port });
-  const text = conversation.map((message) => `${JSON.stringify(message)}\n`).join("");
-  await connection.write(new TextEncoder().encode(text));
+  const lines = conversation.map((said) =>
+    typeof said === "string" ? said : `${JSON.stringify(said)}\n`
+  );
+  await connection.write(new TextEncoder().encode(lines.join("")));
   await connection.closeWrite();
-  return [await serving, kept.err];
+  const { status, err } = await serving;
+  return [status, err];
 }
 
 function changed(at: number, change: Message): readonly Message[] {
@@ -53,6 +55,36 @@ function assertRefused([status, err]: [number, string], what: string): void {
 
 Deno.test("perf serves a client that reads", async () => {
   assertEquals(await answerTo(CONVERSATION), [0, ""]);
+});
+
+/** What somebody says who is no perf, or what is wrong in a first message, and what the server says of it. */
+const STRANGERS: readonly (readonly [said: Message | string, message: string])[] = [
+  ["", "the peer closed the connection"],
+  ["null\n", 'the peer is no perf: it sent "null"'],
+  ["no\x1b perf\n", String.raw`the peer is no perf: it sent "no\u001b perf"`],
+  [`${" ".repeat(0x4001)}\n`, "the peer is no perf: its line is long"],
+  [{ perf: 1 }, 'the peer sent "1" for perf'],
+  [{ verb: "sing" }, "the peer asks for an unknown verb"],
+  [{ kind: "rd" }, "the peer asks for an unknown kind"],
+  [{ kind: "uc" }, "RDMA read needs queue pairs of kind rc"],
+  [{ verb: "write", kind: "ud" }, "RDMA write needs queue pairs of kind rc or uc"],
+  [{ addresses: ["x"] }, 'Cannot read address: "x" is not LID:QPN:PSN:GID in 52 bytes'],
+  [{ addr: "x" }, "the peer sent no address of memory"],
+  [{ error: "no" }, "the peer cannot: no"],
+  ...Object.entries({
+    ...{ duration: [-1], qp: [0, 257], left: [65], rkey: [-1], reads: [0], mtu: [255, 4097] },
+    ...{ size: [0, 1.5, 2 ** 24 + 1], iters: [9, 1e7 + 1], messages: [9, 1e7 + 1] },
+  }).flatMap(([name, values]) =>
+    values.map((value) => [{ [name]: value }, `the peer sent "${value}" for ${name}`] as const)
+  ),
+];
+
+Deno.test("perf says what is wrong with a stranger", async () => {
+  for (const [said, message] of STRANGERS) {
+    const [first, ...others] = CONVERSATION;
+    const all = typeof said === "string" ? [said] : [{ ...first, ...said }, ...others];
+    assertEquals(await answerTo(all), [1, `perf: ${message}\n`]);
+  }
 });
 
 Deno.test("perf refuses garbage in any field of a client's messages in its own words", async () => {
@@ -75,7 +107,7 @@ Deno.test("perf refuses garbage in any field of a client's messages in its own w
 Deno.test("perf refuses a client that leaves no latency to measure", async () => {
   const sends = { ...CONVERSATION[0], verb: "send" };
   for (const asked of [0, 1]) {
-    const [status, err] = await answerTo([sends, { asked, warmUp: 0 }, CONVERSATION[2]]);
+    const [status, err] = await answerTo([sends, { asked, warmUp: 0 }, CONVERSATION[2]!]);
     assertEquals(status, 1);
     assertMatch(err, new RegExp(`the peer sent "${asked}" for asked`));
   }

@@ -16,7 +16,7 @@ import {
   type Probe,
 } from "../../doctor/pair_facts.ts";
 import { CHECKS } from "../../doctor.ts";
-import { HEALTHY } from "./doctor_test.ts";
+import { HEALTHY } from "./healthy_host.ts";
 import { recorder } from "./terminal.ts";
 
 const port = (...families: readonly Family[]): PairPort => ({

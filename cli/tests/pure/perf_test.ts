@@ -8,8 +8,7 @@ import type { Side } from "../../peer/endpoint.ts";
 import { bandwidthOf, bandwidthText } from "../../perf/report.ts";
 import { Progress } from "../../perf/progress.ts";
 import { allSizes, chosenSettings } from "../../perf/settings.ts";
-import { run } from "../../run.ts";
-import { recorder } from "./terminal.ts";
+import { ran, recorder } from "./terminal.ts";
 
 const HUNDRED = Float64Array.from({ length: 100 }, (_, i) => 100 - i);
 
@@ -50,18 +49,8 @@ function meterOf(side: object, rxDepth = 1): Meter {
 
 Deno.test("allSizes() ends at a port's MTU for datagrams, and at 8 MB otherwise", () => {
   const settings = chosenSettings({});
-  assertEquals(allSizes({ ...settings, kind: "ud" }, 1024), [
-    2,
-    4,
-    8,
-    16,
-    32,
-    64,
-    128,
-    256,
-    512,
-    1024,
-  ]);
+  const sizes = allSizes({ ...settings, kind: "ud" }, 1024);
+  assertEquals([sizes.slice(0, 3), sizes.length, sizes.at(-1)], [[2, 4, 8], 10, 1024]);
   assertEquals(allSizes(settings, 1024).at(-1), 0x80_0000);
 });
 
@@ -92,9 +81,9 @@ const refused: [line: string, message: string][] = [
 
 for (const [line, message] of refused) {
   Deno.test(`perf ${line} is refused without a device`, async () => {
-    const recorded = recorder();
-    assertEquals(await run(["perf", ...line.split(" ")], recorded.terminal), 1);
-    assertStringIncludes(recorded.err, message);
+    const { status, err } = await ran(["perf", ...line.split(" ")]);
+    assertEquals(status, 1);
+    assertStringIncludes(err, message);
   });
 }
 

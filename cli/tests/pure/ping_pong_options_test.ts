@@ -1,10 +1,9 @@
 // The command lines of the ping-pongs.
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { run } from "../../run.ts";
 import { KINDS } from "../../pingpong/kinds.ts";
 import { readOptions } from "../../peer/options.ts";
-import { recorder } from "./terminal.ts";
+import { ran } from "./terminal.ts";
 
 Deno.test("readOptions() has the defaults of the C tools", () => {
   const datagrams = readOptions(KINDS.ud, {}, []);
@@ -47,10 +46,9 @@ const refused: [line: string, message: string][] = [
 
 for (const [line, message] of refused) {
   Deno.test(`pingpong ${line} is refused without a device, with the status of the C tools`, async () => {
-    const recorded = recorder();
-    const args = ["pingpong", ...line.split(" ").filter(Boolean)];
-    assertEquals([await run(args, recorded.terminal), recorded.out], [1, ""]);
-    assertStringIncludes(recorded.err, message);
-    assertEquals(recorded.err.endsWith("; see pingpong --help\n"), true, recorded.err);
+    const { status, out, err } = await ran(["pingpong", ...line.split(" ").filter(Boolean)]);
+    assertEquals([status, out], [1, ""]);
+    assertStringIncludes(err, message);
+    assertEquals(err.endsWith("; see pingpong --help\n"), true, err);
   });
 }

@@ -1,0 +1,5 @@
+/** A port on which nobody listens. */
+export function freePort(): number {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  return listener.addr.port;
+}
