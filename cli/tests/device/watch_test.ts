@@ -1,6 +1,6 @@
-import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "@std/assert";
 import { PORT, RXE, sysfs, udPair, until, waitFor } from "../../../tests/device/setup.ts";
-import { ETHERNET_PORT, STUB, stubTest, writeStub } from "../../../tests/device/stub.ts";
+import { STUB, stubTest, writeStub } from "../../../tests/device/stub.ts";
 import { recorder } from "../pure/terminal.ts";
 import { run } from "../../run.ts";
 import { cliProcess } from "./cli.ts";
@@ -28,16 +28,6 @@ async function sendDatagram(): Promise<void> {
   left.qp.postSend(toRight);
   for (const { cq } of [left, right]) await waitFor(cq);
 }
-
-stubTest("watch prints events as they come", async () => {
-  const recorded = recorder();
-  const watching = run(["watch", "-d", STUB, "-c", "2"], recorded.terminal);
-  await until("the first sample", () => recorded.out.includes("state"));
-  writeStub("event", `GID_CHANGE ${ETHERNET_PORT}`);
-  await until("the event", () => recorded.out.includes("event"));
-  assertEquals([await watching, recorded.err], [0, ""]);
-  assertMatch(recorded.out, /^\d\d:\d\d:\d\d stub0\/2 event GID_CHANGE$/m);
-});
 
 stubTest("watch goes on after an event of the device, until SIGTERM", async () => {
   const recorded = recorder();

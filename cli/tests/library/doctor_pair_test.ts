@@ -52,21 +52,6 @@ Deno.test("doctor sends from GIDs of RoCE v2 only, where there are other ones to
   ]]);
 });
 
-Deno.test("doctor tells of the device, its library and the limits", async () => {
-  setUp();
-  const { told } = await says("-n", "0");
-  const { devices: [device], library, limits, seconds } = told.facts;
-  assertEquals([device.name, device.error, seconds], ["recorder0", null, 0]);
-  const [port] = device.ports;
-  assertEquals([port.state, port.isRoce, port.rises], ["ACTIVE", true, {}]);
-  assertEquals(library.error, null);
-  assertStringIncludes(library.path, "/");
-  assertEquals(typeof limits.openFiles, "number");
-  const [, rights] = /^CapEff:\s+(\w+)$/m.exec(Deno.readTextFileSync("/proc/self/status"))!;
-  const mayLockAll = (BigInt(`0x${rights}`) >> 14n & 1n) === 1n;
-  assertEquals(typeof limits.lockedMemory, mayLockAll ? "object" : "number");
-});
-
 Deno.test("doctor tells of a wrong qkey that comes while it looks", async () => {
   setUp();
   const looking = says("-n", "1");
