@@ -2,23 +2,17 @@
 // this file with IBVERBS_PRINT=1: it writes them anew.
 
 import { assert, assertEquals } from "@std/assert";
-import { errnoName } from "../../../ffi/errno.ts";
 import { VerbsError } from "../../../mod.ts";
 import * as recorder from "../../provider/recorder.ts";
+import { ERRNOS, linesOf } from "../faults/lines.ts";
 import { isNamed } from "../refusals.ts";
-import { readApi } from "../registry/api.ts";
 import { idle } from "../registry/bed.ts";
-import { type Call, callsOf, disposeResult, invoke } from "../registry/calls.ts";
+import { allCalls, type Call, disposeResult, invoke } from "../registry/calls.ts";
 import { World } from "../registry/world.ts";
 import { fakesLeft } from "./fake.ts";
 
 const FILE = new URL("messages.txt", import.meta.url);
-/** The last errno of Linux (EHWPOISON); a few numbers before it have no error. */
-const LAST_ERRNO = 133;
-const ERRNOS = Array.from({ length: LAST_ERRNO }, (_, i) => i + 1)
-  .filter((errno) => errnoName(errno).startsWith("E"));
-
-const calls = callsOf((readApi()).filter(({ module }) => module === "cm.ts"));
+const calls = allCalls().filter(({ callable: { module } }) => module === "cm.ts");
 
 interface Ended {
   /** The functions of librdmacm that the call itself called. */
@@ -56,21 +50,18 @@ function allOf(error: unknown): unknown[] {
     : [error];
 }
 
-/** What a call says it could not do when a function fails, and for which errors it says more. */
-async function failuresOf(call: Call, name: string): Promise<string[]> {
-  const lines = new Map<string, string[]>();
-  for (const errno of ERRNOS) {
-    const code = errnoName(errno);
-    const note = (line: string): unknown => lines.getOrInsert(line, []).push(code);
-    const errors = allOf((await make(call, name, errno)).error);
-    if (errors.length === 0) note("it goes on");
-    for (const error of errors) {
+/** What users see when a function fails in a call. */
+async function failuresOf(call: Call, name: string): Promise<string> {
+  const errors: VerbsError[] = [];
+  for (const [code, errno] of ERRNOS) {
+    for (const error of allOf((await make(call, name, errno)).error)) {
       assert(error instanceof VerbsError && isNamed(error.message), `${error}`);
-      assertEquals([error.verb, error.errno], [`rdma_${name}`, errno]);
-      note(error.message.replace(/: rdma_\w+ gave \w+ \([^)]*\)/, ""));
+      assertEquals([error.verb, error.code, error.errno], [`rdma_${name}`, code, errno]);
+      errors.push(error);
     }
   }
-  return Array.from(lines, ([line, codes]) => `  ${codes.length > 99 ? "any" : codes}: ${line}`);
+  const lines = errors.length === 0 ? ["it goes on"] : linesOf(errors);
+  return `${call.name}: ${name}: ${lines.join("\n  ")}`;
 }
 
 Deno.test("Each function of librdmacm that fails is named with what could not be done", async () => {
@@ -80,7 +71,7 @@ Deno.test("Each function of librdmacm that fails is named with what could not be
     const { called, error } = await make(call);
     assertEquals(error, undefined, call.name);
     for (const name of new Set(called)) {
-      lines.push(`${call.name}, ${name}:`, ...await failuresOf(call, name));
+      lines.push(await failuresOf(call, name));
     }
   }
   assertEquals(fakesLeft(), before);
