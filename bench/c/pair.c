@@ -64,18 +64,21 @@ static void sleep_until(uint64_t time)
   clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
 }
 
+// Connections end when all of them are made: one that ends makes both ends wait for each other.
 static void serve_cm(struct device *d, long count)
 {
-  for (long i = 0; i < count; i++) {
-    struct rdma_cm_id *id;
+  struct rdma_cm_id **ids = calloc(count, sizeof *ids);
 
-    need(!rdma_get_request(listener, &id), "get a request");
-    id->qp = e.qp;
-    need(!rdma_accept(id, &param), "accept");
+  need(ids != NULL, "allocate memory");
+  for (long i = 0; i < count; i++) {
+    need(!rdma_get_request(listener, &ids[i]), "get a request");
+    ids[i]->qp = e.qp;
+    need(!rdma_accept(ids[i], &param), "accept");
     e.qp = create_qp(d, IBV_QPT_RC, e.send_cq, e.recv_cq);
-    // Where both ends disconnect, they may wait for each other's event for ever.
-    rdma_destroy_ep(id);
   }
+  for (long i = 0; i < count; i++)
+    rdma_destroy_ep(ids[i]);
+  free(ids);
 }
 
 // Nanoseconds of a message and its answer.
@@ -98,7 +101,6 @@ static double connect_cm(struct device *d, unsigned port)
   start = now();
   need(!rdma_connect(id, &param), "connect");
   start = now() - start;
-  rdma_disconnect(id);
   rdma_destroy_ep(id);
   return start;
 }

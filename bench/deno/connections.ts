@@ -1,7 +1,7 @@
-/** Connections by the communication manager. See ../c/connect.h. */
+/** Connections by the communication manager. They end as those of ../c/pair.c do. */
 
 import { CmEventType, CmId, EventChannel } from "../../cm.ts";
-import { Context, type QueuePair } from "../../mod.ts";
+import { Context } from "../../mod.ts";
 import { type Echo, exchanging } from "./echo.ts";
 import { End, makeQp } from "./end.ts";
 
@@ -14,21 +14,16 @@ export function connections(isServer: boolean): Echo {
   listener?.listen();
   let [qp, port] = [makeQp(end, "RC"), 0];
   let id: CmId | undefined;
-  const finish = async (id: CmId, qp: QueuePair): Promise<void> => {
-    await id.disconnect();
-    id.close();
-    qp.close();
-  };
   return {
     address: listener?.localAddress?.port ?? 0,
     connect: (remote) => void (port = Number(remote)),
     serve: async (count) => {
+      using connections = new DisposableStack();
       for await (const { type, id } of channel) {
         if (type !== CmEventType.CONNECT_REQUEST) continue;
-        const used = qp;
-        await id.accept(used);
+        connections.use(qp);
+        await connections.use(id).accept(qp);
         qp = makeQp(end, "RC");
-        await finish(id, used);
         if (--count === 0) return;
       }
     },
@@ -37,7 +32,8 @@ export function connections(isServer: boolean): Echo {
       id!.establish();
     }, async () => {
       if (id !== undefined) {
-        await finish(id, qp);
+        id.close();
+        qp.close();
         qp = makeQp(end, "RC");
       }
       id = new CmId(channel);
