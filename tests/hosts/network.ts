@@ -12,6 +12,11 @@ export function ipOf(gid: { toString(): string }): string {
   return gid.toString().replace("::ffff:", "");
 }
 
+/** The family of an IP address. */
+export function familyOf(address: string): "ipv4" | "ipv6" {
+  return address.includes(":") ? "ipv6" : "ipv4";
+}
+
 /** The slot of the GID table that has an address. */
 export function slotOf(context: Context, address: string): GidEntry | undefined {
   return context.gidTable(PORT).find(({ gid }) => ipOf(gid) === address);
@@ -31,7 +36,7 @@ export async function removeAddress(context: Context, address: string): Promise<
 }
 
 function withPrefix(address: string): string {
-  return `${address}/${address.includes(":") ? 64 : 24}`;
+  return `${address}/${familyOf(address) === "ipv6" ? 64 : 24}`;
 }
 
 /** Forgets the link addresses of all neighbours. */

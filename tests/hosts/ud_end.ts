@@ -1,21 +1,15 @@
 /** A UD queue pair that notes what it sends. */
 
 import {
-  AccessFlags,
   AddressHandle,
-  type AhAttrInit,
-  CompletionQueue,
-  type Context,
   Gid,
   type GidEntry,
   Grh,
-  MemoryRegion,
-  ProtectionDomain,
   QpType,
-  QueuePair,
+  type QueuePair,
   type WorkCompletion,
 } from "../../mod.ts";
-import { type Family, gidOf, openRxe, PORT, QKEY, waitFor } from "../device/setup.ts";
+import { type Family, Fixture, gidOf, PORT, QKEY, RXE, waitFor } from "../device/setup.ts";
 import type { Datagram } from "./expected.ts";
 import type { Run } from "./host_case.ts";
 import { ipOf } from "./network.ts";
@@ -45,102 +39,72 @@ export interface Arrived {
   readonly payload: Uint8Array;
 }
 
-/** A UD queue pair with a device, receives and memory of its own. */
-export class UdEnd implements Disposable {
-  readonly context: Context;
-  readonly pd: ProtectionDomain;
-  readonly sendCq: CompletionQueue;
-  readonly recvCq: CompletionQueue;
-  readonly qp: QueuePair;
+/** A device with a UD queue pair, receives and memory. */
+export class UdEnd extends Fixture {
+  readonly #sendCq = this.newCq(2 * DEPTH);
+  readonly #recvCq = this.newCq(2 * DEPTH);
+  readonly #qp: QueuePair = this.newQp(QpType.UD, {
+    sendCq: this.#sendCq,
+    recvCq: this.#recvCq,
+    cap: { maxSendWr: DEPTH, maxRecvWr: DEPTH },
+  });
   /** Slots of 2048 bytes: first those of the receives, then those of the sends. */
-  readonly mr: MemoryRegion;
+  readonly #mr = this.newMr(2 * DEPTH * SLOT);
   readonly #run: Run;
-  readonly #psn: number;
   readonly #sent: Datagram[] = [];
   #nextSlot = 0;
 
-  constructor(run: Run, psn = 0) {
+  constructor(run: Run) {
+    super(RXE);
     this.#run = run;
-    this.#psn = psn;
-    this.context = openRxe();
-    this.pd = new ProtectionDomain(this.context);
-    this.sendCq = new CompletionQueue(this.context, { cqe: 2 * DEPTH });
-    this.recvCq = new CompletionQueue(this.context, { cqe: 2 * DEPTH });
-    const cap = { maxSendWr: DEPTH, maxRecvWr: DEPTH };
-    const { sendCq, recvCq } = this;
-    this.qp = new QueuePair(this.pd, { type: QpType.UD, sendCq, recvCq, cap });
-    this.qp.activateUd({ portNum: PORT, qkey: QKEY, sqPsn: psn });
-    this.mr = new MemoryRegion(this.pd, 2 * DEPTH * SLOT, AccessFlags.LOCAL_WRITE);
-    for (let i = 0; i < DEPTH; i++) this.post(i * SLOT);
+    this.#qp.activateUd({ portNum: PORT, qkey: QKEY });
+    for (let i = 0; i < DEPTH; i++) this.#post(i * SLOT);
   }
 
   /** What a peer must know to send to the GID of a family. */
   place(family: Family): UdPlace {
-    return { gid: gidOf(this.context, family).gid.toString(), qpn: this.qp.qpNum };
+    return { gid: gidOf(this.context, family).gid.toString(), qpn: this.#qp.qpNum };
   }
 
   /** Makes a handle for a place, by one of this host's GIDs. */
-  async target(
-    { gid, qpn }: UdPlace,
-    from: GidEntry,
-    more: Partial<AhAttrInit["grh"]> = {},
-  ): Promise<Target> {
-    const { trafficClass = 0 } = more;
-    const grh = { dgid: Gid.parse(gid), sgidIndex: from.gidIndex, hopLimit: 1, ...more };
+  async target({ gid, qpn }: UdPlace, from: GidEntry): Promise<Target> {
+    const grh = { dgid: Gid.parse(gid), sgidIndex: from.gidIndex, hopLimit: 1 };
     const ah = await AddressHandle.createAsync(this.pd, { portNum: PORT, grh });
-    return { ah, qpn, src: ipOf(from.gid), dst: ipOf(gid), trafficClass };
+    return { ah, qpn, src: ipOf(from.gid), dst: ipOf(gid), trafficClass: 0 };
   }
 
-  /** Posts a receive. */
-  post(offset: number): void {
-    this.qp.postRecv({ wrId: offset, sge: this.mr.slice(offset, SLOT) });
+  #post(offset: number): void {
+    this.#qp.postRecv({ wrId: offset, sge: this.#mr.slice(offset, SLOT) });
   }
 
   /** Waits for a datagram, and posts its receive again. */
   async receive(): Promise<Arrived> {
-    const [wc] = await waitFor(this.recvCq);
-    return this.take(wc!);
-  }
-
-  /** Copies the datagram of a completion, and posts its receive again. */
-  take(wc: WorkCompletion): Arrived {
-    const { wrId, byteLen } = wc.check();
-    const offset = Number(wrId);
-    const bytes = this.mr.bytes(offset, byteLen).slice();
+    const [wc] = await waitFor(this.#recvCq);
+    const { wrId, byteLen } = wc!.check();
+    const bytes = this.#mr.bytes(Number(wrId), byteLen).slice();
     this.#run.count(1);
-    this.post(offset);
-    return { wc, grh: new Grh(bytes.subarray(0, Grh.SIZE)), payload: bytes.subarray(Grh.SIZE) };
+    this.#post(Number(wrId));
+    const [grh, payload] = [bytes.subarray(0, Grh.SIZE), bytes.subarray(Grh.SIZE)];
+    return { wc: wc!, grh: new Grh(grh), payload };
   }
 
   /** Sends a datagram, and waits for the completion. */
-  async send(target: Target, payload: Uint8Array): Promise<void> {
+  async send({ ah, qpn, ...route }: Target, payload: Uint8Array): Promise<void> {
     const offset = (DEPTH + this.#nextSlot++ % DEPTH) * SLOT;
-    this.mr.bytes(offset, payload.length).set(payload);
-    const { ah, qpn } = target;
-    const sge = this.mr.slice(offset, payload.length);
-    this.qp.postSend({ sge, ah, remoteQpn: qpn, remoteQkey: QKEY });
-    this.note(target, payload);
-    (await waitFor(this.sendCq))[0]!.check();
-  }
-
-  /** Notes a datagram that was posted otherwise. */
-  note(target: Omit<Target, "ah">, payload: Uint8Array): void {
-    const { src, dst, trafficClass, qpn } = target;
-    const packet = { src, dst, trafficClass, hopLimit: HOP_LIMIT, destQp: qpn, qkey: QKEY };
+    this.#mr.bytes(offset, payload.length).set(payload);
+    const sge = this.#mr.slice(offset, payload.length);
+    this.#qp.postSend({ sge, ah, remoteQpn: qpn, remoteQkey: QKEY });
+    const packet = { ...route, hopLimit: HOP_LIMIT, destQp: qpn, qkey: QKEY };
     this.#sent.push({ ...packet, payload: payload.toHex() });
-  }
-
-  /** Counts datagrams that were received otherwise. */
-  countArrived(count: number): void {
-    this.#run.count(count);
+    (await waitFor(this.#sendCq))[0]!.check();
   }
 
   /** Closes the device. What was sent becomes what the packets must be. */
-  [Symbol.dispose](): void {
+  override [Symbol.dispose](): void {
     const { host } = this.#run.session;
-    const srcQp = this.qp.qpNum;
-    this.context.close();
-    this.#run.expect({ host, srcQp, psn: this.#psn, packets: this.#sent });
+    const srcQp = this.#qp.qpNum;
+    super[Symbol.dispose]();
+    this.#run.expect({ host, srcQp, psn: 0, packets: this.#sent });
   }
 }
 

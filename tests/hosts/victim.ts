@@ -10,7 +10,6 @@ import {
   QueuePair,
 } from "../../mod.ts";
 import { listenRc, listenUd } from "../../net/mod.ts";
-import { hear, say } from "../device/test_lines.ts";
 import { CONNECT, DEPTH, LENGTH, PATIENT, QKEY } from "./lost.ts";
 
 const { LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ } = AccessFlags;
@@ -30,15 +29,15 @@ for (let i = 0; i < DEPTH; i++) qp.postRecv({ sge });
 const options = { ...CONNECT, device, gidIndex };
 const listener = await listenRc({ ...options, hostname: "0.0.0.0", keepAlive: 0 });
 const ud = await listenUd({ device, gidIndex, qkey: QKEY });
-say({
+console.log(JSON.stringify({
   address: qp.address,
   addr: String(mr.addr),
   rkey: mr.rkey,
   tcpPort: listener.addr.port,
   ud: ud.addr,
-});
-qp.activateRc(await hear() as QpAddress, PATIENT);
-say("ready");
+}));
+qp.activateRc(await new Response(Deno.stdin.readable).json() as QpAddress, PATIENT);
+console.log('"ready"');
 await Promise.all([receive(), serve(), answer()]);
 
 async function receive(): Promise<void> {

@@ -1,7 +1,7 @@
 // What a writer is told when the memory of its peer is gone: closed, or with the program that had it.
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { nameOf, QpType, WcStatus, type WorkCompletionError, WrOpcode } from "../../../mod.ts";
-import { PeerProcess } from "../peer_process.ts";
+import { startDeno } from "../programs.ts";
 import {
   connectedPair,
   deviceTest,
@@ -64,10 +64,11 @@ deviceTest("A write to a peer whose program has ended fails with that cause", as
   const { gidIndex } = gidOf(fixture.context, "ipv4");
   end.qp.init({ portNum: PORT, gidIndex, qpAccessFlags: REMOTE_ACCESS });
   const program = new URL("writable_peer.ts", import.meta.url).pathname;
-  await using peer = new PeerProcess(program, RXE, String(gidIndex));
+  await using peer = startDeno(program, [RXE, String(gidIndex)]);
   const { address, remoteAddr, rkey } = await peer.hear() as Told;
   end.qp.activateRc(address, { timeout: 10, retryCnt: 1 });
   await peer.tell(end.qp.address);
+  await peer.endInput();
   assertEquals(await peer.hear(), "ready");
   const failure = writeUntilFailure(end, { remoteAddr: BigInt(remoteAddr), rkey });
   await peer.kill();

@@ -26,6 +26,6 @@ qp.init({ portNum: 1, gidIndex: Number(gidIndex), qpAccessFlags });
 console.log(
   JSON.stringify({ address: qp.address, remoteAddr: String(mr.addr), rkey: mr.rkey }),
 );
-qp.activateRc(JSON.parse(await new Response(Deno.stdin.readable).text()) as QpAddress);
+qp.activateRc(await new Response(Deno.stdin.readable).json() as QpAddress);
 console.log('"ready"');
 setInterval(() => {}, 1000);

@@ -12,7 +12,7 @@ import {
   WrOpcode,
 } from "../../../mod.ts";
 import { connectRc, listenUd, type RcConn, type UdAddress, type UdConn } from "../../../net/mod.ts";
-import { PeerProcess } from "../../device/peer_process.ts";
+import { startDeno } from "../../device/programs.ts";
 import { run as runProgram } from "../../device/run.ts";
 import { type End, gidOf, makeEnd, openRxe, PORT, RXE, until } from "../../device/setup.ts";
 import type { HostCase, Run } from "../host_case.ts";
@@ -143,12 +143,7 @@ async function survive(run: Run): Promise<void> {
 }
 
 /** How the second host is lost; the result brings it back when the first one has noticed. */
-type Lose = (victim: PeerProcess) => Promise<() => Promise<void>>;
-
-const killProcess: Lose = async (victim) => {
-  await victim.kill();
-  return () => Promise.resolve();
-};
+type Lose = () => Promise<() => Promise<void>>;
 
 /** Taking a link down takes the IPv6 addresses away as well. */
 const takeLinkDown: Lose = async () => {
@@ -168,12 +163,13 @@ const stopMachine: Lose = async () => {
 async function beLost(run: Run, lose: Lose): Promise<void> {
   using context = openRxe();
   const { gidIndex } = gidOf(context, "ipv4");
-  await using victim = new PeerProcess(VICTIM, RXE, String(gidIndex));
+  await using victim = startDeno(VICTIM, [RXE, String(gidIndex)]);
   await run.session.send(await victim.hear());
   await victim.tell(await run.session.receive());
+  await victim.endInput();
   await run.session.send(await victim.hear());
   await run.session.receive();
-  const comeBack = await lose(victim);
+  const comeBack = await lose();
   await untilNoticed();
   await comeBack();
 }
@@ -190,8 +186,8 @@ async function untilNoticed(): Promise<void> {
   }
 }
 
+/** Processes that are killed are those of tests/device/faults. */
 const WAYS: Readonly<Record<string, Lose>> = {
-  "whose process is killed": killProcess,
   "whose link goes down": takeLinkDown,
   "whose machine stops": stopMachine,
 };
