@@ -6,7 +6,7 @@ import { exists } from "../../host/shell.ts";
 import { compileC } from "../../../tests/c/compile.ts";
 
 Deno.test("compileC() keeps results of different architectures apart", async () => {
-  const path = await compileC("device_attr_ex.c", ["-libverbs"]);
+  const path = await compileC("ah_from_wc.c", ["-libverbs"]);
   assertStringIncludes(path.slice(path.lastIndexOf("/")), Deno.build.arch);
 });
 
