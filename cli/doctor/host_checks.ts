@@ -49,16 +49,16 @@ export const DEVICE_CHECKS: Readonly<Record<string, Check>> = {
     remedy: `let its control group have the device: docker run --device=/dev/infiniband/${name}`,
   })),
   "no-provider": (facts) =>
-    hasOtherProviders(facts) ? [] : unlisted(facts).map((subject) => ({
+    otherProvider(facts) !== undefined ? [] : unlisted(facts).map((subject) => ({
       subject,
       problem: "libibverbs has no provider for the device",
       remedy: "install the providers: ibverbs-providers (Debian, Ubuntu) or rdma-core (others)",
     })),
   "provider-version": (facts) =>
-    !hasOtherProviders(facts) ? [] : unlisted(facts).map((subject) => ({
+    otherProvider(facts) === undefined ? [] : unlisted(facts).map((subject) => ({
       subject,
       problem: `libibverbs loads providers with names like libmlx5${facts.library.suffix}, and ` +
-        `those that are installed are of another version: ${facts.library.providers[0]}`,
+        `those that are installed are of another version: ${otherProvider(facts)}`,
       remedy: "install libibverbs and its providers of one release of rdma-core",
     })),
   "cannot-open": (facts) =>
@@ -122,8 +122,8 @@ function unlisted({ library, files, inKernel, devices }: HostFacts): string[] {
   return usable.filter((device) => inKernel.includes(device) && !listed.includes(device));
 }
 
-/** Whether there are providers, and none of the version that libibverbs loads. */
-function hasOtherProviders({ library: { suffix, providers } }: HostFacts): boolean {
-  const others = providers.filter((name) => /-rdmav\d+\.so$/.test(name));
-  return suffix !== null && others.length > 0 && !others.some((name) => name.endsWith(suffix));
+/** A provider of another version, if there is none of the version that libibverbs loads. */
+function otherProvider({ library: { suffix, providers } }: HostFacts): string | undefined {
+  const isOurs = suffix === null || providers.some((name) => name.endsWith(suffix));
+  return isOurs ? undefined : providers.find((name) => /-rdmav\d+\.so$/.test(name));
 }

@@ -5,9 +5,16 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import { stub } from "@std/testing/mock";
 import * as recorder from "../../../tests/provider/recorder.ts";
 import { Context, GidType, LinkLayer } from "../../../mod.ts";
+import { CHECKS } from "../../doctor.ts";
+import type { HostFacts } from "../../doctor/facts.ts";
+import { type Finding, findingsOf } from "../../doctor/finding.ts";
+import { pageOf } from "../../doctor/page.ts";
+import { pairFindings } from "../../doctor/pair_checks.ts";
+import type { PairFacts } from "../../doctor/pair_facts.ts";
 import { latencyOf } from "../../perf/histogram.ts";
 import { bandwidthOf, type Result, resultLines, tableLines } from "../../perf/report.ts";
 import { svgOf } from "../../perf/svg.ts";
+import type { Line, Styled } from "../../shell/terminal.ts";
 import { bth, completion, DATAGRAM, ethernet, ipv4, UDP } from "../pure/packets.ts";
 import {
   FRAMES,
@@ -18,6 +25,7 @@ import {
   NOTIFICATIONS,
   pcap,
 } from "../pure/captures.ts";
+import { HEALTHY, HOSTS, PAIR, PAIRS } from "../pure/staged_hosts.ts";
 import { type Files, withFiles } from "../pure/system.ts";
 import { type Ran, ran } from "../pure/terminal.ts";
 import { conversations } from "./both_ends.ts";
@@ -65,10 +73,10 @@ async function printed(args: readonly string[]): Promise<string> {
   return textOf(await ran(args)).replace(/[\dT-]*\d\d:\d\d:\d\d(\.\d+Z)?/g, "TIME");
 }
 
-/** What a command printed, and how it ended. */
+/** What a command printed, JSON in one line, and how it ended. */
 function textOf({ status, out, err }: Ran): string {
   const ending = err.replace(/^(?=.)/gm, "! ") + (status === 0 ? "" : `status ${status}`);
-  return out + ending;
+  return (/^[[{]\n/.test(out) ? `${JSON.stringify(JSON.parse(out))}\n` : out) + ending;
 }
 
 Deno.test("gids names the version of a GID by its type and the link layer", async () => {
@@ -152,15 +160,47 @@ function results(): Record<string, string> {
       bandwidth: bandwidthOf({ sent: 5000, received: 4990, microseconds: 1234 }, 64),
     };
     const { latency: _, ...read }: Result = { ...result, verb: "read", size: 1 << 20 };
-    const lines = [...resultLines(result), ...tableLines([result, read])].map((line) =>
-      typeof line === "string"
-        ? line
-        : line.map((part) => typeof part === "string" ? part : `<${part.style}>${part.text}`).join(
-          "",
-        )
-    );
-    return [`result of a ${role}`, `${lines.join("\n")}\n${svgOf(result)}`];
+    const lines = [...resultLines(result), ...tableLines([result, read])];
+    return [`result of a ${role}`, `${styled(lines)}\n${svgOf(result)}`];
   }));
+}
+
+/** Lines, with the styles of their parts. */
+function styled(lines: readonly Line[]): string {
+  const textOfPart = (part: string | Styled): string =>
+    typeof part === "string" ? part : `<${part.style}>${part.text}`;
+  return lines.map((line) => [line].flat().map(textOfPart).join("")).join("\n");
+}
+
+/** What doctor finds on staged hosts and between them, and some of its pages. */
+function findings(): Record<string, string> {
+  const ofHost = (facts: Partial<HostFacts>): Finding[] =>
+    findingsOf(CHECKS, { ...HEALTHY, ...facts });
+  const ofPair = (facts: Partial<PairFacts>): Finding[] => pairFindings({ ...PAIR, ...facts }, []);
+  const listed = <T>(hosts: Readonly<Record<string, T>>, find: (facts: T) => Finding[]): string =>
+    Object.entries(hosts).flatMap(([name, facts]) => {
+      const found = find(facts).map(textOfFinding);
+      return (found.length === 0 ? ["nothing"] : found).map((text) => `${name}: ${text}`);
+    }).join("\n");
+  const page = (name: string): string =>
+    styled(pageOf(ofHost(HOSTS[name]!), { ...HEALTHY, ...HOSTS[name] }));
+  const pairPage = (name: string): string => {
+    const pair = { ...PAIR, ...PAIRS[name] };
+    return styled(pageOf(pairFindings(pair, []), HEALTHY, pair));
+  };
+  const pages = ["healthy", "exclusive namespaces", "errors of before", "InfiniBand", "not listed"];
+  return {
+    "doctor: findings by hosts": listed(HOSTS, ofHost),
+    "doctor: pages": [...pages, "EACCES", "netdev elsewhere", "one port of two"].map(page).join(
+      "\n",
+    ),
+    "doctor: findings by pairs": listed(PAIRS, ofPair),
+    "doctor: pages of pairs": ["healthy", "each kind of probe"].map(pairPage).join("\n"),
+  };
+}
+
+function textOfFinding({ level, id, subject, problem, remedy }: Finding): string {
+  return `${level} ${id} ${subject}: ${problem}. Remedy: ${remedy}`;
 }
 
 const OTHERS = [...MESSAGES, ...NEW_OPERATIONS, ...NOTIFICATIONS];
@@ -249,6 +289,7 @@ Deno.test("commands print what printed.txt has", async (t) => {
   const found = abridged({
     ...whole,
     ...results(),
+    ...findings(),
     ...await captures(),
     ...await conversations(),
   });
