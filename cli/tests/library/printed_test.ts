@@ -29,6 +29,7 @@ import { HEALTHY, HOSTS, PAIR, PAIRS } from "../pure/staged_hosts.ts";
 import { type Files, withFiles } from "../pure/system.ts";
 import { type Ran, ran } from "../pure/terminal.ts";
 import { conversations } from "./both_ends.ts";
+import { factsOf, FILES as SYSTEM, SYSTEMS } from "./staged_systems.ts";
 
 const FILE = new URL("printed.txt", import.meta.url);
 const GREEN = "\x1b[32m";
@@ -199,6 +200,18 @@ function findings(): Record<string, string> {
   };
 }
 
+/** What doctor gathers of staged systems, but for what the host of the test decides. */
+async function gathered(): Promise<string> {
+  const lines: string[] = [];
+  const note = (
+    name: string,
+    { kernel: _kernel, library: _library, ...facts }: HostFacts,
+  ): number => lines.push(`${name}: ${JSON.stringify(facts)}`);
+  for (const [name, files] of Object.entries(SYSTEMS)) note(name, await factsOf(files));
+  note("all devices", await factsOf(SYSTEM, undefined, null));
+  return lines.join("\n");
+}
+
 function textOfFinding({ level, id, subject, problem, remedy }: Finding): string {
   return `${level} ${id} ${subject}: ${problem}. Remedy: ${remedy}`;
 }
@@ -290,6 +303,7 @@ Deno.test("commands print what printed.txt has", async (t) => {
     ...whole,
     ...results(),
     ...findings(),
+    "doctor: facts by systems": await gathered(),
     ...await captures(),
     ...await conversations(),
   });
