@@ -15,7 +15,7 @@ import { latencyOf } from "../../perf/histogram.ts";
 import { bandwidthOf, type Result, resultLines, tableLines } from "../../perf/report.ts";
 import { svgOf } from "../../perf/svg.ts";
 import type { Line, Styled } from "../../shell/terminal.ts";
-import { bth, completion, DATAGRAM, ethernet, ipv4, UDP } from "../pure/packets.ts";
+import { bth, completion, DATAGRAM, ethernet, hex, ipv4, ipv6, UDP } from "../pure/packets.ts";
 import {
   FRAMES,
   INFINIBAND,
@@ -47,7 +47,6 @@ const LINES: readonly (readonly string[])[] = [
   ["gids"],
   ["explain", "--json", "-d", "recorder0", GRH],
   ["explain", "-d", "recorder0", completion({}), GRH],
-  ["explain", "--json", completion({ status: 5 })],
   ["explain", "-d", "recorder0", completion({ wcFlags: 0, slid: 0x12 })],
   ["explain", ethernet(0x0800, 0xa064) + ipv4() + UDP + bth(0x64) + DATAGRAM],
   ["watch", "-c", "1"],
@@ -57,6 +56,33 @@ const LINES: readonly (readonly string[])[] = [
   ["devinfo", "-i", "9"],
   ["gids", "-i", "9"],
 ];
+
+/** A datagram behind the IP header, and a write of a connection. */
+const DATAGRAM_OF_ROCE = UDP + bth(0x64) + DATAGRAM;
+const WRITE = UDP + bth(0x0b) + hex([0x1_0000_0000n, 8], [0xabcd, 4], [4096, 4], [0x12345678, 4]);
+
+/** What explain is given, by what it is. */
+const OPERANDS: Readonly<Record<string, readonly string[]>> = {
+  "IPv4 header": [GRH],
+  "GRH": [ipv6(27)],
+  "completion and GRH": [completion({}), GRH],
+  "GRH and completion": [GRH, completion({})],
+  "completion": [completion({ wcFlags: 0, slid: 0x12 })],
+  "failed request": [completion({ status: 5 })],
+  "send": [completion({ opcode: 0 })],
+  "completion of a packet with a GRH": [completion({})],
+  "neither IPv4 nor IPv6": ["00".repeat(40)],
+  "group of IPv4": ["00".repeat(20) + ipv4(0xe000_0001)],
+  "group of IPv6": [ipv6(27, 0xff02n << 112n)],
+  "IPv4 packet": [ipv4() + DATAGRAM_OF_ROCE],
+  "IPv6 packet": [ipv6(17) + DATAGRAM_OF_ROCE],
+  "IPv4 frame": [ethernet(0x0800) + ipv4() + DATAGRAM_OF_ROCE],
+  "IPv4 frame with padding": [ethernet(0x0800) + ipv4() + DATAGRAM_OF_ROCE + "00".repeat(9)],
+  "IPv4 frame with a VLAN tag": [ethernet(0x0800, 0xa064) + ipv4() + DATAGRAM_OF_ROCE],
+  "IPv6 frame": [ethernet(0x86dd) + ipv6(17) + DATAGRAM_OF_ROCE],
+  "frame of RoCE v1": [ethernet(0x8915) + ipv6(27) + bth(0x64) + DATAGRAM],
+  "packet of a connection": [ipv4() + WRITE + "00".repeat(4)],
+};
 
 /** Files of a system with two counters. */
 const FILES: Files = {
@@ -216,6 +242,15 @@ function textOfFinding({ level, id, subject, problem, remedy }: Finding): string
   return `${level} ${id} ${subject}: ${problem}. Remedy: ${remedy}`;
 }
 
+/** What explain makes of its operands. */
+async function explained(): Promise<string> {
+  const lines: string[] = [];
+  for (const [name, operands] of Object.entries(OPERANDS)) {
+    lines.push(`${name}: ${textOf(await ran(["explain", "--json", ...operands])).trimEnd()}`);
+  }
+  return lines.join("\n");
+}
+
 const OTHERS = [...MESSAGES, ...NEW_OPERATIONS, ...NOTIFICATIONS];
 const BRIEFLY = [...OTHERS, FRAMES[0]!, FRAMES[0]!.slice(0, 100), NAK, FRAMES.at(-1)!];
 
@@ -304,6 +339,7 @@ Deno.test("commands print what printed.txt has", async (t) => {
     ...results(),
     ...findings(),
     "doctor: facts by systems": await gathered(),
+    "explain --json by operands": await explained(),
     ...await captures(),
     ...await conversations(),
   });

@@ -4,91 +4,11 @@ import { readPart } from "../../explain.ts";
 import { readTransport } from "../../explain/headers.ts";
 import { readHex } from "../../explain/hex_input.ts";
 import { type Packet, readPacket } from "../../explain/packet.ts";
-import { bth, completion, DATAGRAM, ethernet, hex, ipv4, ipv6, UDP } from "./packets.ts";
+import { bth, completion, DATAGRAM, ethernet, ipv4, ipv6, UDP } from "./packets.ts";
 import { ran } from "./terminal.ts";
 
 const GRH_IPV4 = "00".repeat(20) + ipv4();
 const UD = 0x64;
-
-/** What `explain --json` prints. */
-async function explained(...operands: string[]): Promise<Record<string, Record<string, unknown>>> {
-  const { status, out, err } = await ran(["explain", "--json", ...operands]);
-  assertEquals(status, 0, err);
-  return JSON.parse(out);
-}
-
-const FROM_IPV4 = {
-  ...{ dgid: "::ffff:10.0.0.1", sgidIndex: null, hopLimit: 63, trafficClass: 2, flowLabel: 0 },
-  ...{ dlid: 0, sl: 0, srcPathBits: 0 },
-};
-const FROM_IPV6 = {
-  ...FROM_IPV4,
-  ...{ dgid: "fe80::1", hopLimit: 64, trafficClass: 0x23, flowLabel: 0x456 },
-};
-const SENDER = { remoteQpn: 0x22, remoteQkey: 0x1111_1111 };
-const UNKNOWN = { remoteQpn: null, remoteQkey: null };
-
-Deno.test("explain gives the reply path of a GRH", async () => {
-  assertEquals((await explained(GRH_IPV4)).reply, { ...FROM_IPV4, ...UNKNOWN });
-  const { reply, grh } = await explained(ipv6(27));
-  assertEquals([reply, grh!.hopLimit], [{ ...FROM_IPV6, ...UNKNOWN }, 64]);
-});
-
-Deno.test("explain gives the reply path of a completion and its GRH", async () => {
-  for (const operands of [[completion({}), GRH_IPV4], [GRH_IPV4, completion({})]]) {
-    const { reply, completion: wc } = await explained(...operands);
-    assertEquals(reply, { ...FROM_IPV4, sl: 3, remoteQpn: 0x22, remoteQkey: null });
-    assertEquals([wc!.status, wc!.byteLen, wc!.wcFlags, wc!.wrId], ["SUCCESS", 104, "GRH", "7"]);
-  }
-  const { reply } = await explained(completion({ wcFlags: 0, slid: 0x12 }));
-  assertEquals(reply, { dlid: 0x12, sl: 3, srcPathBits: 0, remoteQpn: 0x22, remoteQkey: null });
-});
-
-Deno.test("explain gives the reply path of each kind of RoCE packet", async () => {
-  const rest = bth(UD) + DATAGRAM;
-  for (
-    const [packet, path] of [
-      [ipv4() + UDP + rest, FROM_IPV4],
-      [ipv6(17) + UDP + rest, FROM_IPV6],
-      [ethernet(0x0800) + ipv4() + UDP + rest, FROM_IPV4],
-      [ethernet(0x86dd) + ipv6(17) + UDP + rest, FROM_IPV6],
-      [ethernet(0x8915) + ipv6(27) + rest, FROM_IPV6],
-      [ethernet(0x0800, 0xa064) + ipv4() + UDP + rest, { ...FROM_IPV4, sl: 5 }],
-      // Frames have at least 60 bytes.
-      [ethernet(0x0800) + ipv4() + UDP + rest + "00".repeat(9), FROM_IPV4],
-    ] as const
-  ) {
-    const { reply, bth, deth, payload } = await explained(packet);
-    assertEquals(reply, { ...path, ...SENDER });
-    assertEquals([bth!.opcode, bth!.destQp, bth!.psn], ["UD SEND Only", 0x11, 0x123]);
-    assertEquals(deth, { qkey: 0x1111_1111, srcQp: 0x22 });
-    assertEquals(payload, { length: 8 });
-  }
-});
-
-const MULTICAST = "the packet was sent to the multicast group ";
-const UNANSWERABLE: [operand: string, reason: string][] = [
-  [completion({ status: 5 }), "the request failed: the completion does not name a sender"],
-  [completion({ opcode: 0 }), "the completion is not of a receive"],
-  [completion({}), "the packet has a GRH: give the 40 bytes before its payload too"],
-  ["00".repeat(40), "the GRH is neither an IPv4 nor an IPv6 header"],
-  ["00".repeat(20) + ipv4(0xe000_0001), MULTICAST],
-  [ipv6(27, 0xff02n << 112n), MULTICAST],
-  [ipv4() + UDP + bth(4) + "00".repeat(12), "RC SEND Only is a packet of a connection"],
-];
-
-Deno.test("explain says why there is no reply path", async () => {
-  for (const [operand, reason] of UNANSWERABLE) {
-    assertStringIncludes(String((await explained(operand)).reply!.none), reason);
-  }
-});
-
-Deno.test("explain reads the headers after the BTH", async () => {
-  const write = bth(0x0b) + hex([0x1_0000_0000n, 8], [0xabcd, 4], [4096, 4], [0x12345678, 4]);
-  const { reth, immDt } = await explained(ipv4() + UDP + write + "00".repeat(4));
-  assertEquals(reth, { remoteAddr: "0x0000000100000000", rkey: 0xabcd, length: 4096 });
-  assertEquals(immDt, { immData: 0x12345678 });
-});
 
 /** The operations of a reliable connection, by the lower bits of the opcode, with the extended headers. */
 const OPERATIONS = [
