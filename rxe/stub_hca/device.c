@@ -163,9 +163,8 @@ int stub_query_device(struct ib_device *device, struct ib_device_attr *attr,
 	attr->vendor_part_id = 4103;
 	attr->device_cap_flags = IB_DEVICE_CHANGE_PHY_PORT | IB_DEVICE_PORT_ACTIVE_EVENT |
 				 IB_DEVICE_SYS_IMAGE_GUID | IB_DEVICE_RC_RNR_NAK_GEN |
-				 IB_DEVICE_RAW_SCATTER_FCS | IB_DEVICE_XRC |
-				 IB_DEVICE_AUTO_PATH_MIG | IB_DEVICE_MANAGED_FLOW_STEERING;
-	attr->raw_packet_caps = IB_RAW_PACKET_CAP_SCATTER_FCS;
+				 IB_DEVICE_XRC | IB_DEVICE_AUTO_PATH_MIG |
+				 IB_DEVICE_MANAGED_FLOW_STEERING;
 	attr->timestamp_mask = GENMASK_ULL(47, 0);
 	attr->hca_core_clock = CLOCK_KHZ;
 	device_limits(attr);

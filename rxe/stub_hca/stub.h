@@ -171,7 +171,6 @@ struct stub_cq {
 struct stub_queue {
 	u32 number;
 	bool of_wq;
-	bool scatter_fcs; /* deliver the frame's check sequence too */
 	struct ib_pd *pd;
 	struct stub_cq *cq;
 	struct stub_ring ring; /* doorbell: requests posted in all, modulo 65536 */

@@ -16,9 +16,7 @@ static size_t ring_layout(struct stub_queue *queue)
 
 static int wq_check(const struct ib_wq_init_attr *attr, const struct mlx4_ib_create_wq *request)
 {
-	if (attr->wq_type != IB_WQT_RQ || request->comp_mask)
-		return -EOPNOTSUPP;
-	if (attr->create_flags & ~IB_WQ_FLAGS_SCATTER_FCS)
+	if (attr->wq_type != IB_WQT_RQ || request->comp_mask || attr->create_flags)
 		return -EOPNOTSUPP;
 	if (!attr->max_wr || attr->max_wr > STUB_MAX_WR || !attr->max_sge ||
 	    attr->max_sge > STUB_MAX_SGE)
@@ -42,7 +40,6 @@ static int wq_open(struct stub_wq *wq, struct ib_wq_init_attr *attr, struct ib_u
 		return err;
 	queue->count = roundup_pow_of_two(attr->max_wr);
 	queue->max_sge = roundup_pow_of_two(attr->max_sge);
-	queue->scatter_fcs = attr->create_flags & IB_WQ_FLAGS_SCATTER_FCS;
 	err = stub_ring_pin(&queue->ring, request.buf_addr, ring_layout(queue), request.db_addr,
 			    sizeof(__be32));
 	if (err)
@@ -75,9 +72,9 @@ struct ib_wq *stub_create_wq(struct ib_pd *pd, struct ib_wq_init_attr *attr,
 	wq->queue.pd = pd;
 	wq->queue.cq = to_stub(attr->cq, cq);
 	err = stub_fail("create_wq") ?: wq_open(wq, attr, udata);
-	stub_record("create_wq", err, "'ctx':%u,'pd':%u,'cq':%u,'create_flags':%u,'wq':%u",
+	stub_record("create_wq", err, "'ctx':%u,'pd':%u,'cq':%u,'wq':%u",
 		    stub_context_number(udata), to_stub(pd, pd)->number, wq->queue.cq->number,
-		    attr->create_flags, wq->ib.wq_num);
+		    wq->ib.wq_num);
 	if (err) {
 		kfree(wq);
 		return ERR_PTR(err);
