@@ -1,9 +1,9 @@
 /** What is known about each verb without running it: whether it is bound and typed, and what docs/verbs.md says. */
 
+import { rows } from "../../ffi/verbs.ts";
 import { prototypes } from "../../tests/library/header.ts";
 import { inProject, sourcesIn } from "../host/paths.ts";
 import { capture } from "../host/setup.ts";
-import { bindings } from "./bindings.ts";
 
 /** Functions of the header that are not for programs: macros and other functions call them. */
 const INTERNAL = /^(_|verbs_)/;
@@ -11,7 +11,7 @@ const INTERNAL = /^(_|verbs_)/;
 /** All public verbs: those that are bound, and those that only the installed header has. */
 export async function publicVerbs(): Promise<string[]> {
   const names = [
-    ...bindings().map(({ verb }) => verb),
+    ...Object.keys(rows()),
     ...(await prototypes()).map(({ name }) => name),
   ];
   return [...new Set(names)].filter((name) => !INTERNAL.test(name));
@@ -41,7 +41,7 @@ export const KNOWN: ReadonlyMap<string, Known> = new Map(
 
 /** What is wrong with the verbs, a line each: one that is not bound, that nothing in types/ calls, or that has no right row. */
 export async function faultsOfVerbs(): Promise<string[]> {
-  const bound = new Set(bindings().map(({ verb }) => verb));
+  const bound = new Set(Object.keys(rows()));
   const read = (file: string): string => Deno.readTextFileSync(inProject(file));
   const code = sourcesIn("types").map(read).join("\n").replaceAll(/^ *(\/\*\*|\*|\/\/).*$/gm, "");
   const exported = await exportedCalls();
