@@ -24,7 +24,7 @@ import { World } from "./registry/world.ts";
 
 const calls = allCalls().filter(({ callable: { module } }) => !/^(cli|ffi|testing)/.test(module));
 
-/** Limits of attributes. Others take all numbers of 32 or 64 bits, or have a limit that depends on the object. */
+/** Limits of attributes; those of options of ./net are in tests/pure/net. Others take all numbers of 32 or 64 bits, or have a limit that depends on the object. */
 const LIMITS: Readonly<Record<string, string>> = {
   "0 to 1": "enSqdAsyncNotify",
   "0 to 7": "retryCnt rnrRetry",
@@ -40,14 +40,8 @@ const LIMITS: Readonly<Record<string, string>> = {
     "access cpuId createFlags immData invalidateRkey maxRecvSge maxRecvWr maxSendSge " +
     "maxSendWr qkey remoteQkey rkey sendFlags sendOpsFlags",
   "1 to 2147483647": "capacity cqe connectTimeout",
-  "0 to 2147483647": "keepAlive",
   // Of a wait that blocks, and of one that does not.
   "0 to (2147483647|1000)": "spinMicroseconds",
-  "1 to 32768": "credits",
-  "8 to 16777216": "maxMessage",
-  "1 to 1048576": "maxQueued recvDepth",
-  // Of connections, and of sockets.
-  "1 to (32768|1048576)": "sendDepth",
   // Of a channel, and of a listener.
   "1 to (2147483647|1048576)": "maxPending",
   // Of a reply path, and of a socket.

@@ -5,15 +5,7 @@ import "./fake.ts";
 import * as recorder from "../../provider/recorder.ts";
 import type { Label } from "../../provider/records.ts";
 import { structs } from "../../../ffi/layout.ts";
-import { EfaWorkCompletionList } from "../../../efa.ts";
-import {
-  AddressHandle,
-  Gid,
-  ReplyPath,
-  TransportType,
-  VerbsError,
-  type WcAddress,
-} from "../../../mod.ts";
+import { Gid, ReplyPath, TransportType, VerbsError, type WcAddress } from "../../../mod.ts";
 import { openRecorder, partsOf, type Recorded, testsOn } from "../recorded.ts";
 
 interface Paths extends Recorded {
@@ -88,15 +80,4 @@ on.test("What is no GID of a completion is refused, and nothing is made", async 
   const nobody = { ...stranger(1), sgid: Gid.parse("::") };
   assertEquals(assertThrows(() => path.to(nobody), VerbsError).code, "ENODATA");
   assertEquals(path.size, 0);
-});
-
-on.test("A completion outside of the batch is refused", ({ path, pd }) => {
-  using ah = new AddressHandle(pd, { portNum: 1, dlid: 1 });
-  const batch = new EfaWorkCompletionList(1);
-  const attr = new DataView(new ArrayBuffer(32));
-  for (const index of [1, -1, 0.5, NaN, "0", null]) {
-    assertThrows(() => path.toAt(batch, index as number, undefined as never, 0), Error);
-    assertThrows(() => path.writeAttr(attr, batch, index as number, undefined as never, 0));
-  }
-  assertEquals(ah.disposed, false);
 });

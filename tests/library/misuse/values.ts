@@ -119,30 +119,26 @@ function cloned(original: unknown): unknown {
   }
 }
 
+/** Numbers at which something changes, by their names. */
+const NUMBERS = [
+  ...["0", "-0", "1", "-1", "0.5", "NaN", "Infinity", "95", "2^20", "2^24", "2^31-1", "2^31"],
+  ...["2^32-1", "2^32", "-2^31", "2^53-1", "2^53"],
+];
+
+function numberOf(text: string): number {
+  const [, sign, exponent, less] = /^(-?)2\^(\d+)(-1)?$/.exec(text) ?? [];
+  if (exponent === undefined) return Number(text);
+  return (sign === "-" ? -1 : 1) * 2 ** Number(exponent) - (less === undefined ? 0 : 1);
+}
+
 /** What takes the place of any valid value. */
 export const VALUES: Readonly<Record<string, Hostile>> = {
   undefined: () => undefined,
   null: () => null,
   true: () => true,
-  "0": () => 0,
-  "1": () => 1,
-  "-1": () => -1,
-  "0.5": () => 0.5,
-  NaN: () => NaN,
-  Infinity: () => Infinity,
-  "95": () => 95,
-  "2^20": () => 2 ** 20,
-  "2^24": () => 2 ** 24,
-  "2^31-1": () => 2 ** 31 - 1,
-  "2^31": () => 2 ** 31,
-  "2^32-1": () => 2 ** 32 - 1,
-  "2^32": () => 2 ** 32,
-  "-0": () => -0,
-  "-2^31": () => -(2 ** 31),
-  "-2^63": () => -(2n ** 63n),
+  ...Object.fromEntries(NUMBERS.map((text) => [text, () => numberOf(text)])),
   "2^64 as number": () => 2 ** 64,
-  "2^53-1": () => 2 ** 53 - 1,
-  "2^53": () => 2 ** 53,
+  "-2^63": () => -(2n ** 63n),
   "-1n": () => -1n,
   "2^32 as bigint": () => 2n ** 32n,
   "2^64-1": () => 2n ** 64n - 1n,

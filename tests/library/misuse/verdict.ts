@@ -2,6 +2,7 @@
 
 import { VerbsError, WorkCompletionError } from "../../../mod.ts";
 import { isOfEngine, isOfReceivers } from "../../engine_words.ts";
+import { allCalls } from "../registry/calls.ts";
 import { Boom } from "./values.ts";
 
 /** V8 itself refuses objects that only look like those of a class; there is no useful advice. */
@@ -15,26 +16,9 @@ const OF_OTHERS =
   /signal (is proxy without properties|says that it has aborted)|^connectRc.*hostname|^listenRc.*hostname/;
 
 /** ./ffi says that it does not check its arguments: it is only asked not to crash. */
-const FFI = new Set([
-  "allocStruct",
-  "bufferAddress",
-  "bufferPointer",
-  "camelCase",
-  "errno",
-  "errnoDescription",
-  "errnoName",
-  "fieldBytes",
-  "handleAddress",
-  "handleAt",
-  "hasSymbol",
-  "library",
-  "nonblocking",
-  "rdmacm",
-  "readField",
-  "structToObject",
-  "verbs",
-  "writeField",
-]);
+const FFI = new Set(
+  allCalls().filter(({ callable: { module } }) => module === "ffi/mod.ts").map(({ name }) => name),
+);
 
 /**
  * These take no time to check their argument, on the hot path, and reach only memory of JavaScript: any error will do.

@@ -3,17 +3,18 @@ import * as recorder from "../../provider/recorder.ts";
 import { assertEquals } from "@std/assert";
 import { assertSpyCalls, spy, stub } from "@std/testing/mock";
 import { nonblocking } from "../../../ffi/library.ts";
-import { CompletionQueue, LinkLayer, WcOpcode } from "../../../mod.ts";
-import { connectRc, listenRc, listenUd, type UdConn, type UdOptions } from "../../../net/mod.ts";
+import { CompletionQueue, WcOpcode } from "../../../mod.ts";
+import { listenUd, type UdConn, type UdOptions } from "../../../net/mod.ts";
 
-const DEVICE = "recorder0";
+import { pair, rcPair, RXE, test } from "./bed.ts";
+
 const MESSAGE = Uint8Array.of(1);
 
 /** A connection that knows its own address, on a device that moves data. */
 async function open(options: Partial<UdOptions> = {}): Promise<UdConn> {
   recorder.reset();
   recorder.connect();
-  const conn = await listenUd({ device: DEVICE, qkey: 7, ...options });
+  const conn = await listenUd({ device: RXE, qkey: 7, ...options });
   await conn.send(MESSAGE, conn.addr);
   await conn.receive();
   recorder.take();
@@ -86,32 +87,13 @@ Deno.test("UdConn.receive() asks for no event if its datagram comes while it pol
   }
 });
 
-Deno.test("connections look up the address of the peer on another thread", async () => {
-  recorder.reset();
-  recorder.connect();
-  recorder.answer("ibv_query_port", { link_layer: LinkLayer.ETHERNET });
+test("connections look up the address of the peer on another thread", async () => {
   using later = spy(nonblocking(), "ibv_modify_qp");
-  {
-    await using listener = await listenRc({ device: DEVICE });
-    const [client, server] = await Promise.all([
-      connectRc({ device: DEVICE, tcpPort: listener.addr.port }),
-      listener.accept(),
-    ]);
-    assertSpyCalls(later, 2);
-    await Promise.all([client.close(), server.close()]);
-  }
-  assertEquals([recorder.live(), recorder.violations()], [0, []]);
+  await using _pair = await rcPair();
+  assertSpyCalls(later, 2);
 });
 
-Deno.test("RcConn posts writes that are begun together before it polls for the first of them", async () => {
-  recorder.reset();
-  recorder.connect();
-  recorder.answer("ibv_query_port", { link_layer: LinkLayer.ETHERNET });
-  await using listener = await listenRc({ device: DEVICE });
-  const [client, server] = await Promise.all([
-    connectRc({ device: DEVICE, tcpPort: listener.addr.port }),
-    listener.accept(),
-  ]);
+pair.test("RcConn posts writes that are begun together before it polls for the first of them", async ({ client, server }) => {
   const { remote } = await server.expose(8);
   // After it nobody waits.
   await client.write(remote, 0, MESSAGE);
@@ -120,7 +102,6 @@ Deno.test("RcConn posts writes that are begun together before it polls for the f
   await Promise.all(Array.from({ length: 4 }, () => client.write(remote, 0, MESSAGE)));
   const calls = recorder.takeOf("ibv_post_send", "ibv_poll_cq").map(({ verb }) => verb);
   assertEquals(calls, [...new Array(4).fill("ibv_post_send"), "ibv_poll_cq"]);
-  await Promise.all([client.close(), server.close()]);
 });
 
 Deno.test("UdConn.receive() leaves no events unread if its datagrams come while it arms the queue", async () => {

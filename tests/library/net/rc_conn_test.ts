@@ -424,15 +424,6 @@ pair.test("RcConn.writable.abort() closes the connection", async ({ client }) =>
   await assertRejects(() => client.send(bytes("x")), BadResource);
 });
 
-test("RcListener keeps a connection that comes before it is asked for", async () => {
-  await using listener = await listenRc({ device: RXE });
-  await using client = await connectRc({ device: RXE, tcpPort: listener.addr.port });
-  await client.send(bytes("early"));
-  await until("a connection", () => listener.stats.connected === 1);
-  await using server = await listener.accept();
-  assertEquals(text(await server.receive()), "early");
-});
-
 quiet.test("RcConn greets once from each end", () => {
   assertEquals(recorder.takeOf("ibv_post_send").length, 2);
   return Promise.resolve();

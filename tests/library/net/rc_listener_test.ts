@@ -16,7 +16,6 @@ import {
   type RcListener,
   type RcListenOptions,
 } from "../../../net/mod.ts";
-import { SharedDevice } from "../../../net/rc/rc_device.ts";
 import { until } from "../../until.ts";
 
 const OPTIONS = { device: "recorder0", credits: 2, sendDepth: 2, maxMessage: 64 };
@@ -182,19 +181,6 @@ Deno.test("RcListener closes the device when no connection is left, and opens it
     await until("the failure", () => bed.listener.stats.failed > i);
     assertEquals([recorder.live(), recorder.takeOf(DEVICE).length], [0, 1]);
   }
-});
-
-Deno.test("SharedDevice is the same one while anybody uses it", () => {
-  recorder.reset();
-  const device = new SharedDevice({ device: OPTIONS.device, portNum: 1 });
-  const first = device.use();
-  device.use()[Symbol.dispose]();
-  const second = device.use();
-  assertEquals(second.context === first.context, true);
-  first[Symbol.dispose]();
-  assertEquals(second.context.disposed, false);
-  second[Symbol.dispose]();
-  assertEquals([second.context.disposed, recorder.live()], [true, 0]);
 });
 
 Deno.test("RcListener serves others while 670 peers send garbage or nothing", async () => {
