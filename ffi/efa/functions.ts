@@ -25,7 +25,7 @@ import {
   Qp,
   QpEx,
 } from "../parameters.ts";
-import { own, type Table } from "../table/row.ts";
+import { exported, own, type Table } from "../table/row.ts";
 
 /**
  * All functions of `efadv.h`, with their C names and prototypes. `inlen` is the size of the struct.
@@ -111,22 +111,14 @@ export interface Efa {
 
 /** The table of the functions of `efadv.h`. */
 export const efaRows: Table<Efa> = {
-  efadv_query_device: { parameters: [Context, Buffer, "u32"], result: "i32", fails: "code" },
-  efadv_get_max_sq_depth: {
-    parameters: [Context, Buffer, "u32"],
-    result: "i32",
-    fails: "negative",
-  },
-  efadv_get_max_rq_depth: {
-    parameters: [Context, Buffer, "u32"],
-    result: "i32",
-    fails: "negative",
-  },
-  efadv_query_ah: { parameters: [Ah, Buffer, "u32"], result: "i32", fails: "code" },
-  efadv_create_driver_qp: { parameters: [Pd, Buffer, "u32"], result: Qp, fails: "errno" },
-  efadv_create_qp_ex: { parameters: [Context, Buffer, Buffer, "u32"], result: Qp, fails: "errno" },
-  efadv_query_qp_wqs: { parameters: [Qp, Buffer, Buffer, "u32"], result: "i32", fails: "code" },
-  efadv_qp_from_ibv_qp_ex: { parameters: [QpEx], result: EfaQp, fails: "errno" },
+  efadv_query_device: exported([Context, Buffer, "u32"], "i32", "code"),
+  efadv_get_max_sq_depth: exported([Context, Buffer, "u32"], "i32", "negative"),
+  efadv_get_max_rq_depth: exported([Context, Buffer, "u32"], "i32", "negative"),
+  efadv_query_ah: exported([Ah, Buffer, "u32"], "i32", "code"),
+  efadv_create_driver_qp: exported([Pd, Buffer, "u32"], Qp, "errno"),
+  efadv_create_qp_ex: exported([Context, Buffer, Buffer, "u32"], Qp, "errno"),
+  efadv_query_qp_wqs: exported([Qp, Buffer, Buffer, "u32"], "i32", "code"),
+  efadv_qp_from_ibv_qp_ex: exported([QpEx], EfaQp, "errno"),
   efadv_wr_set_processing_hints: own(
     "efadv_qp",
     "wr_set_processing_hints",
@@ -135,19 +127,15 @@ export const efaRows: Table<Efa> = {
     "never",
     { hot: true },
   ),
-  efadv_create_cq: { parameters: [Context, Buffer, Buffer, "u32"], result: CqEx, fails: "errno" },
-  efadv_query_cq: { parameters: [Cq, Buffer, "u32"], result: "i32", fails: "code" },
-  efadv_cq_from_ibv_cq_ex: { parameters: [CqEx], result: EfaCq, fails: "errno" },
+  efadv_create_cq: exported([Context, Buffer, Buffer, "u32"], CqEx, "errno"),
+  efadv_query_cq: exported([Cq, Buffer, "u32"], "i32", "code"),
+  efadv_cq_from_ibv_cq_ex: exported([CqEx], EfaCq, "errno"),
   efadv_wc_read_sgid: own("efadv_cq", "wc_read_sgid", [EfaCq, Buffer], "i32", "negative", {
     hot: true,
   }),
   efadv_wc_is_unsolicited: own("efadv_cq", "wc_is_unsolicited", [EfaCq], "u8", "never", {
     hot: true,
   }),
-  efadv_create_comp_cntr: {
-    parameters: [Context, Buffer, Buffer, "u32"],
-    result: CompCntr,
-    fails: "errno",
-  },
-  efadv_query_mr: { parameters: [Mr, Buffer, "u32"], result: "i32", fails: "code" },
+  efadv_create_comp_cntr: exported([Context, Buffer, Buffer, "u32"], CompCntr, "errno"),
+  efadv_query_mr: exported([Mr, Buffer, "u32"], "i32", "code"),
 };

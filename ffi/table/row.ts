@@ -124,39 +124,46 @@ export type NativeRow<
 export type OpRow<P, R> = Common<P, R> & OpPlace;
 
 /** What few verbs have. */
-type Others = Partial<Pick<OpRow<unknown, unknown>, "hot" | "object">>;
+type Others = Partial<
+  & Pick<OpRow<unknown, unknown>, "hot" | "object" | "blocking">
+  & SymbolPlace
+  & HeaderRow<AnyFunction>
+>;
 
-type Signature<P, R> = [parameters: P, result: R, fails: Fails, others?: Others];
+type Signature<P, R, O> = [parameters: P, result: R, fails: Fails, others?: O];
 
-function via<P, R>(op: Op, [parameters, result, fails, others]: Signature<P, R>): OpRow<P, R> {
-  return { op, parameters, result, fails, ...others };
+/** The row of a function that the library exports. */
+export function exported<const P, const R, const O extends Others = object>(
+  ...[parameters, result, fails, others]: Signature<P, R, O>
+): Common<P, R> & NoInfer<O> {
+  return { parameters, result, fails, ...others } as Common<P, R> & NoInfer<O>;
 }
 
 /** The row of a verb whose function pointer lives in `ibv_context.ops`. */
-export function ops<const P, const R>(
+export function ops<const P, const R, const O extends Others = object>(
   of: Holder,
   op: ContextOp,
-  ...signature: Signature<P, R>
-): OpRow<P, R> {
-  return via([of, "ops", op], signature);
+  ...signature: Signature<P, R, O>
+): OpRow<P, R> & NoInfer<O> {
+  return { op: [of, "ops", op], ...exported(...signature) };
 }
 
 /** The row of a verb whose function pointer lives in the `verbs_context`. */
-export function vctx<const P, const R>(
+export function vctx<const P, const R, const O extends Others = object>(
   of: Holder,
   op: ExtendedOp,
-  ...signature: Signature<P, R>
-): OpRow<P, R> {
-  return via([of, "vctx", op], signature);
+  ...signature: Signature<P, R, O>
+): OpRow<P, R> & NoInfer<O> {
+  return { op: [of, "vctx", op], ...exported(...signature) };
 }
 
 /** The row of a verb whose function pointer lives in the object. */
-export function own<K extends Owner, const P, const R>(
+export function own<K extends Owner, const P, const R, const O extends Others = object>(
   of: K,
   op: OwnOps[K],
-  ...signature: Signature<P, R>
-): OpRow<P, R> {
-  return via([of, "own", op] as Op, signature);
+  ...signature: Signature<P, R, O>
+): OpRow<P, R> & NoInfer<O> {
+  return { op: [of, "own", op] as Op, ...exported(...signature) };
 }
 
 /** What a function of the header is made from. */
@@ -194,7 +201,9 @@ type FfiResult<R> = [R] extends [void] ? "void" : FfiType<NonNullable<R>>;
 
 /** The row of a verb whose TypeScript prototype is `F`: the FFI types must carry the TypeScript types. */
 export type Row<F extends AnyFunction> =
-  | NativeRow<FfiParameters<Parameters<F>>, FfiResult<ReturnType<F>>>
+  | (NativeRow<FfiParameters<Parameters<F>>, FfiResult<ReturnType<F>>> & {
+    readonly header?: never;
+  })
   | (HeaderRow<F> & (NativeRow | { readonly parameters?: never }));
 
 /** The table of verbs `V`. */

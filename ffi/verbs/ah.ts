@@ -1,6 +1,6 @@
 import type { IbvAh, IbvContext, IbvPd } from "../handles.ts";
 import { Ah, Buffer, Context, Pd } from "../parameters.ts";
-import type { Table } from "../table/row.ts";
+import { exported, type Table } from "../table/row.ts";
 
 /**
  * Verbs of address handles.
@@ -44,24 +44,13 @@ export interface AhVerbs {
 
 /** The table of verbs of address handles. */
 export const ahVerbs: Table<AhVerbs> = {
-  ibv_create_ah: { parameters: [Pd, Buffer], result: Ah, fails: "errno", blocking: true },
-  ibv_create_ah_from_wc: {
-    parameters: [Pd, Buffer, Buffer, "u8"],
-    result: Ah,
-    fails: "errno",
+  ibv_create_ah: exported([Pd, Buffer], Ah, "errno", { blocking: true }),
+  ibv_create_ah_from_wc: exported([Pd, Buffer, Buffer, "u8"], Ah, "errno", { blocking: true }),
+  ibv_init_ah_from_wc: exported([Context, "u8", Buffer, Buffer, Buffer], "i32", "errno", {
     blocking: true,
-  },
-  ibv_init_ah_from_wc: {
-    parameters: [Context, "u8", Buffer, Buffer, Buffer],
-    result: "i32",
-    fails: "errno",
+  }),
+  ibv_destroy_ah: exported([Ah], "i32", "code"),
+  ibv_resolve_eth_l2_from_gid: exported([Context, Buffer, Buffer, Buffer], "i32", "errno", {
     blocking: true,
-  },
-  ibv_destroy_ah: { parameters: [Ah], result: "i32", fails: "code" },
-  ibv_resolve_eth_l2_from_gid: {
-    parameters: [Context, Buffer, Buffer, Buffer],
-    result: "i32",
-    fails: "errno",
-    blocking: true,
-  },
+  }),
 };

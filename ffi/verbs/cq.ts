@@ -1,6 +1,6 @@
 import type { IbvCompChannel, IbvContext, IbvCq } from "../handles.ts";
 import { Address, Buffer, CompChannel, Context, Cq, Pointer } from "../parameters.ts";
-import { ops, type Table, vctx } from "../table/row.ts";
+import { exported, ops, type Table, vctx } from "../table/row.ts";
 
 /**
  * Verbs of completion channels and completion queues.
@@ -42,19 +42,15 @@ export interface CqVerbs {
 
 /** The table of verbs of completion channels and completion queues. */
 export const cqVerbs: Table<CqVerbs> = {
-  ibv_create_comp_channel: { parameters: [Context], result: CompChannel, fails: "errno" },
-  ibv_destroy_comp_channel: { parameters: [CompChannel], result: "i32", fails: "code" },
-  ibv_get_cq_event: { parameters: [CompChannel, Buffer, Buffer], result: "i32", fails: "errno" },
-  ibv_ack_cq_events: { parameters: [Cq, "u32"], result: "void", fails: "never" },
-  ibv_create_cq: {
-    parameters: [Context, "i32", Address, CompChannel, "i32"],
-    result: Cq,
-    fails: "errno",
-  },
-  ibv_resize_cq: { parameters: [Cq, "i32"], result: "i32", fails: "code" },
+  ibv_create_comp_channel: exported([Context], CompChannel, "errno"),
+  ibv_destroy_comp_channel: exported([CompChannel], "i32", "code"),
+  ibv_get_cq_event: exported([CompChannel, Buffer, Buffer], "i32", "errno"),
+  ibv_ack_cq_events: exported([Cq, "u32"], "void", "never"),
+  ibv_create_cq: exported([Context, "i32", Address, CompChannel, "i32"], Cq, "errno"),
+  ibv_resize_cq: exported([Cq, "i32"], "i32", "code"),
   ibv_modify_cq: vctx("ibv_cq", "modify_cq", [Cq, Buffer], "i32", "code"),
-  ibv_destroy_cq: { parameters: [Cq], result: "i32", fails: "code" },
+  ibv_destroy_cq: exported([Cq], "i32", "code"),
   ibv_poll_cq: ops("ibv_cq", "poll_cq", [Cq, "i32", Pointer], "i32", "negative", { hot: true }),
   ibv_req_notify_cq: ops("ibv_cq", "req_notify_cq", [Cq, "i32"], "i32", "code", { hot: true }),
-  ibv_wc_status_str: { parameters: ["u32"], result: Pointer, fails: "never" },
+  ibv_wc_status_str: exported(["u32"], Pointer, "never"),
 };

@@ -3,7 +3,7 @@
 import type { IbvCompCntr, IbvContext, IbvCq, IbvCqEx } from "../handles.ts";
 import { Buffer, CompCntr, Context, CqEx, Pointer } from "../parameters.ts";
 import { cqExToCq, queryCompCntrCaps } from "../table/header.ts";
-import { type OpRow, own, type OwnOps, type Table, vctx } from "../table/row.ts";
+import { exported, type OpRow, own, type OwnOps, type Table, vctx } from "../table/row.ts";
 
 /**
  * Verbs of extended completion queues and completion counters.
@@ -115,17 +115,13 @@ export const cqExVerbs: Table<CqExVerbs> = {
     hot: true,
   }),
   ibv_query_comp_cntr_caps: { header: queryCompCntrCaps },
-  _ibv_query_comp_cntr_caps: {
-    parameters: [Context, Buffer, "usize"],
-    result: "i32",
-    fails: "code",
-  },
-  ibv_create_comp_cntr: { parameters: [Context, Buffer], result: CompCntr, fails: "errno" },
-  ibv_destroy_comp_cntr: { parameters: [CompCntr], result: "i32", fails: "code" },
-  ibv_set_comp_cntr: { parameters: [CompCntr, "u64"], result: "i32", fails: "code" },
-  ibv_set_err_comp_cntr: { parameters: [CompCntr, "u64"], result: "i32", fails: "code" },
-  ibv_inc_comp_cntr: { parameters: [CompCntr, "u64"], result: "i32", fails: "code" },
-  ibv_inc_err_comp_cntr: { parameters: [CompCntr, "u64"], result: "i32", fails: "code" },
-  ibv_read_comp_cntr: { parameters: [CompCntr, Buffer], result: "i32", fails: "code" },
-  ibv_read_err_comp_cntr: { parameters: [CompCntr, Buffer], result: "i32", fails: "code" },
+  _ibv_query_comp_cntr_caps: exported([Context, Buffer, "usize"], "i32", "code"),
+  ibv_create_comp_cntr: exported([Context, Buffer], CompCntr, "errno"),
+  ibv_destroy_comp_cntr: exported([CompCntr], "i32", "code"),
+  ibv_set_comp_cntr: exported([CompCntr, "u64"], "i32", "code"),
+  ibv_set_err_comp_cntr: exported([CompCntr, "u64"], "i32", "code"),
+  ibv_inc_comp_cntr: exported([CompCntr, "u64"], "i32", "code"),
+  ibv_inc_err_comp_cntr: exported([CompCntr, "u64"], "i32", "code"),
+  ibv_read_comp_cntr: exported([CompCntr, Buffer], "i32", "code"),
+  ibv_read_err_comp_cntr: exported([CompCntr, Buffer], "i32", "code"),
 };

@@ -1,7 +1,7 @@
 import type { IbvContext, IbvDevice } from "../handles.ts";
 import { Buffer, Context, Device, Pointer } from "../parameters.ts";
 import { queryDeviceEx } from "../table/header.ts";
-import { type Table, vctx } from "../table/row.ts";
+import { exported, type Table, vctx } from "../table/row.ts";
 
 /**
  * Verbs of devices and their contexts.
@@ -51,24 +51,28 @@ export interface DeviceVerbs {
 
 /** The table of verbs of devices and their contexts. */
 export const deviceVerbs: Table<DeviceVerbs> = {
-  ibv_get_device_list: { parameters: [Buffer], result: Pointer, fails: "errno" },
-  ibv_free_device_list: { parameters: [Pointer], result: "void", fails: "never" },
-  ibv_get_device_name: { parameters: [Device], result: Pointer, fails: "never" },
-  ibv_get_device_index: { parameters: [Device], result: "i32", fails: "never" },
-  ibv_get_device_guid: { parameters: [Device], result: "u64", fails: "never" },
-  ibv_node_type_str: { parameters: ["i32"], result: Pointer, fails: "never" },
-  ibv_open_device: { parameters: [Device], result: Context, fails: "errno" },
-  ibv_close_device: { parameters: [Context], result: "i32", fails: "errno" },
-  ibv_import_device: { parameters: ["i32"], result: Context, fails: "errno" },
-  ibv_query_device: { parameters: [Context, Buffer], result: "i32", fails: "code" },
-  ibv_query_device_ex: {
-    ...vctx("ibv_context", "query_device_ex", [Context, Buffer, Buffer, "usize"], "i32", "code"),
-    header: queryDeviceEx,
-  },
+  ibv_get_device_list: exported([Buffer], Pointer, "errno"),
+  ibv_free_device_list: exported([Pointer], "void", "never"),
+  ibv_get_device_name: exported([Device], Pointer, "never"),
+  ibv_get_device_index: exported([Device], "i32", "never"),
+  ibv_get_device_guid: exported([Device], "u64", "never"),
+  ibv_node_type_str: exported(["i32"], Pointer, "never"),
+  ibv_open_device: exported([Device], Context, "errno"),
+  ibv_close_device: exported([Context], "i32", "errno"),
+  ibv_import_device: exported(["i32"], Context, "errno"),
+  ibv_query_device: exported([Context, Buffer], "i32", "code"),
+  ibv_query_device_ex: vctx(
+    "ibv_context",
+    "query_device_ex",
+    [Context, Buffer, Buffer, "usize"],
+    "i32",
+    "code",
+    { header: queryDeviceEx },
+  ),
   ibv_query_rt_values_ex: vctx("ibv_context", "query_rt_values", [Context, Buffer], "i32", "code"),
-  ibv_get_async_event: { parameters: [Context, Pointer], result: "i32", fails: "errno" },
-  ibv_ack_async_event: { parameters: [Pointer], result: "void", fails: "never" },
-  ibv_event_type_str: { parameters: ["u32"], result: Pointer, fails: "never" },
-  ibv_fork_init: { parameters: [], result: "i32", fails: "code" },
-  ibv_is_fork_initialized: { parameters: [], result: "u32", fails: "never" },
+  ibv_get_async_event: exported([Context, Pointer], "i32", "errno"),
+  ibv_ack_async_event: exported([Pointer], "void", "never"),
+  ibv_event_type_str: exported(["u32"], Pointer, "never"),
+  ibv_fork_init: exported([], "i32", "code"),
+  ibv_is_fork_initialized: exported([], "u32", "never"),
 };

@@ -2,7 +2,7 @@
 
 import type { IbvContext, IbvDm, IbvMr, IbvPd } from "../handles.ts";
 import { Buffer, Context, Dm, Mr, Pd } from "../parameters.ts";
-import { own, type Table, vctx } from "../table/row.ts";
+import { exported, own, type Table, vctx } from "../table/row.ts";
 
 /**
  * Verbs of device memory.
@@ -45,7 +45,7 @@ export const dmVerbs: Table<DmVerbs> = {
     object: 1,
   }),
   ibv_reg_dm_mr: vctx("ibv_pd", "reg_dm_mr", [Pd, Dm, "u64", "usize", "u32"], Mr, "errno"),
-  ibv_import_dm: { parameters: [Context, "u32"], result: Dm, fails: "errno" },
-  ibv_unimport_dm: { parameters: [Dm], result: "void", fails: "never" },
-  ibv_dm_export_dmabuf_fd: { parameters: [Dm], result: "i32", fails: "errno" },
+  ibv_import_dm: exported([Context, "u32"], Dm, "errno"),
+  ibv_unimport_dm: exported([Dm], "void", "never"),
+  ibv_dm_export_dmabuf_fd: exported([Dm], "i32", "errno"),
 };

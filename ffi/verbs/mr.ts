@@ -3,7 +3,7 @@
 import type { IbvBuf, IbvContext, IbvDmah, IbvMr, IbvPd } from "../handles.ts";
 import { Address, Buf, Buffer, Context, Dmah, Mr, Pd } from "../parameters.ts";
 import { regMr, regMrIova } from "../table/header.ts";
-import { type Table, vctx } from "../table/row.ts";
+import { exported, type Table, vctx } from "../table/row.ts";
 
 /**
  * Verbs of memory regions.
@@ -107,44 +107,23 @@ export interface MrVerbs {
 
 /** The table of verbs of memory regions. */
 export const mrVerbs: Table<MrVerbs> = {
-  ibv_reg_mr: {
-    parameters: [Pd, Address, "usize", "i32"],
-    result: Mr,
-    fails: "errno",
-    header: regMr,
-  },
-  ibv_reg_mr_iova: {
-    parameters: [Pd, Address, "usize", "u64", "i32"],
-    result: Mr,
-    fails: "errno",
+  ibv_reg_mr: exported([Pd, Address, "usize", "i32"], Mr, "errno", { header: regMr }),
+  ibv_reg_mr_iova: exported([Pd, Address, "usize", "u64", "i32"], Mr, "errno", {
     header: regMrIova,
-  },
-  ibv_reg_mr_iova2: {
-    parameters: [Pd, Address, "usize", "u64", "u32"],
-    result: Mr,
-    fails: "errno",
-    blocking: true,
-  },
-  ibv_reg_dmabuf_mr: {
-    parameters: [Pd, "u64", "usize", "u64", "i32", "i32"],
-    result: Mr,
-    fails: "errno",
-  },
-  ibv_reg_mr_ex: { parameters: [Pd, Buffer], result: Mr, fails: "errno" },
+  }),
+  ibv_reg_mr_iova2: exported([Pd, Address, "usize", "u64", "u32"], Mr, "errno", { blocking: true }),
+  ibv_reg_dmabuf_mr: exported([Pd, "u64", "usize", "u64", "i32", "i32"], Mr, "errno"),
+  ibv_reg_mr_ex: exported([Pd, Buffer], Mr, "errno"),
   ibv_alloc_null_mr: vctx("ibv_pd", "alloc_null_mr", [Pd], Mr, "errno"),
-  ibv_import_mr: { parameters: [Pd, "u32"], result: Mr, fails: "errno" },
-  ibv_unimport_mr: { parameters: [Mr], result: "void", fails: "never" },
-  ibv_rereg_mr: {
-    parameters: [Mr, "i32", Pd, Address, "usize", "i32"],
-    result: "i32",
-    fails: "errno",
-  },
-  ibv_dereg_mr: { parameters: [Mr], result: "i32", fails: "code" },
+  ibv_import_mr: exported([Pd, "u32"], Mr, "errno"),
+  ibv_unimport_mr: exported([Mr], "void", "never"),
+  ibv_rereg_mr: exported([Mr, "i32", Pd, Address, "usize", "i32"], "i32", "errno"),
+  ibv_dereg_mr: exported([Mr], "i32", "code"),
   ibv_advise_mr: vctx("ibv_pd", "advise_mr", [Pd, "u32", "u32", Buffer, "u32"], "i32", "code"),
-  ibv_alloc_dmah: { parameters: [Context, Buffer], result: Dmah, fails: "errno" },
-  ibv_dealloc_dmah: { parameters: [Dmah], result: "i32", fails: "code" },
-  ibv_alloc_buf: { parameters: [Pd, "usize", Buffer], result: Address, fails: "errno" },
-  ibv_free_buf: { parameters: [Buf], result: "void", fails: "never" },
-  ibv_reg_buf_mr: { parameters: [Pd, Buf, Address, "usize", "i32"], result: Mr, fails: "errno" },
-  ibv_export_buf_dmabuf_fd: { parameters: [Buf], result: "i32", fails: "errno" },
+  ibv_alloc_dmah: exported([Context, Buffer], Dmah, "errno"),
+  ibv_dealloc_dmah: exported([Dmah], "i32", "code"),
+  ibv_alloc_buf: exported([Pd, "usize", Buffer], Address, "errno"),
+  ibv_free_buf: exported([Buf], "void", "never"),
+  ibv_reg_buf_mr: exported([Pd, Buf, Address, "usize", "i32"], Mr, "errno"),
+  ibv_export_buf_dmabuf_fd: exported([Buf], "i32", "errno"),
 };

@@ -27,9 +27,9 @@ export interface MwVerbs {
 export const mwVerbs: Table<MwVerbs> = {
   ibv_alloc_mw: ops("ibv_pd", "alloc_mw", [Pd, "u32"], Mw, "errno"),
   ibv_dealloc_mw: ops("ibv_mw", "dealloc_mw", [Mw], "i32", "code"),
-  ibv_bind_mw: {
-    ...ops("ibv_mw", "bind_mw", [Qp, Mw, Buffer], "i32", "code", { object: 1 }),
+  ibv_bind_mw: ops("ibv_mw", "bind_mw", [Qp, Mw, Buffer], "i32", "code", {
+    object: 1,
     header: bindMw,
-  },
+  }),
   ibv_inc_rkey: { header: nextRkey },
 };

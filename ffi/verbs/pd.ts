@@ -1,6 +1,6 @@
 import type { IbvContext, IbvPd, IbvTd } from "../handles.ts";
 import { Buffer, Context, Pd, Td } from "../parameters.ts";
-import { type Table, vctx } from "../table/row.ts";
+import { exported, type Table, vctx } from "../table/row.ts";
 
 /**
  * Verbs of protection, thread and parent domains.
@@ -26,10 +26,10 @@ export interface PdVerbs {
 
 /** The table of verbs of protection, thread and parent domains. */
 export const pdVerbs: Table<PdVerbs> = {
-  ibv_alloc_pd: { parameters: [Context], result: Pd, fails: "errno" },
-  ibv_dealloc_pd: { parameters: [Pd], result: "i32", fails: "code" },
-  ibv_import_pd: { parameters: [Context, "u32"], result: Pd, fails: "errno" },
-  ibv_unimport_pd: { parameters: [Pd], result: "void", fails: "never" },
+  ibv_alloc_pd: exported([Context], Pd, "errno"),
+  ibv_dealloc_pd: exported([Pd], "i32", "code"),
+  ibv_import_pd: exported([Context, "u32"], Pd, "errno"),
+  ibv_unimport_pd: exported([Pd], "void", "never"),
   ibv_alloc_td: vctx("ibv_context", "alloc_td", [Context, Buffer], Td, "errno"),
   ibv_dealloc_td: vctx("ibv_td", "dealloc_td", [Td], "i32", "code"),
   ibv_alloc_parent_domain: vctx(

@@ -3,7 +3,7 @@
 import type { IbvContext } from "../handles.ts";
 import { Buffer, Context, Pointer } from "../parameters.ts";
 import { queryGidEx, queryGidTable, queryPort } from "../table/header.ts";
-import { type Table, vctx } from "../table/row.ts";
+import { exported, type Table, vctx } from "../table/row.ts";
 
 /**
  * Verbs of ports.
@@ -87,35 +87,28 @@ export interface PortVerbs {
 
 /** The table of verbs of ports. */
 export const portVerbs: Table<PortVerbs> = {
-  ibv_query_port: {
-    ...vctx("ibv_context", "query_port", [Context, "u8", Buffer, "usize"], "i32", "code"),
-    header: queryPort,
-  },
-  _compat_ibv_query_port: {
+  ibv_query_port: vctx(
+    "ibv_context",
+    "query_port",
+    [Context, "u8", Buffer, "usize"],
+    "i32",
+    "code",
+    { header: queryPort },
+  ),
+  _compat_ibv_query_port: exported([Context, "u8", Buffer], "i32", "code", {
     symbol: "ibv_query_port",
-    parameters: [Context, "u8", Buffer],
-    result: "i32",
-    fails: "code",
-  },
-  ibv_query_port_speed: { parameters: [Context, "u32", Buffer], result: "i32", fails: "code" },
-  ibv_port_state_str: { parameters: ["u32"], result: Pointer, fails: "never" },
-  ibv_query_gid: { parameters: [Context, "u8", "i32", Buffer], result: "i32", fails: "errno" },
+  }),
+  ibv_query_port_speed: exported([Context, "u32", Buffer], "i32", "code"),
+  ibv_port_state_str: exported(["u32"], Pointer, "never"),
+  ibv_query_gid: exported([Context, "u8", "i32", Buffer], "i32", "errno"),
   ibv_query_gid_ex: { header: queryGidEx },
-  _ibv_query_gid_ex: {
-    parameters: [Context, "u32", "u32", Buffer, "u32", "usize"],
-    result: "i32",
-    fails: "code",
-  },
+  _ibv_query_gid_ex: exported([Context, "u32", "u32", Buffer, "u32", "usize"], "i32", "code"),
   ibv_query_gid_table: { header: queryGidTable },
-  _ibv_query_gid_table: {
-    parameters: [Context, Buffer, "usize", "u32", "usize"],
-    result: "isize",
-    fails: "negative",
-  },
-  ibv_query_pkey: { parameters: [Context, "u8", "i32", Buffer], result: "i32", fails: "errno" },
-  ibv_get_pkey_index: { parameters: [Context, "u8", "u16"], result: "i32", fails: "errno" },
-  ibv_rate_to_mult: { parameters: ["u32"], result: "i32", fails: "never" },
-  mult_to_ibv_rate: { parameters: ["i32"], result: "u32", fails: "never" },
-  ibv_rate_to_mbps: { parameters: ["u32"], result: "i32", fails: "never" },
-  mbps_to_ibv_rate: { parameters: ["i32"], result: "u32", fails: "never" },
+  _ibv_query_gid_table: exported([Context, Buffer, "usize", "u32", "usize"], "isize", "negative"),
+  ibv_query_pkey: exported([Context, "u8", "i32", Buffer], "i32", "errno"),
+  ibv_get_pkey_index: exported([Context, "u8", "u16"], "i32", "errno"),
+  ibv_rate_to_mult: exported(["u32"], "i32", "never"),
+  mult_to_ibv_rate: exported(["i32"], "u32", "never"),
+  ibv_rate_to_mbps: exported(["u32"], "i32", "never"),
+  mbps_to_ibv_rate: exported(["i32"], "u32", "never"),
 };

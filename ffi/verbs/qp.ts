@@ -3,7 +3,7 @@
 import type { IbvCompCntr, IbvContext, IbvPd, IbvQp, IbvQpEx } from "../handles.ts";
 import { Buffer, CompCntr, Context, Pd, Pointer, Qp, QpEx } from "../parameters.ts";
 import { createQpEx, flowLabelToSport, isTypeSupported } from "../table/header.ts";
-import { ops, type Table, vctx } from "../table/row.ts";
+import { exported, ops, type Table, vctx } from "../table/row.ts";
 
 /**
  * Verbs of queue pairs.
@@ -61,32 +61,26 @@ export interface QpVerbs {
 
 /** The table of verbs of queue pairs. */
 export const qpVerbs: Table<QpVerbs> = {
-  ibv_create_qp: { parameters: [Pd, Buffer], result: Qp, fails: "errno" },
-  ibv_create_qp_ex: {
-    ...vctx("ibv_context", "create_qp_ex", [Context, Buffer], Qp, "errno"),
+  ibv_create_qp: exported([Pd, Buffer], Qp, "errno"),
+  ibv_create_qp_ex: vctx("ibv_context", "create_qp_ex", [Context, Buffer], Qp, "errno", {
     header: createQpEx,
-  },
+  }),
   ibv_open_qp: vctx("ibv_context", "open_qp", [Context, Buffer], Qp, "errno"),
   // To RTR on RoCE it resolves the link address of the peer.
-  ibv_modify_qp: {
-    parameters: [Qp, Buffer, "i32"],
-    result: "i32",
-    fails: "code",
-    blocking: true,
-  },
+  ibv_modify_qp: exported([Qp, Buffer, "i32"], "i32", "code", { blocking: true }),
   ibv_modify_qp_rate_limit: vctx("ibv_qp", "modify_qp_rate_limit", [Qp, Buffer], "i32", "code"),
-  ibv_query_qp: { parameters: [Qp, Buffer, "i32", Buffer], result: "i32", fails: "code" },
-  ibv_query_qp_data_in_order: { parameters: [Qp, "u32", "u32"], result: "i32", fails: "never" },
-  ibv_destroy_qp: { parameters: [Qp], result: "i32", fails: "code" },
-  ibv_qp_to_qp_ex: { parameters: [Qp], result: QpEx, fails: "never" },
-  ibv_attach_mcast: { parameters: [Qp, Buffer, "u16"], result: "i32", fails: "code" },
-  ibv_detach_mcast: { parameters: [Qp, Buffer, "u16"], result: "i32", fails: "code" },
-  ibv_set_ece: { parameters: [Qp, Buffer], result: "i32", fails: "code" },
-  ibv_query_ece: { parameters: [Qp, Buffer], result: "i32", fails: "code" },
+  ibv_query_qp: exported([Qp, Buffer, "i32", Buffer], "i32", "code"),
+  ibv_query_qp_data_in_order: exported([Qp, "u32", "u32"], "i32", "never"),
+  ibv_destroy_qp: exported([Qp], "i32", "code"),
+  ibv_qp_to_qp_ex: exported([Qp], QpEx, "never"),
+  ibv_attach_mcast: exported([Qp, Buffer, "u16"], "i32", "code"),
+  ibv_detach_mcast: exported([Qp, Buffer, "u16"], "i32", "code"),
+  ibv_set_ece: exported([Qp, Buffer], "i32", "code"),
+  ibv_query_ece: exported([Qp, Buffer], "i32", "code"),
   ibv_is_qpt_supported: { header: isTypeSupported },
   ibv_flow_label_to_udp_sport: { header: flowLabelToSport },
-  ibv_qp_attach_comp_cntr: { parameters: [Qp, CompCntr, Buffer], result: "i32", fails: "code" },
+  ibv_qp_attach_comp_cntr: exported([Qp, CompCntr, Buffer], "i32", "code"),
   ibv_post_send: ops("ibv_qp", "post_send", [Qp, Pointer, Pointer], "i32", "code", { hot: true }),
   ibv_post_recv: ops("ibv_qp", "post_recv", [Qp, Pointer, Pointer], "i32", "code", { hot: true }),
-  ibv_wr_opcode_str: { parameters: ["u32"], result: Pointer, fails: "never" },
+  ibv_wr_opcode_str: exported(["u32"], Pointer, "never"),
 };

@@ -1,7 +1,7 @@
 import type { IbvContext, IbvPd, IbvSrq, IbvXrcd } from "../handles.ts";
 import { Buffer, Context, Pd, Pointer, Srq, Xrcd } from "../parameters.ts";
 import { createSrqEx, postSrqOps } from "../table/header.ts";
-import { ops, type Table, vctx } from "../table/row.ts";
+import { exported, ops, type Table, vctx } from "../table/row.ts";
 
 /**
  * Verbs of shared receive queues and XRC domains.
@@ -45,22 +45,20 @@ export interface SrqVerbs {
 
 /** The table of verbs of shared receive queues and XRC domains. */
 export const srqVerbs: Table<SrqVerbs> = {
-  ibv_create_srq: { parameters: [Pd, Buffer], result: Srq, fails: "errno" },
-  ibv_create_srq_ex: {
-    ...vctx("ibv_context", "create_srq_ex", [Context, Buffer], Srq, "errno"),
+  ibv_create_srq: exported([Pd, Buffer], Srq, "errno"),
+  ibv_create_srq_ex: vctx("ibv_context", "create_srq_ex", [Context, Buffer], Srq, "errno", {
     header: createSrqEx,
-  },
-  ibv_modify_srq: { parameters: [Srq, Buffer, "i32"], result: "i32", fails: "code" },
-  ibv_query_srq: { parameters: [Srq, Buffer], result: "i32", fails: "code" },
+  }),
+  ibv_modify_srq: exported([Srq, Buffer, "i32"], "i32", "code"),
+  ibv_query_srq: exported([Srq, Buffer], "i32", "code"),
   ibv_get_srq_num: vctx("ibv_srq", "get_srq_num", [Srq, Buffer], "i32", "code"),
-  ibv_destroy_srq: { parameters: [Srq], result: "i32", fails: "code" },
+  ibv_destroy_srq: exported([Srq], "i32", "code"),
   ibv_post_srq_recv: ops("ibv_srq", "post_srq_recv", [Srq, Pointer, Pointer], "i32", "code", {
     hot: true,
   }),
-  ibv_post_srq_ops: {
-    ...vctx("ibv_srq", "post_srq_ops", [Srq, Pointer, Buffer], "i32", "code"),
+  ibv_post_srq_ops: vctx("ibv_srq", "post_srq_ops", [Srq, Pointer, Buffer], "i32", "code", {
     header: postSrqOps,
-  },
+  }),
   ibv_open_xrcd: vctx("ibv_context", "open_xrcd", [Context, Buffer], Xrcd, "errno"),
   ibv_close_xrcd: vctx("ibv_xrcd", "close_xrcd", [Xrcd], "i32", "code"),
 };

@@ -27,10 +27,9 @@ export interface WqVerbs {
 
 /** The table of verbs of receive work queues and their indirection tables. */
 export const wqVerbs: Rows<WqVerbs> = {
-  ibv_create_wq: {
-    ...vctx("ibv_context", "create_wq", [Context, Buffer], Wq, "errno"),
+  ibv_create_wq: vctx("ibv_context", "create_wq", [Context, Buffer], Wq, "errno", {
     header: createWq,
-  },
+  }),
   ibv_modify_wq: vctx("ibv_wq", "modify_wq", [Wq, Buffer], "i32", "code"),
   ibv_destroy_wq: vctx("ibv_wq", "destroy_wq", [Wq], "i32", "code"),
   ibv_post_wq_recv: own("ibv_wq", "post_recv", [Wq, Pointer, Pointer], "i32", "code", {

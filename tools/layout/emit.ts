@@ -11,8 +11,7 @@ export function emit(
   const tables = {
     x86_64: Object.entries(x86_64).map(structText),
     aarch64Differences: differences(x86_64, aarch64).map(structText),
-    enums: Object.entries(enums).map(enumText),
-    CEnum: Object.entries(enums).map(enumType),
+    CEnum: Object.entries(enums).map(enumText),
     constants: [filled("  ", membersText(constants))],
   };
   return Object.entries(tables).reduce(
@@ -27,7 +26,7 @@ export const SOURCE = /(?<=^.* of ).+(?=: edit no table)/;
 /** The lines between the braces of a table, behind the line that begins it. */
 function bodyOf(name: string): RegExp {
   return new RegExp(
-    `^((?:export )?(?:const|declare namespace) ${name}\\b.*\\{\n)[^]*?(?=^\\})`,
+    `^((?:export )?(?:const|namespace) ${name}\\b.*\\{\n)[^]*?(?=^\\})`,
     "m",
   );
 }
@@ -52,17 +51,13 @@ function structText([tag, { size, fields }]: [string, Struct]): string {
   return block(`  ${tag}: [${size}, {`, entries, "}],");
 }
 
-function enumText([tag, members]: [string, Layout["constants"]]): string {
-  return block(`  ${tag}: {`, membersText(members), "},");
-}
-
 function membersText(members: Layout["constants"]): string[] {
   return Object.entries(members).map(([name, value]) => `${name}: ${literal(value)}`);
 }
 
-function enumType([tag, members]: [string, Layout["constants"]]): string {
+function enumText([tag, members]: [string, Layout["constants"]]): string {
   const entries = Object.entries(members).map(([name, value]) => `${name} = ${value}`);
-  return `  /** \`enum ${tag}\`. */\n${block(`  enum ${tag} {`, entries, "}")}`;
+  return `  /** \`enum ${tag}\`. */\n${block(`  export enum ${tag} {`, entries, "}")}`;
 }
 
 /** Entries on one line where they fit, or else on as few lines as hold them. */

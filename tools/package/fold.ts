@@ -44,27 +44,20 @@ function inPlace(value: unknown, place: string): string {
 
 /** Puts texts in the place of the tables of layouts. Each entry is parsed when it is read first. */
 export function withTexts(text: string): string {
-  let folded = text;
-  for (const [name, table] of Object.entries(TABLES)) {
-    const literal = new RegExp(`^(export const ${name} = )\\{\n[^]*?\n\\} as const`, "m");
-    const texts = Object.entries(table).map(([key, value]) => [key, JSON.stringify(value)]);
-    const call = `parsedOnUse(${JSON.stringify(Object.fromEntries(texts))})`;
-    folded = folded.replace(literal, (whole, start) => onAsManyLines(start + call, whole));
-  }
-  return folded === text ? text : `${folded}${parsedOnUse}\n`;
-}
-
-/** A table whose entries are parsed when they are read first. The package has it, as text. */
-export function parsedOnUse(table: Record<string, string>): Record<string, unknown> {
-  for (const [key, text] of Object.entries(table)) {
-    const get = (): unknown => {
-      const value = JSON.parse(text);
-      Object.defineProperty(table, key, { value });
-      return value;
-    };
-    Object.defineProperty(table, key, { get });
-  }
-  return table;
+  return text
+    .replace(
+      /^(export const (x86_64|enums)\b.* = )(\{\n[^]*?\n\} as const|onUse\([^]*?\n\}\))/gm,
+      (whole, start, name: keyof typeof TABLES) => {
+        const texts = Object.entries(TABLES[name])
+          .map(([key, value]) => [key, JSON.stringify(value)]);
+        const made = `onUse(${
+          JSON.stringify(Object.fromEntries(texts))
+        }, (text) => JSON.parse(text))`;
+        return onAsManyLines(start + made, whole);
+      },
+    )
+    // What it has as values is in those texts.
+    .replace(/^export (?=namespace CEnum )/m, "export declare ");
 }
 
 function onAsManyLines(text: string, replaced: string): string {

@@ -13,7 +13,6 @@ import { adopting, MemoryRegion } from "./memory_region.ts";
 import { Memory, takeOver } from "./memory_source.ts";
 import { ProtectionDomain } from "./protection_domain.ts";
 import { AccessFlags, REGISTER_CAUSES } from "./reg_mr.ts";
-import { Region } from "./region.ts";
 
 export const EXPORT_CAUSES: Causes = [["ENODATA", "The memory of the buffer is no DMA buffer"]];
 
@@ -136,9 +135,7 @@ export class AllocatedBufferRegion extends MemoryRegion {
     });
     super(
       pd,
-      adopting(
-        new Region({ pd, handle, addr: start, length: bytes.length, memory, parents: [buf] }),
-      ),
+      adopting({ pd, handle, addr: start, length: bytes.length, memory, parents: [buf] }),
       0,
     );
     this.buf = buf;

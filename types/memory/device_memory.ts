@@ -14,7 +14,6 @@ import { Context } from "../device/context.ts";
 import { adopting, MemoryRegion } from "./memory_region.ts";
 import { ProtectionDomain } from "./protection_domain.ts";
 import { AccessFlags } from "./reg_mr.ts";
-import { Region } from "./region.ts";
 
 /**
  * Attributes of {@linkcode DeviceMemory} (`struct ibv_alloc_dm_attr`).
@@ -221,7 +220,7 @@ export class DeviceMemoryRegion extends MemoryRegion {
           ? "The device may need ZERO_BASED"
           : undefined,
     });
-    super(pd, adopting(new Region({ pd, handle, addr: 0n, length, parents: [dm] })), 0);
+    super(pd, adopting({ pd, handle, addr: 0n, length, parents: [dm] }), 0);
     this.dm = dm;
   }
 }

@@ -6,7 +6,6 @@ import { call } from "../core/errors.ts";
 import { adopting, MemoryRegion } from "./memory_region.ts";
 import { ProtectionDomain } from "./protection_domain.ts";
 import { AccessFlags, WRITE_CAUSE } from "./reg_mr.ts";
-import { Region } from "./region.ts";
 
 /**
  * The null memory region (`ibv_alloc_null_mr`): the device discards what it writes there, and reads zeros. It has no
@@ -33,7 +32,7 @@ export class NullMemoryRegion extends MemoryRegion {
   constructor(pd: ProtectionDomain) {
     instance(pd, ProtectionDomain, "pd");
     const handle = call("ibv_alloc_null_mr", "allocate null memory region", [pd.unsafeHandle]);
-    super(pd, adopting(new Region({ pd, handle, addr: 0n, length: Number.MAX_SAFE_INTEGER })), 0);
+    super(pd, adopting({ pd, handle, addr: 0n, length: Number.MAX_SAFE_INTEGER }), 0);
   }
 }
 
@@ -81,7 +80,7 @@ export class DmaBufMemoryRegion extends MemoryRegion {
       detail: () => `${length} bytes from ${offset}, access ${namesOf(AccessFlags, access)}`,
       hint: (code) => causeOf(DMABUF_CAUSES, code, { access, offset, iova: addr }),
     });
-    super(pd, adopting(new Region({ pd, handle, addr, length })), 0);
+    super(pd, adopting({ pd, handle, addr, length }), 0);
   }
 }
 

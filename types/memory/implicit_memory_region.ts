@@ -10,7 +10,7 @@ import { assertOpen } from "../core/resource.ts";
 import { adopting, MemoryRegion, MemorySlice } from "./memory_region.ts";
 import { ProtectionDomain } from "./protection_domain.ts";
 import { AccessFlags, REGISTER_CAUSES } from "./reg_mr.ts";
-import { deregister, Region } from "./region.ts";
+import { deregister } from "./region.ts";
 
 /** `SIZE_MAX`: the whole address space. */
 const WHOLE = 0xffff_ffff_ffff_ffffn;
@@ -53,7 +53,7 @@ export class ImplicitMemoryRegion extends MemoryRegion {
       for (const { native } of parts.splice(0)) native.free();
     };
     const length = Number.MAX_SAFE_INTEGER;
-    super(pd, adopting(new Region({ pd, handle, addr: 0n, length, destroy })), 0);
+    super(pd, adopting({ pd, handle, addr: 0n, length, destroy }), 0);
     this.#parts = parts;
   }
 

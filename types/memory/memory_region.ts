@@ -13,7 +13,7 @@ import { assertOpen } from "../core/resource.ts";
 import type { MemorySource } from "./memory_source.ts";
 import { ProtectionDomain } from "./protection_domain.ts";
 import { register, registerAsync, type RegMrOptions } from "./reg_mr.ts";
-import { Region } from "./region.ts";
+import { type NativeRegion, Region } from "./region.ts";
 
 /**
  * A scatter/gather element (`struct ibv_sge`).
@@ -48,8 +48,8 @@ export interface RemoteMemory {
 }
 
 /** In the place of memory: a native region to adopt. The constructor's types show users only theirs. */
-export function adopting(region: Region): MemorySource {
-  return region as never;
+export function adopting(native: NativeRegion): MemorySource {
+  return new Region(native) as never;
 }
 
 /** The inside of a memory region. */
@@ -169,7 +169,7 @@ export class MemoryRegion extends NativeResource<IbvMr> {
     options: RegMrOptions & AbortOptions = {},
   ): Promise<MemoryRegion> {
     return await inTurn(async () => {
-      const adopt = (region: Region): MemoryRegion => new MemoryRegion(pd, adopting(region), 0);
+      const adopt = (region: Region): MemoryRegion => new MemoryRegion(pd, region as never, 0);
       return await registerAsync(pd, source, access, options, adopt);
     });
   }
@@ -194,7 +194,7 @@ export class MemoryRegion extends NativeResource<IbvMr> {
     const destroy = (mr: IbvMr): void => verbs().ibv_unimport_mr(mr);
     return new MemoryRegion(
       pd,
-      adopting(new Region({ pd, handle: imported, addr: start, length, destroy })),
+      adopting({ pd, handle: imported, addr: start, length, destroy }),
       0,
     );
   }

@@ -14,7 +14,6 @@ import { adopting, MemoryRegion } from "./memory_region.ts";
 import { checkSource, type Memory, type MemorySource } from "./memory_source.ts";
 import { ProtectionDomain } from "./protection_domain.ts";
 import { AccessFlags, REGISTER_CAUSES } from "./reg_mr.ts";
-import { Region } from "./region.ts";
 
 /**
  * Attributes of a {@linkcode MemoryRegionEx} (`struct ibv_mr_init_attr`). The memory is one of `source`, `buf` and `fd`.
@@ -123,9 +122,7 @@ export class MemoryRegionEx extends MemoryRegion {
     const parents = [place.buf, dmah].filter((part) => part !== undefined);
     super(
       pd,
-      adopting(
-        new Region({ pd, handle, addr, length, parents, ...memory !== undefined && { memory } }),
-      ),
+      adopting({ pd, handle, addr, length, parents, ...memory !== undefined && { memory } }),
       0,
     );
   }

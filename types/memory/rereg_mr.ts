@@ -10,7 +10,6 @@ import { adopting, MemoryRegion, regionCore } from "./memory_region.ts";
 import { checkSource, type Memory, type MemorySource } from "./memory_source.ts";
 import { pdCore, ProtectionDomain } from "./protection_domain.ts";
 import { REGISTER_CAUSES } from "./reg_mr.ts";
-import { Region } from "./region.ts";
 
 const CHANGE = members("ibv_rereg_mr_flags", "IBV_REREG_MR_CHANGE_");
 const ERR = members("ibv_rereg_mr_err_code", "IBV_REREG_MR_ERR_");
@@ -74,16 +73,14 @@ export function reregMr(mr: MemoryRegion, change: RegMrChange): MemoryRegion {
   region.handOver();
   const replaced = new MemoryRegion(
     pd ?? region.pd,
-    adopting(
-      new Region({
-        pd: pd ?? region.pd,
-        handle,
-        addr: memory?.start ?? region.addr,
-        length: (memory ?? old).bytes.length,
-        memory: memory ?? old,
-        parents: region.parents,
-      }),
-    ),
+    adopting({
+      pd: pd ?? region.pd,
+      handle,
+      addr: memory?.start ?? region.addr,
+      length: (memory ?? old).bytes.length,
+      memory: memory ?? old,
+      parents: region.parents,
+    }),
     0,
   );
   mr.close();

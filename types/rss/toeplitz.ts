@@ -96,6 +96,9 @@ export class ToeplitzKey {
   }
 }
 
+const MICROSOFT_KEY =
+  "6d5a56da255b0ec24167253d43a38fb0d0ca2bcbae7b30b477cb2da38030f20c6a42b73bbeac01fa";
+
 /**
  * The key of Microsoft's RSS verification suite, which many drivers and tools use by default.
  *
@@ -103,48 +106,7 @@ export class ToeplitzKey {
  * @category Receive work queues and RSS
  */
 export function microsoftRssKey(): Uint8Array<ArrayBuffer> {
-  return Uint8Array.of(
-    0x6d,
-    0x5a,
-    0x56,
-    0xda,
-    0x25,
-    0x5b,
-    0x0e,
-    0xc2,
-    0x41,
-    0x67,
-    0x25,
-    0x3d,
-    0x43,
-    0xa3,
-    0x8f,
-    0xb0,
-    0xd0,
-    0xca,
-    0x2b,
-    0xcb,
-    0xae,
-    0x7b,
-    0x30,
-    0xb4,
-    0x77,
-    0xcb,
-    0x2d,
-    0xa3,
-    0x80,
-    0x30,
-    0xf2,
-    0x0c,
-    0x6a,
-    0x42,
-    0xb7,
-    0x3b,
-    0xbe,
-    0xac,
-    0x01,
-    0xfa,
-  );
+  return Uint8Array.from(MICROSOFT_KEY.match(/../g)!, (byte) => parseInt(byte, 16));
 }
 
 function requireKey(keyLength: number, inputLength: number): void {
