@@ -59,7 +59,7 @@
  * - The address of a host by its name: {@linkcode getAddrInfo}.
  * - Datagrams: `new CmId(channel, PortSpace.UDP)`; groups: {@linkcode CmId.prototype.joinMulticast | CmId.joinMulticast}.
  * - What a connection can tell its peer: {@linkcode ConnParamInit}.
- * - What can go wrong: {@linkcode CmError}.
+ * - What can go wrong: {@linkcode CmError}; wrong arguments and refusals are told as those of `@rdma/ibverbs`.
  *
  * @module
  */

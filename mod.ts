@@ -83,8 +83,9 @@
  * `ah_attr.grh.sgid_index` is `ahAttr.grh.sgidIndex`. Enum members have no prefix: `IBV_QPT_UD` is `QpType.UD`.
  *
  * **Errors.** A verb that fails throws a {@linkcode VerbsError} with its errno and, where the cause is known, a hint. A
- * wrong argument or a disposed object throws a TypeError or RangeError before the verb is called. A failed completion does
- * not throw: call {@linkcode WorkCompletion.prototype.check | WorkCompletion.check}.
+ * wrong argument throws before the verb is called: a TypeError for a value of the wrong type, an attribute that is missing
+ * or unknown, and a disposed object; a RangeError for a number out of range. Comments name what else may be wrong. A failed
+ * completion does not throw: call {@linkcode WorkCompletion.prototype.check | WorkCompletion.check}.
  *
  * **Speed.** Requests can be objects, or prepared once in native layout ({@linkcode SendRequestList},
  * {@linkcode RecvRequestList}) and posted many times. Completions can be awaited as above, or polled one batch at a time

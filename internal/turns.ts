@@ -28,7 +28,11 @@ let isBehind = false;
 let willBeBehind = false;
 /** Turns for which loops have waited. */
 let waited = 0;
-/** What is read in turns for which a loop has waited, before the loop goes on. */
+/**
+ * What is read in each turn for which a loop has waited, before the loop goes on. While a loop runs, the event loop looks only
+ * once in some turns at what other threads tell, and so at events: what the loop sends to a reader of the same process would
+ * wait meanwhile.
+ */
 export const readers: Set<() => unknown> = new Set();
 
 /**
@@ -98,20 +102,6 @@ function readAll(): void {
     } catch {
       // The reader meets the error again when it reads after its wait.
     }
-  }
-}
-
-/**
- * Reads in each turn for which a loop waits, until a wait has ended. While a loop runs, the event loop looks only once in
- * some turns at what other threads tell, and so at events: what the loop sends to a reader of the same process would wait
- * meanwhile. Readers run before the loop goes on.
- */
-export async function readInTurns<T>(read: () => unknown, wait: Promise<T>): Promise<T> {
-  readers.add(read);
-  try {
-    return await wait;
-  } finally {
-    readers.delete(read);
   }
 }
 

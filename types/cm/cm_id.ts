@@ -145,7 +145,6 @@ export class EventChannel extends NativeResource<RdmaEventChannel> {
    * The events that no method of an id waits for, as they come.
    *
    * @throws {TypeError} If the channel is disposed, also during the wait.
-   * @throws {VerbsError} If reading fails.
    * @throws The reason of the signal, if it aborts.
    */
   async *events(options: AbortOptions = {}): AsyncGenerator<CmEvent, void, void> {
@@ -157,21 +156,13 @@ export class EventChannel extends NativeResource<RdmaEventChannel> {
     }
   }
 
-  /**
-   * Lets the program end although something waits for events of the channel, as `unref()` of Deno's sockets does.
-   *
-   * @throws {TypeError} If the channel is disposed.
-   */
+  /** Lets the program end although something waits for events of the channel, as `unref()` of Deno's sockets does. */
   unref(): void {
     assertOpen(this);
     eventsOf(this).hold(false);
   }
 
-  /**
-   * Lets the program live while something waits for events, as it does without {@linkcode EventChannel.unref}.
-   *
-   * @throws {TypeError} If the channel is disposed.
-   */
+  /** Lets the program live while something waits for events, as it does without {@linkcode EventChannel.unref}. */
   ref(): void {
     assertOpen(this);
     eventsOf(this).hold(true);
@@ -228,29 +219,6 @@ const OVER: readonly CmState[] = ["FAILED", "DISCONNECTED", "REMOVED"];
 /** Which group an event is about, by the number that joining it had. */
 const numbers = new WeakMap<CmEvent, bigint>();
 
-class Core {
-  state: CmState = "IDLE";
-  /** The queue pair of the connection. */
-  qp: QueuePair | undefined;
-  channel: EventChannel;
-  /** Whether the queue pair is on its way to RTS. */
-  isMoving = false;
-  /** What has ended the connection. */
-  end: CmEvent | undefined;
-  /** Aborts when the id is closed. It is made by the first that needs it. */
-  ending: AbortController | undefined;
-  /** The multicast groups that the id has not left. */
-  readonly groups: Groups = new Groups();
-
-  constructor(channel: EventChannel) {
-    this.channel = channel;
-  }
-
-  get events(): CmEvents<CmEvent> {
-    return eventsOf(this.channel);
-  }
-}
-
 /**
  * One end of a connection, or one that waits for peers (`struct rdma_cm_id`). It finds the way by IP addresses, exchanges
  * the numbers of queue pairs, and tells when the connection has ended. Messages go through a `QueuePair` of the
@@ -297,7 +265,18 @@ export class CmId extends NativeResource<RdmaCmId> {
 
   /** What the port numbers count, and which transport the id has. */
   readonly portSpace: PortSpace;
-  readonly #core: Core;
+  #state: CmState = "IDLE";
+  /** The queue pair of the connection. */
+  #qp: QueuePair | undefined;
+  #channel: EventChannel;
+  /** Whether the queue pair is on its way to RTS. */
+  #isMoving = false;
+  /** What has ended the connection. */
+  #end: CmEvent | undefined;
+  /** Aborts when the id is closed. It is made by the first that needs it. */
+  #ending: AbortController | undefined;
+  /** The multicast groups that the id has not left. */
+  readonly #groups: Groups = new Groups();
   readonly #address: bigint;
   #device: DeviceInfo | undefined;
 
@@ -307,20 +286,17 @@ export class CmId extends NativeResource<RdmaCmId> {
    * @param channel The channel of its events.
    * @param portSpace What its ports count, and which transport it has: `PortSpace.TCP` is RC, `PortSpace.UDP` is UD. The
    * default is TCP.
-   * @throws {TypeError} If an argument has the wrong type, or the channel is disposed.
    * @throws {RangeError} If there is no such port space.
-   * @throws {VerbsError} If the system refuses.
    */
   constructor(channel: EventChannel, portSpace: PortSpace = PortSpace.TCP) {
     instance(channel, EventChannel, "channel");
     const given: unknown = portSpace;
     const handle: RdmaCmId = given instanceof Adopted ? given.handle : create(channel, portSpace);
-    const core = new Core(channel);
     super(CmId.#KIND, handle, [channel]);
     this.portSpace = readNative(handle, fields.ps) as PortSpace;
-    this.#core = core;
+    this.#channel = channel;
     this.#address = handleAddress(handle);
-    core.events.receivers.set(this.#address, (event) => this.#receive(event));
+    this.#events.receivers.set(this.#address, (event) => this.#receive(event));
   }
 
   /** The handle of an object of this class. Called on an object of another class, a method stops here. */
@@ -328,19 +304,23 @@ export class CmId extends NativeResource<RdmaCmId> {
     return this.unsafeHandle;
   }
 
+  get #events(): CmEvents<CmEvent> {
+    return eventsOf(this.#channel);
+  }
+
   /** The channel of the id's events. */
   get channel(): EventChannel {
-    return this.#core.channel;
+    return this.#channel;
   }
 
   /** The queue pair of the connection, if there is one, and the program has not given its number instead. */
   get qp(): QueuePair | undefined {
-    return this.#core.qp;
+    return this.#qp;
   }
 
   /** The state. It changes when a method is called, and when an event is read. */
   get state(): CmState {
-    return this.#core.state;
+    return this.#state;
   }
 
   /**
@@ -387,7 +367,6 @@ export class CmId extends NativeResource<RdmaCmId> {
    *
    * @throws {TypeError} If an option is unknown or has the wrong type, or cannot be set any more; `ackTimeout` if the id is for
    * datagrams.
-   * @throws {RangeError} If a number is out of range.
    * @throws {VerbsError} If the system refuses. Options before this one, in the order above, are set.
    */
   setOptions(options: CmOptions): void {
@@ -401,9 +380,6 @@ export class CmId extends NativeResource<RdmaCmId> {
   /**
    * Sets the options of an enhanced connection establishment that the next message to the peer carries
    * (`rdma_set_local_ece`): those that `QueuePair.queryEce()` gives.
-   *
-   * @throws {TypeError} If an attribute is missing, is unknown or has the wrong type.
-   * @throws {VerbsError} If librdmacm refuses.
    */
   setLocalEce(ece: Ece): void {
     const { view } = eceCodec.write(ece);
@@ -413,8 +389,6 @@ export class CmId extends NativeResource<RdmaCmId> {
   /**
    * The options of an enhanced connection establishment that the last message of the peer carried (`rdma_get_remote_ece`):
    * `QueuePair.setEce()` takes them.
-   *
-   * @throws {VerbsError} If librdmacm refuses.
    */
   getRemoteEce(): Ece {
     const view = allocStruct(structs.ibv_ece);
@@ -451,7 +425,6 @@ export class CmId extends NativeResource<RdmaCmId> {
    *
    * @throws {SyntaxError} If the host name is no IP address.
    * @throws {TypeError} If the state is not IDLE, or an argument has the wrong type.
-   * @throws {RangeError} If a number is out of range.
    * @throws {VerbsError} If the port is in use (EADDRINUSE; EADDRNOTAVAIL if one of both users has all addresses), or no RDMA
    * device has the address (ENODEV, EADDRNOTAVAIL).
    */
@@ -462,7 +435,7 @@ export class CmId extends NativeResource<RdmaCmId> {
       hint: (code) =>
         causeOf(BIND_CAUSES, code, { port: readSockaddr(sockaddr)!.port }) ?? hintAddress(code),
     });
-    this.#core.state = "BOUND";
+    this.#state = "BOUND";
   }
 
   /**
@@ -472,9 +445,7 @@ export class CmId extends NativeResource<RdmaCmId> {
    * @param options The longest time, and `source`: the address to send from, if the system shall not choose it.
    * @throws {SyntaxError} If a host name is no IP address: {@linkcode getAddrInfo} finds one.
    * @throws {TypeError} If the state is not IDLE or BOUND.
-   * @throws {RangeError} If a number is out of range.
    * @throws {CmError} If the address cannot be resolved. Then it can be tried again.
-   * @throws {VerbsError} If the system refuses.
    */
   async resolveAddr(
     address: SocketAddress,
@@ -489,7 +460,7 @@ export class CmId extends NativeResource<RdmaCmId> {
       signal?.throwIfAborted();
       const args = [this.unsafeHandle, from, sockaddr, timeout] as const;
       callCm("rdma_resolve_addr", "resolve address", args, { hint: hintAddress });
-      this.#core.state = "RESOLVING_ADDR";
+      this.#state = "RESOLVING_ADDR";
       await this.#step("resolve address", [TYPE.ADDR_RESOLVED], [TYPE.ADDR_ERROR], signal);
     });
   }
@@ -498,9 +469,7 @@ export class CmId extends NativeResource<RdmaCmId> {
    * Finds the route to the peer (`rdma_resolve_route`).
    *
    * @throws {TypeError} If the state is not ADDR_RESOLVED.
-   * @throws {RangeError} If the time is out of range.
    * @throws {CmError} If there is no route. Then it can be tried again.
-   * @throws {VerbsError} If the system refuses.
    */
   async resolveRoute(options: ResolveOptions = {}): Promise<void> {
     return await inTurn(async () => {
@@ -509,7 +478,7 @@ export class CmId extends NativeResource<RdmaCmId> {
       signal?.throwIfAborted();
       const args = [this.unsafeHandle, timeout] as const;
       callCm("rdma_resolve_route", "resolve route", args, { hint: hintAddress });
-      this.#core.state = "RESOLVING_ROUTE";
+      this.#state = "RESOLVING_ROUTE";
       await this.#step("resolve route", [TYPE.ROUTE_RESOLVED], [TYPE.ROUTE_ERROR], signal);
     });
   }
@@ -569,7 +538,6 @@ export class CmId extends NativeResource<RdmaCmId> {
    * The answer of {@linkcode CmId.resolveAddrInfo} (`rdma_query_addrinfo`), which can be taken once. The addresses of services
    * of InfiniBand are no IP addresses: `dstAddr` is `undefined` then.
    *
-   * @throws {TypeError} If the id is disposed.
    * @throws {VerbsError} If there is no answer (ENOENT), or librdmacm is older than rdma-core 60 (EOPNOTSUPP).
    */
   queryAddrInfo(): AddrInfo[] {
@@ -585,7 +553,6 @@ export class CmId extends NativeResource<RdmaCmId> {
    * @param event The kind of event: `CmEventType.USER`.
    * @param status The status of the event, -2^31 to 2^31 - 1.
    * @param arg What the event shall have in {@linkcode CmEvent.arg}, 64 bits.
-   * @throws {TypeError} If an argument has the wrong type, or the id is disposed.
    * @throws {RangeError} If the event is another one, or a number is out of range.
    * @throws {VerbsError} If librdmacm is older (EOPNOTSUPP), or the kernel is (EINVAL).
    */
@@ -606,15 +573,13 @@ export class CmId extends NativeResource<RdmaCmId> {
    *
    * @param backlog The most requests that wait, 1 to 2^31 - 1. The default is 128.
    * @throws {TypeError} If the state is not IDLE or BOUND.
-   * @throws {RangeError} If the number is out of range.
-   * @throws {VerbsError} If the system refuses.
    */
   listen(backlog: number = 128): void {
     positiveInt(backlog, "backlog");
     this.#assertState("listen", ["IDLE", "BOUND"]);
     callCm("rdma_listen", "listen", [this.unsafeHandle, backlog]);
-    this.#core.events.backlogs.set(this, backlog);
-    this.#core.state = "LISTENING";
+    this.#events.backlogs.set(this, backlog);
+    this.#state = "LISTENING";
   }
 
   /**
@@ -623,7 +588,6 @@ export class CmId extends NativeResource<RdmaCmId> {
    * queue pair in RESET.
    *
    * @throws {TypeError} If the queue pair is of another device or another transport, or the id has no device yet.
-   * @throws {VerbsError} If the device refuses.
    */
   prepare(qp: QueuePair): void {
     this.#checkQp(qp);
@@ -649,7 +613,6 @@ export class CmId extends NativeResource<RdmaCmId> {
    * @throws {TypeError} If the state is not ROUTE_RESOLVED, or the queue pair does not fit.
    * @throws {RangeError} If the private data is too long, or a number is out of range.
    * @throws {CmError} If the peer rejects the request or does not answer.
-   * @throws {VerbsError} If the system or the device refuses.
    */
   async connect(
     qp: QueuePair | number,
@@ -663,8 +626,8 @@ export class CmId extends NativeResource<RdmaCmId> {
       signal?.throwIfAborted();
       if (typeof qp !== "number") this.prepare(qp);
       callCm("rdma_connect", "connect", [this.unsafeHandle, view]);
-      this.#core.qp = typeof qp === "number" ? undefined : qp;
-      this.#core.state = "CONNECTING";
+      this.#qp = typeof qp === "number" ? undefined : qp;
+      this.#state = "CONNECTING";
       return await this.#step(
         "connect",
         [TYPE.CONNECT_RESPONSE, TYPE.ESTABLISHED],
@@ -683,19 +646,18 @@ export class CmId extends NativeResource<RdmaCmId> {
    * the program has set `qpAccessFlags` itself, at any time since the queue pair was in RESET.
    *
    * @throws {TypeError} If the peer has not answered, or the queue pair is disposed.
-   * @throws {VerbsError} If the device or the system refuses.
    */
   establish(): void {
     this.#assertState("establish", ["RESPONDED", "ESTABLISHED"]);
     this.#assertStill("establish");
-    const { state, qp } = this.#core;
+    const { state, qp } = this;
     if (state === "ESTABLISHED") return;
     if (qp !== undefined) {
       this.#grant(qp);
       this.#ready(qp);
     }
     callCm("rdma_establish", "establish connection", [this.unsafeHandle]);
-    this.#core.state = "ESTABLISHED";
+    this.#state = "ESTABLISHED";
   }
 
   /**
@@ -712,14 +674,14 @@ export class CmId extends NativeResource<RdmaCmId> {
       this.#assertState("establish", ["RESPONDED", "ESTABLISHED"]);
       this.#assertStill("establish");
       signal?.throwIfAborted();
-      const { state, qp } = this.#core;
+      const { state, qp } = this;
       if (state === "ESTABLISHED") return;
       const action = "establish connection";
       await this.#orEnd(action, async () => {
         if (qp !== undefined) await this.#readyLater(qp, "program", signal);
         this.#assertOn(action);
         callCm("rdma_establish", action, [this.unsafeHandle]);
-        this.#core.state = "ESTABLISHED";
+        this.#state = "ESTABLISHED";
       }, signal);
     });
   }
@@ -736,7 +698,6 @@ export class CmId extends NativeResource<RdmaCmId> {
    * @throws {TypeError} If the state is not REQUESTED, or the queue pair does not fit.
    * @throws {RangeError} If the private data is too long, or a number is out of range.
    * @throws {CmError} If the peer goes away meanwhile.
-   * @throws {VerbsError} If the system or the device refuses.
    */
   async accept(
     qp: QueuePair | number,
@@ -760,8 +721,8 @@ export class CmId extends NativeResource<RdmaCmId> {
         }
         this.#assertOn(action);
         callCm("rdma_accept", action, [this.unsafeHandle, view]);
-        this.#core.qp = own;
-        this.#core.state = service === "UD" ? "ESTABLISHED" : "ACCEPTING";
+        this.#qp = own;
+        this.#state = service === "UD" ? "ESTABLISHED" : "ACCEPTING";
       }, signal);
       // A request for datagrams ends with the reply.
       if (service === "UD") return;
@@ -779,7 +740,6 @@ export class CmId extends NativeResource<RdmaCmId> {
    * (`rdma_reject_ece`).
    * @throws {TypeError} If the state is not REQUESTED or RESPONDED, or an argument has the wrong type.
    * @throws {RangeError} If the private data is too long.
-   * @throws {VerbsError} If the system refuses.
    */
   reject(privateData?: Uint8Array, options: { readonly ece?: boolean } = {}): void {
     const { ece = false } = snapshot(options, "options", ["ece"]);
@@ -789,8 +749,8 @@ export class CmId extends NativeResource<RdmaCmId> {
     this.#assertStill("reject");
     const name = hasEce ? "rdma_reject_ece" : "rdma_reject";
     callCm(name, "reject connection", [this.unsafeHandle, bytes, bytes.length]);
-    this.#core.state = "FAILED";
-    this.#core.events.endSteps(this, "the connection was rejected");
+    this.#state = "FAILED";
+    this.#events.endSteps(this, "the connection was rejected");
     this.#stopQp();
   }
 
@@ -798,7 +758,6 @@ export class CmId extends NativeResource<RdmaCmId> {
    * Tells that the first message has arrived before the peer's confirmation did (`rdma_notify`).
    *
    * @throws {TypeError} If the state is not ACCEPTING or ESTABLISHED.
-   * @throws {VerbsError} If the system refuses.
    */
   notify(event: EventType = EventType.COMM_EST): void {
     integer(event, "event", 0, 0x7fff_ffff);
@@ -814,8 +773,6 @@ export class CmId extends NativeResource<RdmaCmId> {
    * peer does not answer.
    * @returns Whether the peer has answered.
    * @throws {TypeError} If there is no connection; one of datagrams has no end.
-   * @throws {RangeError} If the time is out of range.
-   * @throws {VerbsError} If the system refuses.
    */
   async disconnect(options: Partial<ResolveOptions> = {}): Promise<boolean> {
     return await inTurn(async () => {
@@ -829,10 +786,10 @@ export class CmId extends NativeResource<RdmaCmId> {
       this.#assertStill("disconnect");
       this.#assertEnds("disconnect");
       signal?.throwIfAborted();
-      if (this.#core.state === "DISCONNECTED") return true;
+      if (this.#state === "DISCONNECTED") return true;
       this.#stopQp();
       callCm("rdma_disconnect", "disconnect", [this.unsafeHandle]);
-      this.#core.state = "DISCONNECTING";
+      this.#state = "DISCONNECTING";
       if (timeout === undefined) {
         await this.disconnected({ signal });
         return true;
@@ -862,7 +819,8 @@ export class CmId extends NativeResource<RdmaCmId> {
   async disconnected(options: AbortOptions = {}): Promise<void> {
     return await inTurn(async () => {
       const signal = signalOf(options);
-      const { state, end } = this.#core;
+      const state = this.#state;
+      const end = this.#end;
       if (end !== undefined) assertOpen(this);
       else this.#assertState("wait for the end", [...CONNECTED, "REQUESTED"]);
       this.#assertEnds("wait for the end");
@@ -898,10 +856,10 @@ export class CmId extends NativeResource<RdmaCmId> {
       this.#assertState("join group", ["BOUND", "ADDR_RESOLVED", "ROUTE_RESOLVED"]);
       if (this.device === undefined) throw new TypeError("Cannot join group: the id has no device");
       signal?.throwIfAborted();
-      const number = this.#core.groups.join(this.unsafeHandle, sockaddr, sendOnly);
+      const number = this.#groups.join(this.unsafeHandle, sockaddr, sendOnly);
       const isEnd = (event: CmEvent): boolean =>
         event.type === TYPE.DEVICE_REMOVAL || numbers.get(event) === number;
-      const event = await this.#core.events.step(this, isEnd, signal, number);
+      const event = await this.#events.step(this, isEnd, signal, number);
       if (event.type !== TYPE.MULTICAST_JOIN) throw this.#error("join group", event);
       return event.ud!;
     });
@@ -916,8 +874,8 @@ export class CmId extends NativeResource<RdmaCmId> {
    */
   leaveMulticast(address: SocketAddress): void {
     const sockaddr = sockaddrOf(address);
-    const left = this.#core.groups.leave(this.unsafeHandle, sockaddr);
-    if (left !== undefined) this.#core.events.endSteps(this, "the group was left", left);
+    const left = this.#groups.leave(this.unsafeHandle, sockaddr);
+    if (left !== undefined) this.#events.endSteps(this, "the group was left", left);
   }
 
   /**
@@ -926,20 +884,20 @@ export class CmId extends NativeResource<RdmaCmId> {
    * has taken.
    *
    * @throws {TypeError} If the channel is disposed, or a method of the id is waiting.
-   * @throws {VerbsError} If the system refuses.
    */
   migrate(channel: EventChannel): void {
     instance(channel, EventChannel, "channel");
     assertOpen(this);
-    const { events: from, channel: old } = this.#core;
+    const from = this.#events;
+    const old = this.#channel;
     if (from.isBusy(this)) throw new TypeError("Cannot migrate: a method of the id is waiting");
     callCm("rdma_migrate_id", "migrate", [this.unsafeHandle, channel.unsafeHandle]);
     if (channel === old) return;
     const receiver = from.receivers.get(this.#address)!;
     from.receivers.delete(this.#address);
     moveTo(this, old, channel);
-    this.#core.channel = channel;
-    const to = this.#core.events;
+    this.#channel = channel;
+    const to = this.#events;
     to.receivers.set(this.#address, receiver);
     to.backlogs.set(this, from.backlogs.get(this) ?? 0);
     for (const event of from.takeOf(this, true)) {
@@ -964,14 +922,14 @@ export class CmId extends NativeResource<RdmaCmId> {
 
   /** {@linkcode CmId.#ready} on another thread. The wait ends with the id. */
   async #readyLater(qp: QueuePair, cause: Cause, signal: AbortSignal | undefined): Promise<void> {
-    if (this.#core.state === "RESPONDED") this.#grant(qp);
-    const ending = this.#core.ending ??= new AbortController();
+    if (this.#state === "RESPONDED") this.#grant(qp);
+    const ending = this.#ending ??= new AbortController();
     const ends = signal === undefined ? ending.signal : AbortSignal.any([signal, ending.signal]);
-    this.#core.isMoving = true;
+    this.#isMoving = true;
     try {
       if (isBeforeRtr(qp)) await moveConnectedLater(qp, this.#handle, QpState.RTR, cause, ends);
     } finally {
-      this.#core.isMoving = false;
+      this.#isMoving = false;
     }
     assertOpen(this);
     this.#ready(qp);
@@ -993,7 +951,7 @@ export class CmId extends NativeResource<RdmaCmId> {
       if (!isUnknown || !isOpen(this)) throw error;
       using deadline = new Deadline(REASON_MS, () => error, [signal]);
       await this.disconnected({ signal: deadline.signal }).catch(() => {});
-      const { end } = this.#core;
+      const end = this.#end;
       throw end === undefined ? error : this.#error(action, end);
     }
   }
@@ -1028,7 +986,7 @@ export class CmId extends NativeResource<RdmaCmId> {
 
   #assertState(action: string, needed: readonly CmState[]): void {
     assertOpen(this);
-    const { state } = this.#core;
+    const state = this.#state;
     if (needed.includes(state)) return;
     throw new TypeError(
       `Cannot ${action}: the connection identifier is in state ${state}, and ${
@@ -1039,12 +997,12 @@ export class CmId extends NativeResource<RdmaCmId> {
 
   /** Checks that the connection has not ended during a step. */
   #assertOn(action: string): void {
-    const { end } = this.#core;
+    const end = this.#end;
     if (end !== undefined) throw this.#error(action, end);
   }
 
   #assertStill(action: string): void {
-    if (!this.#core.isMoving) return;
+    if (!this.#isMoving) return;
     throw new TypeError(`Cannot ${action}: a method of the id is moving the queue pair`);
   }
 
@@ -1061,16 +1019,15 @@ export class CmId extends NativeResource<RdmaCmId> {
     signal: AbortSignal | undefined,
   ): Promise<CmEvent> {
     const all = [...ends, ...failures];
-    const isEnd = ({ type }: CmEvent): boolean =>
-      all.includes(type) || OVER.includes(this.#core.state);
-    const event = await this.#core.events.step(this, isEnd, signal);
+    const isEnd = ({ type }: CmEvent): boolean => all.includes(type) || OVER.includes(this.#state);
+    const event = await this.#events.step(this, isEnd, signal);
     if (ends.includes(event.type)) return event;
     throw this.#error(action, event);
   }
 
   #error(action: string, event: CmEvent): CmError {
     const { conn, ud } = event;
-    const exists = EXISTING.includes(this.#core.state);
+    const exists = EXISTING.includes(this.#state);
     return eventError(action, event, exists, (conn ?? ud)?.privateData);
   }
 
@@ -1091,26 +1048,26 @@ export class CmId extends NativeResource<RdmaCmId> {
       ud: isUd ? readUdParam(view, offset, privateData) : undefined,
       arg: type === TYPE.USER ? readField(view, { offset, type: "u64" }) : undefined,
     };
-    if (isGroup) numbers.set(event, this.#core.groups.answered(handleOf(this), view, type));
+    if (isGroup) numbers.set(event, this.#groups.answered(handleOf(this), view, type));
     this.#follow(event);
     return event;
   }
 
   #request(address: bigint): CmId {
-    const id = new CmId(this.#core.channel, handOver(new Adopted(handleAt<RdmaCmId>(address)!)));
-    id.#core.state = "REQUESTED";
+    const id = new CmId(this.#channel, handOver(new Adopted(handleAt<RdmaCmId>(address)!)));
+    id.#state = "REQUESTED";
     return id;
   }
 
   /** Takes over the state that an event leads to. */
   #follow(event: CmEvent): void {
     const { type } = event;
-    const { state } = this.#core;
+    const state = this.#state;
     const next = AFTER[type];
     if (next === undefined || type === TYPE.UNREACHABLE && EXISTING.includes(state)) return;
-    this.#core.state = next;
+    this.#state = next;
     if (!OVER.includes(next)) return;
-    this.#core.end ??= event;
+    this.#end ??= event;
     this.#stopQp();
     if (next !== "DISCONNECTED" || state === "DISCONNECTING") return;
     try {
@@ -1123,7 +1080,7 @@ export class CmId extends NativeResource<RdmaCmId> {
 
   /** Moves the queue pair to ERR, if the connection is its only one. */
   #stopQp(): void {
-    const { qp } = this.#core;
+    const qp = this.#qp;
     if (qp === undefined || !isOpen(qp) || qp.type === QpType.UD) return;
     try {
       qp.modify({ qpState: QpState.ERR });
@@ -1133,7 +1090,8 @@ export class CmId extends NativeResource<RdmaCmId> {
   }
 
   #closing(): void {
-    const { events, state } = this.#core;
+    const events = this.#events;
+    const state = this.#state;
     events.receivers.delete(this.#address);
     for (const { id } of events.takeOf(this, true)) {
       // Requests that nobody has taken. The others of this id are only forgotten.
@@ -1141,8 +1099,8 @@ export class CmId extends NativeResource<RdmaCmId> {
     }
     const why = "the connection identifier was disposed";
     events.endSteps(this, why);
-    this.#core.ending?.abort(new TypeError(`Cannot move queue pair: ${why}`));
-    this.#core.groups.leaveAll(handleOf(this));
+    this.#ending?.abort(new TypeError(`Cannot move queue pair: ${why}`));
+    this.#groups.leaveAll(handleOf(this));
     if (CONNECTED.includes(state)) this.#stopQp();
   }
 }

@@ -15,11 +15,7 @@ import {
   type Resource,
 } from "../core/resource.ts";
 
-/**
- * Makes reading a descriptor fail with EAGAIN while there is nothing to read.
- *
- * @throws {VerbsError} If the system refuses.
- */
+/** Makes reading a descriptor fail with EAGAIN while there is nothing to read. */
 export function makeNonblocking(fd: number): void {
   asVerbsError(() => setNonblocking(fd));
 }

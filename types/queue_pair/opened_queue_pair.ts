@@ -68,7 +68,6 @@ export class OpenedQueuePair extends NativeResource<IbvQp> {
    * Opens a queue pair (`ibv_open_qp`).
    *
    * @throws {TypeError} If an attribute has the wrong type, is missing or is unknown, or the domain is disposed.
-   * @throws {RangeError} If a number is out of range.
    * @throws {VerbsError} If the device has no XRC (EOPNOTSUPP), or the domain has no such queue pair.
    */
   constructor(attr: QpOpenAttr) {
@@ -114,7 +113,7 @@ export class OpenedQueuePair extends NativeResource<IbvQp> {
 
   /** As {@linkcode QueuePair.activateRc}. */
   activateRc(peer: QpAddress, options: RcActivation = {}): void {
-    this.#states.activateRc(peer, options);
+    this.#states.activate("activateRc", peer, options);
   }
 
   /** As {@linkcode QueuePair.activateRcAsync}. */
@@ -123,7 +122,7 @@ export class OpenedQueuePair extends NativeResource<IbvQp> {
     options: RcActivation = {},
     waiting: PeerOptions = {},
   ): Promise<void> {
-    await this.#states.activateRcAsync(peer, options, waiting);
+    await this.#states.activateAsync("activateRc", peer, options, waiting);
   }
 
   /** As {@linkcode QueuePair.query}. */

@@ -71,6 +71,14 @@ export interface QueriedQp {
  */
 type Modified = (maxMessage: number, endsSends: boolean) => void;
 
+/** The types of queue pairs that a method connects, and the choices that it takes. */
+const CONNECTS = {
+  activateRc: { types: [QpType.RC, QpType.XRC_SEND, QpType.XRC_RECV], choices: RC_CHOICES },
+  activateUc: { types: [QpType.UC], choices: UC_CHOICES },
+} as const;
+
+type Connects = keyof typeof CONNECTS;
+
 /** The states and the attributes of a queue pair. The methods are those of {@linkcode QueuePair}. */
 export class QpStates {
   readonly context: Context;
@@ -184,44 +192,36 @@ export class QpStates {
     throw new TypeError("Cannot use queue pair: init() or activateUd() was not called");
   }
 
-  activateRc(peer: QpAddress, options: RcActivation): void {
-    this.#activate(this.#connectionRc("activateRc", peer, options));
+  /** Moves from INIT to RTR and RTS by the rules of a method: `activateRc` or `activateUc`. */
+  activate(method: Connects, peer: QpAddress, options: RcActivation): void {
+    const steps = this.#steps(this.#connection(method, method, peer, options));
+    for (const attr of steps) this.modify(attr);
   }
 
-  activateRcAsync(
+  /** The same on another thread: only the way to RTR looks for the peer. */
+  activateAsync(
+    method: Connects,
     peer: QpAddress,
     options: RcActivation,
     waiting: PeerOptions,
   ): Promise<void> {
-    return this.#activateAsync(
-      () => this.#connectionRc("activateRcAsync", peer, options),
-      waiting,
-    );
+    return inTurn(async () => {
+      const [rtr, rts] = this.#steps(this.#connection(method, `${method}Async`, peer, options));
+      await this.#modifyLater(rtr, waiting);
+      this.modify(rts);
+    });
   }
 
-  #connectionRc(method: string, peer: QpAddress, options: RcActivation): QpModifyAttr {
-    this.#assertType(method, [QpType.RC, QpType.XRC_SEND, QpType.XRC_RECV]);
-    return this.#connection(peer, snapshot(options, "activation", RC_CHOICES));
-  }
-
-  activateUc(peer: QpAddress, options: UcActivation): void {
-    this.#activate(this.#connectionUc("activateUc", peer, options));
-  }
-
-  activateUcAsync(
+  #connection(
+    method: Connects,
+    name: string,
     peer: QpAddress,
-    options: UcActivation,
-    waiting: PeerOptions,
-  ): Promise<void> {
-    return this.#activateAsync(
-      () => this.#connectionUc("activateUcAsync", peer, options),
-      waiting,
-    );
-  }
-
-  #connectionUc(method: string, peer: QpAddress, options: UcActivation): QpModifyAttr {
-    this.#assertType(method, [QpType.UC]);
-    return this.#connection(peer, snapshot(options, "activation", UC_CHOICES));
+    options: RcActivation,
+  ): QpModifyAttr {
+    const { types, choices } = CONNECTS[method];
+    this.#assertType(name, types);
+    const given = snapshot(options, "activation", choices);
+    return connection(this.type, this.context, this.#choices(), peer, given);
   }
 
   #assertType(method: string, types: readonly QpType[]): void {
@@ -231,26 +231,7 @@ export class QpStates {
     );
   }
 
-  #connection(peer: QpAddress, options: RcActivation): QpModifyAttr {
-    return connection(this.type, this.context, this.#choices(), peer, options);
-  }
-
-  /** Moves from INIT to RTR and RTS, with those of the attributes that the type has on the way. */
-  #activate(attr: QpModifyAttr): void {
-    const [rtr, rts] = this.#steps(attr);
-    this.modify(rtr);
-    this.modify(rts);
-  }
-
-  /** The same on another thread: only the way to RTR looks for the peer. */
-  #activateAsync(attr: () => QpModifyAttr, options: PeerOptions): Promise<void> {
-    return inTurn(async () => {
-      const [rtr, rts] = this.#steps(attr());
-      await this.#modifyLater(rtr, options);
-      this.modify(rts);
-    });
-  }
-
+  /** The attributes of both moves: those that the type has on the way. */
   #steps(attr: QpModifyAttr): [rtr: QpModifyAttr, rts: QpModifyAttr] {
     // A wrong choice must not leave the queue pair in RTR, and is refused where the type has no such attribute.
     qpAttrCodec.write(attr);
@@ -262,7 +243,7 @@ export class QpStates {
     const names = ["portNum", "qkey", "gidIndex", "pkeyIndex", "sqPsn"] as const;
     const { sqPsn = 0, ...others } = snapshot(activation, "activation", names);
     this.init({ ...others, psn: uint24(sqPsn, "sqPsn") });
-    this.#activate({ sqPsn });
+    for (const attr of this.#steps({ sqPsn })) this.modify(attr);
   }
 
   ahAttr(peer: QpAddress, options: Omit<UcActivation, "pathMtu">): AhAttrInit {
