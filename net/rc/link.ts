@@ -29,6 +29,11 @@ interface Sending {
   readonly post: () => void;
 }
 
+/** Those who wait are numbered in the order of their calls. */
+interface Waiting extends Sending {
+  readonly number: number;
+}
+
 /** Where a message goes. */
 interface Target {
   readonly buffer: Uint8Array<ArrayBuffer> | undefined;
@@ -49,7 +54,12 @@ export class Link {
   readonly #written: number[] = [];
   readonly messages: Incoming<Target, Uint8Array<ArrayBuffer>>;
   readonly writes: Incoming<object, number>;
-  readonly #sending: Waiters<Sending, void> = new Waiters(() => this.#pump.look());
+  /** Those who may wait for credits, and those whom what waits for credits does not stop. */
+  readonly #sending: Waiters<Waiting, void> = new Waiters(() => this.#hasGivenUp());
+  readonly #operating: Waiters<Waiting, void> = new Waiters(() => this.#hasGivenUp());
+  #lastNumber = 0;
+  /** The turn of the event loop in which they are served, if they are to be served without a completion. */
+  #serving: Promise<void> | undefined;
   /** Those who wait until so many requests have completed. */
   readonly #flushing: Waiters<{ readonly count: number }, void> = new Waiters(() =>
     this.#pump.look()
@@ -103,7 +113,7 @@ export class Link {
       isOpen: () => this.#failure === undefined,
       isAwaited: () =>
         this.#isConnecting || this.messages.isAwaited || this.writes.isAwaited ||
-        this.#sending.size > 0 || this.#flushing.size > 0 || this.#outbox.isAwaited,
+        this.#hasWaiting || this.#flushing.size > 0 || this.#outbox.isAwaited,
       unawaited: () => this.#outbox.completed < this.#outbox.posted ? "expected" : "any",
       busyPoll: new BusyPoll(settings.spinMicroseconds),
       onRead: () => this.#flushed === undefined ? undefined : this.#endFlushed(),
@@ -181,16 +191,17 @@ export class Link {
   /** Posts now if nobody else waits, or else in turn. */
   async #post(sending: Sending, signal: AbortSignal | undefined): Promise<void> {
     signal?.throwIfAborted();
-    const isNext = this.#sending.size === 0;
+    const isNext = !this.#hasWaiting;
     if (isNext && !this.#mayPost(sending)) this.#drain();
     this.#assertSending(sending);
     if (isNext && this.#mayPost(sending)) {
       sending.post();
       return this.#pump.look();
     }
+    const waiters = sending.needs === "slot" ? this.#operating : this.#sending;
+    const sent = waiters.wait({ ...sending, number: ++this.#lastNumber }, signal);
     // Those that wait for credits do not stop other requests.
-    if (!isNext) nextTurn().then(() => this.#serveSends());
-    const sent = this.#sending.wait(sending, signal);
+    if (!isNext && sending.needs !== "credit") this.#serveSoon();
     this.#pump.look();
     await sent;
   }
@@ -210,23 +221,46 @@ export class Link {
     return this.#outbox.hasSlot && (needs === "slot" || this.#protocol.hasCredit);
   }
 
-  /** What waits for credits stops what needs credits, and does not stop other requests. */
+  get #hasWaiting(): boolean {
+    return this.#sending.size + this.#operating.size > 0;
+  }
+
+  /** A wait to send has ended early: it may have stopped others. */
+  #hasGivenUp(): void {
+    if (this.#hasWaiting) this.#serveSoon();
+    this.#pump.look();
+  }
+
+  #serveSoon(): void {
+    this.#serving ??= nextTurn().then(() => {
+      this.#serving = undefined;
+      this.#serveSends();
+    });
+  }
+
+  #rejectSends(reason: unknown): void {
+    this.#sending.rejectAll(reason);
+    this.#operating.rejectAll(reason);
+  }
+
   #serveSends(): void {
-    let isBlocked = false;
-    for (const sending of this.#sending.all()) {
-      if (isBlocked && sending.needs !== "slot") continue;
-      if (!this.#mayPost(sending)) {
-        isBlocked ||= sending.needs === "credit";
-        continue;
-      }
+    for (let next = this.#nextWaiting(); next !== undefined; next = this.#nextWaiting()) {
+      const waiters = next.needs === "slot" ? this.#operating : this.#sending;
       try {
-        this.#assertSending(sending);
-        sending.post();
-        this.#sending.resolve(sending, undefined);
+        this.#assertSending(next);
+        next.post();
+        waiters.resolve(next, undefined);
       } catch (error) {
-        this.#sending.reject(sending, error);
+        waiters.reject(next, error);
       }
     }
+  }
+
+  /** The one that may post now, if there is one, of those that wait longest: thousands can wait behind them. */
+  #nextWaiting(): Waiting | undefined {
+    return [this.#sending.first, this.#operating.first]
+      .filter((waiting) => waiting !== undefined && this.#mayPost(waiting))
+      .sort((a, b) => a!.number - b!.number)[0];
   }
 
   /** Waits until the device of the peer has acknowledged everything that was posted. */
@@ -253,7 +287,7 @@ export class Link {
   leave(reason: Error): void {
     this.#hasLeft = true;
     while (this.#drain() > 0);
-    this.#sending.rejectAll(reason);
+    this.#rejectSends(reason);
     this.messages.rejectAll(reason);
     this.writes.rejectAll(reason);
     if (!this.isOver) this.#control(BYE);
@@ -355,7 +389,7 @@ export class Link {
 
   #peerLeft(): void {
     clearInterval(this.#keepAlive);
-    this.#sending.rejectAll(peerLeft());
+    this.#rejectSends(peerLeft());
     this.#greeted.reject(peerLeft());
   }
 
@@ -366,7 +400,7 @@ export class Link {
     clearInterval(this.#keepAlive);
     this.#outbox.failAll(reason);
     this.#greeted.reject(reason);
-    this.#sending.rejectAll(reason);
+    this.#rejectSends(reason);
     this.#flushing.rejectAll(reason);
     this.#serveReceives();
     this.#pump.look();

@@ -147,3 +147,18 @@ for (const [what, use] of Object.entries(ROWS)) {
     await waitReadable(0).cancel();
   });
 }
+
+Deno.test("Thousands of messages that wait for credits let a timer fire", async () => {
+  recorder.reset();
+  recorder.connect();
+  const world = new World();
+  const conn = await world.rcConn();
+  const ends = Promise.allSettled(Array.from({ length: 8000 }, () => conn.send(Uint8Array.of(1))));
+  const start = processorMs();
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  assertGreater(LIMIT_MS, processorMs() - start);
+  world.close();
+  await ends;
+  await idle();
+  await waitReadable(0).cancel();
+});

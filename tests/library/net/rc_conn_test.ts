@@ -419,6 +419,18 @@ tight.test("RcConn ends its messages after those that wait, and does not keep wr
   await Promise.all([...sending, ending]);
 });
 
+tight.test("RcConn ends its messages when those before have given up", async ({ client, server }) => {
+  await client.send(bytes("a"));
+  const abort = new AbortController();
+  const waiting = client.send(bytes("b"), { signal: abort.signal });
+  const ending = client.writable.close();
+  await pause(5);
+  abort.abort();
+  await assertRejects(() => waiting, DOMException);
+  await ending;
+  assertEquals((await Array.fromAsync(server)).map(text), ["a"]);
+});
+
 pair.test("RcConn.writable.abort() closes the connection", async ({ client }) => {
   await client.writable.abort();
   await assertRejects(() => client.send(bytes("x")), BadResource);
