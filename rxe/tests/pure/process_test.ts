@@ -1,8 +1,8 @@
-// rxe as a process of its own, with a program in QEMU's place: its arguments and system errors.
+// rxe as a process of its own, with a program in QEMU's place: its arguments, system errors, and what SIGKILL leaves.
 
-import { assertEquals, assertMatch } from "@std/assert";
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { runDeno } from "../../../tests/subprocess.ts";
-import { comesUp, ends, play, type Step } from "./machines.ts";
+import { comesUp, ends, play, type Step, step } from "./machines.ts";
 
 const ignore = Deno.build.arch !== "x86_64";
 const MOD = new URL("../../mod.ts", import.meta.url).pathname;
@@ -86,6 +86,10 @@ const REFUSED: readonly [env: Record<string, string>, says: RegExp][] = [
     { IBVERBS_CACHE: "/dev/null/a" },
     /^error: Cannot use the cache \/dev\/null\/a: Not a directory: .*; make room there, or set/,
   ],
+  [
+    { TMPDIR: "/nowhere" },
+    /^error: Cannot use the temporary folder \/nowhere: No such .*; make room there, or set TMPDIR to another folder\n$/,
+  ],
 ];
 
 for (const [env, says] of REFUSED) {
@@ -129,5 +133,32 @@ Deno.test({
       "error: Cannot share the folder /dev/null/a: Not a directory: mkdir '/dev/null/a'; share one that this user can " +
       "make or use\n",
     ]);
+  },
+});
+
+Deno.test({
+  name: "rxe removes the folder of a process that was killed, and none in use",
+  ignore,
+  async fn(): Promise<void> {
+    const up = comesUp(step("out", "up"));
+    const ending = comesUp(ends(0, 0, 0));
+    const folders = (): string[] =>
+      [...Deno.readDirSync(Deno.env.get("TMPDIR")!)].map(({ name }) => name);
+    const { left, result } = await playTo([up, ending, ending], async () => {
+      const command = { args: rxe("sleep"), stdout: "piped", stderr: "null" } as const;
+      const child = new Deno.Command(Deno.execPath(), command).spawn();
+      const reader = child.stdout.getReader();
+      assertStringIncludes(new TextDecoder().decode((await reader.read()).value), "up");
+      const used = folders();
+      assertEquals(used.length, 1);
+      assertEquals((await runRxe(rxe("true"))).code, 0);
+      assertEquals(folders(), used);
+      child.kill("SIGKILL");
+      await child.status;
+      await reader.cancel();
+      assertEquals(folders(), used);
+      assertEquals((await runRxe(rxe("true"))).code, 0);
+    });
+    assertEquals({ left, result }, { left: [], result: [] });
   },
 });
