@@ -10,29 +10,25 @@ import {
   CompletionQueue,
   Context,
   listDevices,
-  microsoftRssKey,
   ProtectionDomain,
   QpType,
   QueuePair,
   RwqIndirectionTable,
-  RxHash,
-  RxHashFields,
   WorkQueue,
   WqState,
 } from "@rdma/ibverbs";
 import type { RssFlow } from "@rdma/ibverbs/rss";
+import { runProgram } from "./support/command_line.ts";
+import { parseFlow } from "./rss_table/flow.ts";
+import { type Options, parseOptions } from "./rss_table/options.ts";
 import {
-  flag,
-  HELP as HELP_OPTION,
-  number,
-  readArguments,
-  runProgram,
-  text,
-  UsageError,
-  type Values,
-} from "./support/command_line.ts";
-import { flagNames, section } from "./support/describe.ts";
-import { formatFlow, parseFlow } from "./support/flow.ts";
+  describeCaps,
+  describeHash,
+  describeLandings,
+  describeSpread,
+  describeTable,
+  type Landing,
+} from "./rss_table/report.ts";
 
 const HELP = `Distributes flows over work queues and shows the queue of each flow.
 
@@ -48,8 +44,9 @@ input, one a line. Empty lines and lines that begin with # are ignored.
   -d, --device NAME     RDMA device (default: the first one with RSS)
   -q, --queues NUMBER   number of work queues (default 4)
   -e, --entries NUMBER  size of the table, a power of two (default: the smallest for all queues)
-  -f, --fields LIST     what to hash (default ipv4,ipv6,tcp,udp); mlx5 devices take one family and
-                        one protocol
+  -k, --key HEX         key, 40 bytes (default: the key of Microsoft's verification suite)
+  -f, --fields LIST     parts of a packet to hash (default ipv4,ipv6,tcp,udp); single ones are
+                        src-ipv4, dst-port-tcp...
       --symmetric       hash both directions of a flow alike, as mlx5 devices do
       --predict         use no device
   -h, --help            show this text
@@ -57,92 +54,35 @@ input, one a line. Empty lines and lines that begin with # are ignored.
 Exit status: 0 if all went well, 2 if the command line is wrong, 1 otherwise.
 `;
 
-/** The kernel's limit. */
-const MAX_ENTRIES = 8192;
-
-const OPTIONS = {
-  help: HELP_OPTION,
-  predict: flag(),
-  symmetric: flag(),
-  device: text("d", undefined),
-  queues: number("q", 4, 1, MAX_ENTRIES),
-  entries: number("e", undefined, 1, MAX_ENTRIES),
-  fields: text("f", "ipv4,ipv6,tcp,udp"),
-};
-
-interface Choice extends Omit<Values<typeof OPTIONS>, "entries" | "fields"> {
-  readonly entries: number;
-  readonly rxHash: RxHash;
-}
-
-/** The parts of a packet that can be hashed: addresses and ports. */
-const FIELDS: Readonly<Record<string, number>> = {
-  ipv4: RxHashFields.SRC_IPV4 | RxHashFields.DST_IPV4,
-  ipv6: RxHashFields.SRC_IPV6 | RxHashFields.DST_IPV6,
-  tcp: RxHashFields.SRC_PORT_TCP | RxHashFields.DST_PORT_TCP,
-  udp: RxHashFields.SRC_PORT_UDP | RxHashFields.DST_PORT_UDP,
-};
-
 Deno.exitCode = await runProgram("rss_table", async () => {
-  const { values, operands } = readArguments(Deno.args, OPTIONS);
-  if (values.help) return console.log(HELP);
-  const choice = {
-    ...values,
-    entries: entriesOf(values.entries, values.queues),
-    // The key of Microsoft's verification suite, which publishes hashes by it.
-    rxHash: new RxHash({ rxHashKey: microsoftRssKey(), rxHashFieldsMask: maskOf(values.fields) }),
-  };
-  const flows = operands.length > 0 ? operands.map(parseFlow) : await flowsOfInput();
-  if (choice.predict) predict(choice, flows);
-  else spread(choice, flows);
+  const options = parseOptions(Deno.args);
+  if (options.help) return console.log(HELP);
+  if (options.predict) await predict(options);
+  else await spread(options);
 });
 
-/** The number of entries is a power of two. With another number of queues, some queues have more entries than others. */
-function entriesOf(entries: number | undefined, queues: number): number {
-  const least = 2 ** Math.ceil(Math.log2(queues));
-  if (entries === undefined) return least;
-  if (entries >= least && Number.isInteger(Math.log2(entries))) return entries;
-  throw new UsageError(`--entries takes a power of two from ${least} on, not ${entries}`);
-}
-
-function maskOf(fields: string): number {
-  return fields.split(",").reduce((mask, name) => {
-    if (!Object.hasOwn(FIELDS, name)) throw new UsageError(`--fields takes ${Object.keys(FIELDS)}`);
-    return mask | FIELDS[name]!;
-  }, 0);
-}
-
-async function flowsOfInput(): Promise<RssFlow[]> {
-  if (Deno.stdin.isTerminal()) return [];
-  const text = await new Response(Deno.stdin.readable).text();
-  return text.split("\n").filter((line) => !/^\s*(#|$)/.test(line)).map(parseFlow);
-}
-
 /** Shows what a device would do. */
-function predict(choice: Choice, flows: readonly RssFlow[]): void {
-  showFlows(choice, flows, (entry) => entry % choice.queues);
+async function predict(options: Options): Promise<void> {
+  const { rxHash, symmetric, queues, entries } = options;
+  console.log(describeHash(rxHash, symmetric));
+  const numbers = Array.from({ length: queues }, (_, i) => i);
+  await showFlows(options, numbers, (entry) => entry % queues, entries);
 }
 
 /** Makes the objects on a device and shows what it does. */
-function spread(choice: Choice, flows: readonly RssFlow[]): void {
-  using context = openWithRss(choice.device);
-  const { maxRwqIndirectionTables, maxRwqIndirectionTableSize, rxHashFieldsMask } =
-    context.queryDeviceEx().rssCaps;
-  console.log(section(`RSS of ${context.device.name} (struct ibv_rss_caps)`, [
-    ["maxRwqIndirectionTables", maxRwqIndirectionTables],
-    ["maxRwqIndirectionTableSize", `${maxRwqIndirectionTableSize} entries`],
-    ["rxHashFieldsMask", flagNames(RxHashFields, Number(rxHashFieldsMask))],
-  ]));
-  const table = makeTable(context, choice);
+async function spread(options: Options): Promise<void> {
+  const { rxHash, symmetric, device } = options;
+  using context = openWithRss(device);
+  console.log(describeCaps(context));
+  const table = makeTable(context, options);
   // Disposing the context disposes all objects in the right order: queue pair, table, work queues.
   const { pd } = table.workQueues[0]!;
-  const rxHashConf = choice.rxHash;
-  const qp = new QueuePair(pd, { type: QpType.RAW_PACKET, rwqIndTbl: table, rxHashConf });
-  console.log(section(
-    `indirection table ${table.tableNumber} of RSS queue pair ${qp.qpNum}, ${table.size} entries`,
-    table.workQueues.map((wq, entry) => [`entry ${entry}`, `work queue ${wq.wqNum}`]),
-  ));
-  showFlows(choice, flows, (entry) => table.workQueues[entry]!.wqNum);
+  const qp = new QueuePair(pd, { type: QpType.RAW_PACKET, rwqIndTbl: table, rxHashConf: rxHash });
+  console.log(describeHash(rxHash, symmetric));
+  console.log(describeTable(table));
+  console.log(`  RSS queue pair ${qp.qpNum}`);
+  const numbers = [...new Set(table.workQueues)].map((wq) => wq.wqNum);
+  await showFlows(options, numbers, (entry) => table.workQueues[entry]!.wqNum, table.size);
 }
 
 function openWithRss(name: string | undefined): Context {
@@ -156,7 +96,7 @@ function openWithRss(name: string | undefined): Context {
 }
 
 /** Makes work queues that share a completion queue, and a table with each of them in turn. */
-function makeTable(context: Context, { queues, entries }: Choice): RwqIndirectionTable {
+function makeTable(context: Context, { queues, entries }: Options): RwqIndirectionTable {
   const pd = new ProtectionDomain(context);
   const cq = new CompletionQueue(context, { cqe: 256 });
   const made = Array.from(
@@ -169,18 +109,25 @@ function makeTable(context: Context, { queues, entries }: Choice): RwqIndirectio
   return new RwqIndirectionTable(context, workQueues);
 }
 
-/** Shows the hash, table entry and queue of each flow. */
-function showFlows(
-  { rxHash, symmetric, entries }: Choice,
-  flows: readonly RssFlow[],
+async function showFlows(
+  options: Options,
+  queues: readonly number[],
   queueOf: (entry: number) => number,
-): void {
-  if (flows.length > 0) console.log("\nhash     entry queue  flow");
-  for (const flow of flows) {
+  entries: number,
+): Promise<void> {
+  const { rxHash, symmetric } = options;
+  const landings = (await flowsOf(options)).map((flow): Landing => {
     const hash = rxHash.hash(flow, { symmetric });
     // The lower bits of the hash select the entry. table.workQueueFor(flow, rxHash) does both steps.
     const entry = hash & (entries - 1);
-    const cells = [String(entry).padStart(5), String(queueOf(entry)).padStart(5), ""];
-    console.log([hash.toString(16).padStart(8, "0"), ...cells, formatFlow(flow)].join(" "));
-  }
+    return { flow, hash, entry, queue: queueOf(entry) };
+  });
+  if (landings.length === 0) return;
+  console.log(`\n${describeLandings(landings)}\n\n${describeSpread(landings, queues)}`);
+}
+
+async function flowsOf({ flows }: Options): Promise<readonly RssFlow[]> {
+  if (flows.length > 0 || Deno.stdin.isTerminal()) return flows;
+  const text = await new Response(Deno.stdin.readable).text();
+  return text.split("\n").filter((line) => !/^\s*(#|$)/.test(line)).map(parseFlow);
 }
