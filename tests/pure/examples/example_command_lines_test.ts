@@ -80,3 +80,11 @@ Deno.test("examples end with status 2 when the command line is wrong", async () 
     assertEquals(status, 2, output);
   }));
 });
+
+Deno.test("the ping-pongs end with the status of the C tools when the command line is wrong", async () => {
+  await Promise.all(["rc", "srq", "uc", "ud"].map(async (kind) => {
+    const [status, output] = await runExample([`${kind}_pingpong`, "--frobnicate"]);
+    assertStringIncludes(output, 'pingpong: "--frobnicate" is not an option; see');
+    assertEquals(status, 1, output);
+  }));
+});
