@@ -23,7 +23,7 @@ export const STUB_SOURCES: readonly string[] = [
   ...["Kbuild", "Makefile", "efa.h", "stub.h"],
   ...[
     ...["clock", "context", "cq", "debugfs", "device", "efa", "efa_area", "efa_cq", "efa_qp"],
-    ...["efa_send", "event", "fail", "flow", "main", "mr", "port", "qp", "qp_modify"],
+    ...["efa_send", "event", "fail", "flow", "main", "mr", "mw", "port", "qp", "qp_modify"],
     ...["queue", "receive", "record", "rss", "send", "srq", "tick", "traffic", "wq"],
   ].map((name) => `${name}.c`),
 ];

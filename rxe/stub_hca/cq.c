@@ -21,28 +21,28 @@ static void give_to_device(struct stub_cq *cq)
 {
 	u32 i;
 
-	for (i = 0; i < cq->entries; i++)
-		*owner_of(cq, i) = MLX4_CQE_OWNER_MASK;
+	for (i = cq->producer; i != cq->producer + cq->entries; i++)
+		*owner_of(cq, i) = i & cq->entries ? 0 : MLX4_CQE_OWNER_MASK;
 }
 
-static int cq_open(struct stub_cq *cq, const struct ib_cq_init_attr *attr, struct ib_udata *udata)
+static int cq_open(struct stub_cq *cq, const struct ib_cq_init_attr *attr, struct ib_udata *udata,
+		   struct mlx4_ib_create_cq *request)
 {
-	struct mlx4_ib_create_cq request = {};
 	int err;
 
 	if (!udata)
 		return -EOPNOTSUPP;
-	err = ib_copy_from_udata(&request, udata, min(sizeof(request), udata->inlen));
+	err = ib_copy_from_udata(request, udata, min(sizeof(*request), udata->inlen));
 	if (err)
 		return err;
-	if (attr->cqe < 1 || attr->cqe > STUB_MAX_CQE || request.buf_addr % sizeof(struct mlx4_cqe) ||
+	if (attr->cqe < 1 || attr->cqe > STUB_MAX_CQE || request->buf_addr % sizeof(struct mlx4_cqe) ||
 	    attr->flags & ~IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION)
 		return -EINVAL;
 	cq->timestamps = attr->flags & IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION;
 	cq->entries = roundup_pow_of_two(attr->cqe + 1);
 	cq->ib.cqe = cq->entries - 1;
-	err = stub_ring_pin(&cq->ring, request.buf_addr, cq->entries * sizeof(struct mlx4_cqe),
-			    request.db_addr, 2 * sizeof(__be32));
+	err = stub_ring_pin(&cq->ring, request->buf_addr, cq->entries * sizeof(struct mlx4_cqe),
+			    request->db_addr, 2 * sizeof(__be32));
 	if (err)
 		return err;
 	give_to_device(cq);
@@ -59,10 +59,14 @@ int stub_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr, stub_cq
 {
 	struct ib_udata *udata = STUB_CQ_UDATA(data);
 	struct stub_cq *cq = to_stub(ib, cq);
-	int err = stub_fail("create_cq") ?: cq_open(cq, attr, udata);
+	struct mlx4_ib_create_cq request = {};
+	int err = stub_fail("create_cq") ?: cq_open(cq, attr, udata, &request);
 
-	stub_record("create_cq", err, "'ctx':%u,'cqe':%u,'flags':%u,'cq':%u",
-		    stub_context_number(udata), attr->cqe, attr->flags, cq->number);
+	stub_record("create_cq", err,
+		    "'ctx':%u,'cqe':%u,'comp_vector':%u,'flags':%u,'buf_addr':'0x%llx',"
+		    "'db_addr':'0x%llx','cq':%u,'cqe_given':%d",
+		    stub_context_number(udata), attr->cqe, attr->comp_vector, attr->flags,
+		    request.buf_addr, request.db_addr, cq->number, ib->cqe);
 	return err;
 }
 
@@ -95,7 +99,7 @@ static u32 used(struct stub_cq *cq)
 	return (cq->producer - consumer) & INDEX_MASK;
 }
 
-/* The ring has one entry more than the caller was told. */
+/* One entry stays free for the completion that ends the ring when the CQ is resized. */
 bool stub_cq_full(struct stub_cq *cq)
 {
 	return used(cq) >= cq->entries - 1;
@@ -150,4 +154,58 @@ void stub_complete(struct stub_cq *cq, const struct mlx4_cqe *cqe, bool solicite
 		stamp(&written);
 	write_entry(cq, &written);
 	notify(cq, solicited || failed);
+}
+
+/*
+ * A completion with opcode RESIZE ends the old ring. libmlx4 copies the completions before it to the
+ * new ring, each to the next index, because the last one used an index too.
+ */
+static void swap_rings(struct stub_cq *cq, struct ib_umem *ring, u32 entries)
+{
+	const struct mlx4_cqe last = { .owner_sr_opcode = MLX4_CQE_OPCODE_RESIZE };
+
+	write_entry(cq, &last);
+	stub_unpin(cq->ring.memory);
+	cq->ring.memory = ring;
+	cq->entries = entries;
+	cq->ib.cqe = entries - 1;
+	give_to_device(cq);
+}
+
+static int cq_resize(struct stub_cq *cq, int cqe, struct ib_udata *udata,
+		     struct mlx4_ib_resize_cq *request)
+{
+	struct ib_umem *ring;
+	u32 entries;
+	int err;
+
+	err = ib_copy_from_udata(request, udata, min(sizeof(*request), udata->inlen));
+	if (err)
+		return err;
+	if (cqe < 1 || cqe > STUB_MAX_CQE || request->buf_addr % sizeof(struct mlx4_cqe))
+		return -EINVAL;
+	entries = roundup_pow_of_two(cqe + 1);
+	ring = stub_pin(request->buf_addr, entries * sizeof(struct mlx4_cqe), IB_ACCESS_LOCAL_WRITE);
+	if (IS_ERR(ring))
+		return PTR_ERR(ring);
+	mutex_lock(&stub_hca->lock);
+	if (used(cq) < entries)
+		swap_rings(cq, ring, entries);
+	else
+		err = -EINVAL;
+	mutex_unlock(&stub_hca->lock);
+	if (err)
+		stub_unpin(ring);
+	return err;
+}
+
+int stub_resize_cq(struct ib_cq *ib, stub_cqe_count cqe, struct ib_udata *udata)
+{
+	struct stub_cq *cq = to_stub(ib, cq);
+	struct mlx4_ib_resize_cq request = {};
+	int err = stub_fail("resize_cq") ?: cq_resize(cq, cqe, udata, &request);
+
+	stub_record("resize_cq", err, "'cq':%u,'cqe':%d,'buf_addr':'0x%llx','cqe_given':%d",
+		    cq->number, cqe, request.buf_addr, ib->cqe);
+	return err;
 }

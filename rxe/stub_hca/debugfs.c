@@ -44,6 +44,7 @@ static const struct stub_file files[] = {
 	{ "record", stub_record_show, stub_record_line },
 	{ "fail", stub_fail_show, stub_fail_line },
 	{ "stats", stats_show, NULL },
+	{ "grh_required", stub_grh_show, stub_grh_line },
 	{ "clock", stub_clock_show, stub_clock_line },
 	{ "event", NULL, stub_event_line },
 	{ "packet", NULL, stub_packet_line },

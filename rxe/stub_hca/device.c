@@ -7,9 +7,10 @@
 
 const char *const stub_kind_names[STUB_KINDS] = {
 	[STUB_CONTEXT] = "contexts", [STUB_PD] = "pds",   [STUB_AH] = "ahs",
-	[STUB_MR] = "mrs",           [STUB_CQ] = "cqs",   [STUB_SRQ] = "srqs",
-	[STUB_XRCD] = "xrcds",       [STUB_QP] = "qps",   [STUB_WQ] = "wqs",
-	[STUB_TABLE] = "tables",     [STUB_FLOW] = "flows", [STUB_MCAST] = "mcasts",
+	[STUB_MR] = "mrs",
+	[STUB_MW] = "mws",           [STUB_CQ] = "cqs",   [STUB_SRQ] = "srqs",
+	[STUB_XRCD] = "xrcds", [STUB_QP] = "qps",           [STUB_WQ] = "wqs",   [STUB_TABLE] = "tables",
+	[STUB_FLOW] = "flows",       [STUB_MCAST] = "mcasts",
 	[STUB_PINNED_PAGE] = "pinned_pages",
 };
 
@@ -24,11 +25,14 @@ void stub_numbers_init(struct stub_numbers *numbers)
 	numbers->cursor = 0;
 }
 
-int stub_number_new(struct stub_numbers *numbers, struct xa_limit limit, void *object, u32 *number)
+/* The first number is a multiple of "align". */
+int stub_number_new(struct stub_numbers *numbers, u32 align, struct xa_limit limit, void *object,
+		    u32 *number)
 {
 	int err;
 
 	mutex_lock(&stub_hca->lock);
+	numbers->cursor = ALIGN(numbers->cursor, align);
 	err = xa_alloc_cyclic(&numbers->objects, number, object, limit, &numbers->cursor, GFP_KERNEL);
 	mutex_unlock(&stub_hca->lock);
 	/* 1 means that the cursor wrapped around */
@@ -47,7 +51,7 @@ int stub_number_told(struct stub_numbers *numbers, u32 max, void *object, u32 *n
 		     struct ib_udata *udata)
 {
 	struct mlx4_ib_create_cq_resp reply = {};
-	int err = stub_number_new(numbers, XA_LIMIT(1, max), object, number);
+	int err = stub_number_new(numbers, 1, XA_LIMIT(1, max), object, number);
 
 	BUILD_BUG_ON(sizeof(reply) != sizeof(struct mlx4_ib_create_srq_resp));
 	if (err)
@@ -88,6 +92,7 @@ static void device_limits(struct ib_device_attr *attr)
 	attr->max_cq = 65408;
 	attr->max_cqe = STUB_MAX_CQE;
 	attr->max_mr = 524032;
+	attr->max_mw = 524032;
 	attr->max_pd = 32764;
 	attr->max_qp_rd_atom = 16;
 	attr->max_qp_init_rd_atom = 128;
@@ -163,8 +168,11 @@ int stub_query_device(struct ib_device *device, struct ib_device_attr *attr,
 	attr->vendor_part_id = 4103;
 	attr->device_cap_flags = IB_DEVICE_CHANGE_PHY_PORT | IB_DEVICE_PORT_ACTIVE_EVENT |
 				 IB_DEVICE_SYS_IMAGE_GUID | IB_DEVICE_RC_RNR_NAK_GEN |
+				 IB_DEVICE_MEM_WINDOW | IB_DEVICE_RAW_SCATTER_FCS |
 				 IB_DEVICE_XRC | IB_DEVICE_AUTO_PATH_MIG |
+				 IB_DEVICE_MEM_MGT_EXTENSIONS | IB_DEVICE_MEM_WINDOW_TYPE_2B |
 				 IB_DEVICE_MANAGED_FLOW_STEERING;
+	attr->raw_packet_caps = IB_RAW_PACKET_CAP_SCATTER_FCS;
 	attr->timestamp_mask = GENMASK_ULL(47, 0);
 	attr->hca_core_clock = CLOCK_KHZ;
 	device_limits(attr);

@@ -21,7 +21,7 @@ int efa_area_new(struct efa_area *area, struct ib_udata *udata, size_t size,
 	area->memory = vmalloc_user(area->size);
 	if (!area->memory)
 		return -ENOMEM;
-	err = stub_number_new(&areas, XA_LIMIT(1, LAST_AREA), area, &area->number);
+	err = stub_number_new(&areas, 1, XA_LIMIT(1, LAST_AREA), area, &area->number);
 	if (err)
 		vfree(area->memory);
 	return err;

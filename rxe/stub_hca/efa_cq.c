@@ -99,8 +99,8 @@ int efa_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr, stub_cq_
 	struct efa_cq *cq = to_efa(ib, cq);
 	int err = stub_fail("create_cq") ?: cq_open(cq, attr, udata);
 
-	stub_record("create_cq", err, "'ctx':%u,'cqe':%u,'cq':%u", stub_context_number(udata),
-		    attr->cqe, cq->number);
+	stub_record("create_cq", err, "'ctx':%u,'cqe':%u,'entry_size':%u,'cq':%u,'cqe_given':%d",
+		    stub_context_number(udata), attr->cqe, cq->entry_size, cq->number, ib->cqe);
 	return err;
 }
 

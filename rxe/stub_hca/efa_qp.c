@@ -62,7 +62,7 @@ static int qp_open(struct efa_qp *qp, struct ib_qp_init_attr *attr, struct ib_ud
 			   efa_rung);
 	if (err)
 		return err;
-	err = stub_number_new(&device->qps, XA_LIMIT(1, EFA_MAX_QPS - 1), qp, &qp->ib.qp_num);
+	err = stub_number_new(&device->qps, 1, XA_LIMIT(1, EFA_MAX_QPS - 1), qp, &qp->ib.qp_num);
 	if (err)
 		goto no_number;
 	err = qp_reply(qp, udata);
@@ -83,7 +83,15 @@ int efa_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *attr, struct ib_udat
 	struct efa_qp *qp = to_efa(ib, qp);
 	int err = stub_fail("create_qp") ?: qp_open(qp, attr, udata);
 
-	stub_record("create_qp", err, "'qp_type':%d,'qp':%u", attr->qp_type, ib->qp_num);
+	stub_record("create_qp", err,
+		    "'ctx':%u,'pd':%u,'send_cq':%u,'recv_cq':%u,'qp_type':%d,'sq_sig_all':%d,"
+		    "'max_send_wr':%u,'max_recv_wr':%u,'max_send_sge':%u,'max_recv_sge':%u,"
+		    "'max_inline_data':%u,'qp':%u",
+		    stub_context_number(udata), to_stub(ib->pd, pd)->number,
+		    to_efa(attr->send_cq, cq)->number, to_efa(attr->recv_cq, cq)->number,
+		    attr->qp_type, attr->sq_sig_type == IB_SIGNAL_ALL_WR, attr->cap.max_send_wr,
+		    attr->cap.max_recv_wr, attr->cap.max_send_sge, attr->cap.max_recv_sge,
+		    attr->cap.max_inline_data, ib->qp_num);
 	return err;
 }
 

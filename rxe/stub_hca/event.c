@@ -176,6 +176,7 @@ int stub_event_line(char *line)
 
 	if (!strcmp(name, "reset")) {
 		stub_ports_reset();
+		stub_grh_reset();
 		return 0;
 	}
 	if (!known || (known->raise == to_device) != !number || (line && known->raise != to_port))

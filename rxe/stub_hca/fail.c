@@ -21,8 +21,8 @@ static DEFINE_MUTEX(all_lock);
 static const char *const verbs[] = {
 	"alloc_ucontext", "mmap", "query_device", "query_port", "query_pkey",
 	"alloc_pd", "dealloc_pd",
-	"reg_mr", "rereg_mr", "dereg_mr",
-	"create_cq", "modify_cq", "destroy_cq",
+	"reg_mr", "rereg_mr", "dereg_mr", "alloc_mw", "dealloc_mw",
+	"create_cq", "modify_cq", "resize_cq", "destroy_cq",
 	"create_srq", "modify_srq", "query_srq", "destroy_srq",
 	"open_xrcd", "close_xrcd",
 	"create_qp", "modify_qp", "query_qp", "destroy_qp", "attach_mcast",

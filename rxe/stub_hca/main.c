@@ -5,6 +5,12 @@
 
 struct stub_device *stub_hca;
 
+bool stub_mlx4_rules;
+module_param_named(mlx4_rules, stub_mlx4_rules, bool, 0644);
+MODULE_PARM_DESC(mlx4_rules,
+		 "Refuse what only mlx4 refuses: tables whose WQ numbers are not aligned and "
+		 "consecutive, hash fields that are not source-destination pairs");
+
 static const struct ib_device_ops operations = {
 	.owner = THIS_MODULE,
 	.driver_id = RDMA_DRIVER_MLX4,
@@ -27,11 +33,15 @@ static const struct ib_device_ops operations = {
 	.reg_user_mr = stub_reg_user_mr,
 	.rereg_user_mr = stub_rereg_mr,
 	.dereg_mr = stub_dereg_mr,
+	.alloc_mw = stub_alloc_mw,
+	.dealloc_mw = stub_dealloc_mw,
 
 #ifdef STUB_USER_CQ
 	.create_user_cq = stub_create_cq,
+	.resize_user_cq = stub_resize_cq,
 #else
 	.create_cq = stub_create_cq,
+	.resize_cq = stub_resize_cq,
 #endif
 	.modify_cq = stub_modify_cq,
 	.destroy_cq = stub_destroy_cq,
@@ -61,6 +71,7 @@ static const struct ib_device_ops operations = {
 
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, stub_context, ib),
 	INIT_RDMA_OBJ_SIZE(ib_pd, stub_pd, ib),
+	INIT_RDMA_OBJ_SIZE(ib_mw, stub_mw, ib),
 	INIT_RDMA_OBJ_SIZE(ib_cq, stub_cq, ib),
 	INIT_RDMA_OBJ_SIZE(ib_srq, stub_srq, ib),
 	INIT_RDMA_OBJ_SIZE(ib_xrcd, stub_xrcd, ib),
@@ -77,6 +88,7 @@ static void device_init(void)
 	stub_numbers_init(&stub_hca->cqs);
 	stub_numbers_init(&stub_hca->srqs);
 	stub_numbers_init(&stub_hca->mrs);
+	stub_numbers_init(&stub_hca->mws);
 	ida_init(&stub_hca->idents);
 	INIT_DELAYED_WORK(&stub_hca->tick, stub_tick);
 

@@ -99,7 +99,7 @@ static int mr_open(struct stub_mr *mr, u64 start, u64 length, u64 iova)
 		return PTR_ERR(mr->memory);
 	mr->ib.iova = iova;
 	mr->ib.length = length;
-	err = stub_number_new(&stub_hca->mrs, XA_LIMIT(FIRST_MR, LAST_MR), mr, &mr->number);
+	err = stub_number_new(&stub_hca->mrs, 1, XA_LIMIT(FIRST_MR, LAST_MR), mr, &mr->number);
 	if (err) {
 		stub_unpin(mr->memory);
 		return err;
@@ -113,17 +113,23 @@ static int mr_open(struct stub_mr *mr, u64 start, u64 length, u64 iova)
 struct ib_mr *stub_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova, int access,
 			       STUB_DMAH struct ib_udata *udata)
 {
-	struct stub_mr *mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+	struct stub_mr *mr;
+	u32 lkey;
 	int err;
 
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
 	mr->ib.device = pd->device;
 	mr->ib.pd = pd;
 	mr->access = access;
 	err = stub_fail("reg_mr") ?: mr_open(mr, start, length, iova);
-	stub_record("reg_mr", err, "'pd':%u,'length':%llu,'access':%d,'lkey':%u",
-		    to_stub(pd, pd)->number, length, access, mr->ib.lkey);
+	lkey = mr->ib.lkey;
+	stub_record("reg_mr", err,
+		    "'ctx':%u,'pd':%u,'addr':'0x%llx','length':%llu,'iova':'0x%llx','access':%d,"
+		    "'lkey':%u,'rkey':%u",
+		    stub_context_number(udata), to_stub(pd, pd)->number, start, length, iova,
+		    access, lkey, lkey);
 	if (err) {
 		kfree(mr);
 		return ERR_PTR(err);
@@ -237,7 +243,10 @@ struct ib_mr *stub_rereg_mr(struct ib_mr *ib, int flags, u64 start, u64 length, 
 	const struct change asked = { start, length, iova, access, pd, NULL };
 	int err = stub_fail("rereg_mr") ?: mr_rereg(to_stub(ib, mr), flags, &asked);
 
-	stub_record("rereg_mr", err, "'lkey':%u,'flags':%d,'length':%llu,'access':%d", ib->lkey,
-		    flags, length, access);
+	stub_record("rereg_mr", err,
+		    "'lkey':%u,'flags':%d,'addr':'0x%llx','length':%llu,'iova':'0x%llx',"
+		    "'access':%d,'pd':%u",
+		    ib->lkey, flags, start, length, iova, access,
+		    flags & IB_MR_REREG_PD ? to_stub(pd, pd)->number : 0);
 	return ERR_PTR(err);
 }

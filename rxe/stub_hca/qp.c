@@ -98,7 +98,7 @@ static int qp_open(struct stub_qp *qp, struct ib_qp_init_attr *attr, struct ib_u
 	      attr->qp_type == IB_QPT_XRC_TGT ? 0 : ring_init(qp, attr, udata);
 	if (err)
 		return err;
-	err = stub_queue_number(&qp->queue);
+	err = stub_queue_number(&qp->queue, 0);
 	if (err) {
 		stub_ring_unpin(&qp->queue.ring);
 		return err;
@@ -112,14 +112,33 @@ static int qp_open(struct stub_qp *qp, struct ib_qp_init_attr *attr, struct ib_u
 	return 0;
 }
 
+static u32 cq_number(struct ib_cq *cq)
+{
+	return cq ? to_stub(cq, cq)->number : 0;
+}
+
 int stub_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *attr, struct ib_udata *udata)
 {
 	struct stub_qp *qp = to_stub(ib, qp);
+	const struct ib_qp_cap asked = attr->cap;
 	int err = stub_fail("create_qp") ?: qp_open(qp, attr, udata);
 
-	stub_record("create_qp", err, "'qp_type':%d,'srq':%u,'table':%u,'qp':%u", attr->qp_type,
+	stub_record("create_qp", err,
+		    "'ctx':%u,'pd':%u,'xrcd':%u,'send_cq':%u,'recv_cq':%u,'srq':%u,'table':%u,"
+		    "'qp_type':%d,"
+		    "'sq_sig_all':%d,'max_send_wr':%u,'max_recv_wr':%u,'max_send_sge':%u,"
+		    "'max_recv_sge':%u,'max_inline_data':%u,'create_flags':%u,'source_qpn':%u,"
+		    "'rx_hash_function':%u,'rx_hash_fields_mask':%llu,'rx_hash_key':'%*phN',"
+		    "'qp':%u",
+		    udata ? stub_context_number(udata) : 0, ib->pd ? to_stub(ib->pd, pd)->number : 0,
+		    attr->xrcd ? to_stub(attr->xrcd, xrcd)->number : 0,
+		    cq_number(attr->send_cq), cq_number(attr->recv_cq),
 		    attr->srq ? to_stub(attr->srq, srq)->number : 0,
-		    attr->rwq_ind_tbl ? attr->rwq_ind_tbl->ind_tbl_num : 0, ib->qp_num);
+		    attr->rwq_ind_tbl ? attr->rwq_ind_tbl->ind_tbl_num : 0, attr->qp_type,
+		    attr->sq_sig_type == IB_SIGNAL_ALL_WR, asked.max_send_wr, asked.max_recv_wr,
+		    asked.max_send_sge, asked.max_recv_sge, asked.max_inline_data,
+		    attr->create_flags, attr->source_qpn, qp->rss.function, qp->rss.fields,
+		    attr->rwq_ind_tbl ? STUB_HASH_KEY_SIZE : 0, qp->rss.key, ib->qp_num);
 	return err;
 }
 

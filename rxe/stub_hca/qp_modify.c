@@ -126,10 +126,35 @@ static int qp_modify(struct stub_qp *qp, const struct ib_qp_attr *attr, int mask
 	return 0;
 }
 
+#define PATH_FORMAT \
+	"'dlid':%u,'sl':%u,'src_path_bits':%u,'static_rate':%u,'is_global':%d,'dgid':'%pI6'," \
+	"'sgid_index':%u,'flow_label':%u,'hop_limit':%u,'traffic_class':%u"
+#define PATH(ah) \
+	(ah)->type == RDMA_AH_ATTR_TYPE_IB ? (ah)->ib.dlid : 0, (ah)->sl, \
+	(ah)->type == RDMA_AH_ATTR_TYPE_IB ? (ah)->ib.src_path_bits : 0, (ah)->static_rate, \
+	!!((ah)->ah_flags & IB_AH_GRH), &(ah)->grh.dgid, (ah)->grh.sgid_index, \
+	(ah)->grh.flow_label, (ah)->grh.hop_limit, (ah)->grh.traffic_class
+
 void stub_record_modify(const struct ib_qp *qp, int err, const struct ib_qp_attr *attr, int mask)
 {
-	stub_record("modify_qp", err, "'qp':%u,'attr_mask':%d,'qp_state':%d,'port_num':%u",
-		    qp->qp_num, mask, attr->qp_state, attr->port_num);
+	const struct rdma_ah_attr *ah = &attr->ah_attr;
+	const struct rdma_ah_attr *alt = &attr->alt_ah_attr;
+
+	stub_record("modify_qp", err,
+		    "'qp':%u,'attr_mask':%d,'qp_state':%d,'cur_qp_state':%d,'port_num':%u,"
+		    "'pkey_index':%u,'qkey':%u,'qp_access_flags':%d,'path_mtu':%d,'rq_psn':%u,"
+		    "'sq_psn':%u,'dest_qp_num':%u,'timeout':%u,'retry_cnt':%u,'rnr_retry':%u,"
+		    "'min_rnr_timer':%u,'max_rd_atomic':%u,'max_dest_rd_atomic':%u,"
+		    "'path_mig_state':%d,'en_sqd_async_notify':%u," PATH_FORMAT ","
+		    "'alt_port_num':%u,'alt_pkey_index':%u,'alt_timeout':%u,'alt':{" PATH_FORMAT
+		    "}",
+		    qp->qp_num, mask, attr->qp_state, attr->cur_qp_state, attr->port_num,
+		    attr->pkey_index, attr->qkey, attr->qp_access_flags, attr->path_mtu,
+		    attr->rq_psn, attr->sq_psn, attr->dest_qp_num, attr->timeout,
+		    attr->retry_cnt, attr->rnr_retry, attr->min_rnr_timer, attr->max_rd_atomic,
+		    attr->max_dest_rd_atomic, attr->path_mig_state, attr->en_sqd_async_notify,
+		    PATH(ah), attr->alt_port_num, attr->alt_pkey_index, attr->alt_timeout,
+		    PATH(alt));
 }
 
 int stub_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask, struct ib_udata *udata)

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Dual MIT/GPL
 // The rings of QPs and WQs, their numbers, and the next posted receive request, also of an SRQ.
+#include <linux/log2.h>
 #include "stub.h"
 
-int stub_queue_number(struct stub_queue *queue)
+/* A range demands consecutive numbers from here on. The first is a multiple of the range's size. */
+int stub_queue_number(struct stub_queue *queue, u8 log_range)
 {
-	return stub_number_new(&stub_hca->queues,
+	if (log_range > ilog2(STUB_MAX_TABLE_SIZE))
+		return -EINVAL;
+	return stub_number_new(&stub_hca->queues, 1U << log_range,
 			       XA_LIMIT(STUB_MAX_TABLE_SIZE, STUB_QUEUE_NUMBERS - 1), queue,
 			       &queue->number);
 }

@@ -24,9 +24,22 @@ static char *wq_list(const struct ib_rwq_ind_table_init_attr *attr)
 	return text;
 }
 
+static bool aligned_and_consecutive(const struct ib_rwq_ind_table_init_attr *attr)
+{
+	u32 base = attr->ind_tbl[0]->wq_num;
+	u32 i;
+
+	for (i = 0; i < 1U << attr->log_ind_tbl_size; i++)
+		if (attr->ind_tbl[i]->wq_num != base + i)
+			return false;
+	return base % (1U << attr->log_ind_tbl_size) == 0;
+}
+
 static int table_open(struct ib_rwq_ind_table *table, struct ib_rwq_ind_table_init_attr *attr)
 {
 	if (1U << attr->log_ind_tbl_size > STUB_MAX_TABLE_SIZE)
+		return -EINVAL;
+	if (stub_mlx4_rules && !aligned_and_consecutive(attr))
 		return -EINVAL;
 	if (atomic_read(&stub_hca->alive[STUB_TABLE]) >= STUB_MAX_TABLES)
 		return -ENOMEM;
@@ -57,6 +70,15 @@ int stub_destroy_table(struct ib_rwq_ind_table *table)
 	return 0;
 }
 
+static bool in_pairs(u64 fields)
+{
+	const u64 sources = MLX4_IB_RX_HASH_SRC_IPV4 | MLX4_IB_RX_HASH_SRC_IPV6 |
+			    MLX4_IB_RX_HASH_SRC_PORT_TCP | MLX4_IB_RX_HASH_SRC_PORT_UDP;
+
+	/* the bit of each destination is the one above that of its source */
+	return ((fields & sources) << 1) == (fields & (sources << 1));
+}
+
 static int rss_check(const struct stub_rss *rss, const struct ib_qp_init_attr *attr,
 		     const struct mlx4_ib_create_qp_rss *request)
 {
@@ -66,6 +88,8 @@ static int rss_check(const struct stub_rss *rss, const struct ib_qp_init_attr *a
 	if (request->comp_mask || request->reserved1)
 		return -EOPNOTSUPP;
 	if (rss->function != MLX4_IB_RX_HASH_FUNC_TOEPLITZ || rss->fields & ~STUB_HASH_FIELDS)
+		return -EOPNOTSUPP;
+	if (stub_mlx4_rules && !in_pairs(rss->fields))
 		return -EOPNOTSUPP;
 	return 0;
 }

@@ -18,22 +18,24 @@ static u8 packet[STUB_GRH_SIZE + MTU];
  * The owner bit of a posted request is the parity of the producer's round. libmlx4 sets it in each
  * request before INIT, so that none is new in the first round.
  */
-static bool next_send(struct stub_qp *qp)
+struct mlx4_wqe_ctrl_seg *stub_next_send(struct stub_qp *qp)
 {
 	struct stub_sends *sends = &qp->sends;
 	size_t offset = sends->offset + (sends->taken & (sends->count - 1)) * sends->stride;
 	__be32 *owner;
 
 	if (!sends->count)
-		return false;
+		return NULL;
 	owner = stub_pinned_at(qp->queue.ring.memory, offset);
 	if (be32_to_cpu(smp_load_acquire(owner)) >> 31 != !!(sends->taken & sends->count))
-		return false;
-	return stub_pinned_read(qp->queue.ring.memory, offset, request, sends->stride) &&
-	       (ctrl->qpn_vlan.fence_size & SIZE_MASK) * 16 <= sends->stride;
+		return NULL;
+	if (!stub_pinned_read(qp->queue.ring.memory, offset, request, sends->stride) ||
+	    (ctrl->qpn_vlan.fence_size & SIZE_MASK) * 16 > sends->stride)
+		return NULL;
+	return ctrl;
 }
 
-static void complete_send(struct stub_qp *qp, u8 syndrome)
+void stub_complete_send(struct stub_qp *qp, u8 syndrome)
 {
 	u8 opcode = be32_to_cpu(ctrl->owner_opcode) & MLX4_CQE_OPCODE_MASK;
 	union {
@@ -55,8 +57,8 @@ static void complete_send(struct stub_qp *qp, u8 syndrome)
 
 void stub_sends_flush(struct stub_qp *qp)
 {
-	while (next_send(qp) && !stub_cq_full(qp->sends.cq))
-		complete_send(qp, MLX4_CQE_SYNDROME_WR_FLUSH_ERR);
+	while (stub_next_send(qp) && !stub_cq_full(qp->sends.cq))
+		stub_complete_send(qp, MLX4_CQE_SYNDROME_WR_FLUSH_ERR);
 }
 
 /*
@@ -161,13 +163,19 @@ static void record_send(const struct stub_qp *from, const struct mlx4_av *av,
 			const struct mlx4_wqe_datagram_seg *datagram, size_t length,
 			const char *outcome)
 {
+	u32 route = be32_to_cpu(av->sl_tclass_flowlabel);
+
 	stub_record("send", 0,
-		    "'qp':%u,'bytes':%zu,'remote_qpn':%u,'dlid':%u,'sl':%u,'src_path_bits':%u,"
-		    "'static_rate':%u,'is_global':%d,'outcome':'%s'",
-		    from->ib.qp_num, length, be32_to_cpu(datagram->dqpn), be16_to_cpu(av->dlid),
-		    be32_to_cpu(av->sl_tclass_flowlabel) >> 28, av->g_slid & 0x7f,
+		    "'qp':%u,'bytes':%zu,'remote_qpn':%u,'remote_qkey':%u,'port_num':%u,"
+		    "'dlid':%u,'sl':%u,'src_path_bits':%u,'static_rate':%u,'is_global':%d,"
+		    "'dgid':'%pI6','sgid_index':%u,'flow_label':%u,'hop_limit':%u,"
+		    "'traffic_class':%u,'outcome':'%s'",
+		    from->ib.qp_num, length, be32_to_cpu(datagram->dqpn),
+		    be32_to_cpu(datagram->qkey), be32_to_cpu(av->port_pd) >> 24 & 3,
+		    be16_to_cpu(av->dlid), route >> 28, av->g_slid & 0x7f,
 		    av->stat_rate ? av->stat_rate - MLX4_STAT_RATE_OFFSET : 0,
-		    !!(av->g_slid & GLOBAL_ROUTE), outcome);
+		    !!(av->g_slid & GLOBAL_ROUTE), av->dgid, av->gid_index, route & 0xfffff,
+		    av->hop_limit, route >> 20 & 0xff, outcome);
 }
 
 /* A datagram without a receiver is lost. The sender does not notice. */
@@ -199,12 +207,12 @@ static u8 send(struct stub_qp *from)
 void stub_send_all(struct stub_qp *qp)
 {
 	while (qp->attr.qp_state == IB_QPS_RTS && !stub_cq_full(qp->sends.cq) &&
-	       next_send(qp)) {
+	       stub_next_send(qp)) {
 		u8 syndrome = send(qp);
 
 		if (syndrome)
 			qp->attr.qp_state = IB_QPS_SQE;
-		complete_send(qp, syndrome);
+		stub_complete_send(qp, syndrome);
 		if (syndrome)
 			stub_sends_flush(qp);
 	}

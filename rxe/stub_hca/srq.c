@@ -49,11 +49,16 @@ static int srq_open(struct stub_srq *srq, struct ib_srq_init_attr *attr, struct 
 int stub_create_srq(struct ib_srq *ib, struct ib_srq_init_attr *attr, struct ib_udata *udata)
 {
 	struct stub_srq *srq = to_stub(ib, srq);
+	const struct ib_srq_attr asked = attr->attr;
 	int err = stub_fail("create_srq") ?: srq_open(srq, attr, udata);
 
-	stub_record("create_srq", err, "'ctx':%u,'pd':%u,'srq_type':%d,'srq':%u",
+	stub_record("create_srq", err,
+		    "'ctx':%u,'pd':%u,'srq_type':%d,'xrcd':%u,'cq':%u,'max_wr':%u,'max_sge':%u,"
+		    "'srq_limit':%u,'srq':%u",
 		    stub_context_number(udata), to_stub(ib->pd, pd)->number, attr->srq_type,
-		    srq->number);
+		    attr->srq_type == IB_SRQT_XRC ? to_stub(attr->ext.xrc.xrcd, xrcd)->number : 0,
+		    attr->ext.cq ? to_stub(attr->ext.cq, cq)->number : 0, asked.max_wr,
+		    asked.max_sge, asked.srq_limit, srq->number);
 	return err;
 }
 
@@ -79,8 +84,8 @@ int stub_modify_srq(struct ib_srq *ib, struct ib_srq_attr *attr, enum ib_srq_att
 	mutex_lock(&stub_hca->lock);
 	err = stub_fail("modify_srq") ?: srq_modify(to_stub(ib, srq), attr, mask);
 	mutex_unlock(&stub_hca->lock);
-	stub_record("modify_srq", err, "'srq':%u,'attr_mask':%u,'srq_limit':%u",
-		    to_stub(ib, srq)->number, mask, attr->srq_limit);
+	stub_record("modify_srq", err, "'srq':%u,'attr_mask':%u,'max_wr':%u,'srq_limit':%u",
+		    to_stub(ib, srq)->number, mask, attr->max_wr, attr->srq_limit);
 	return err;
 }
 

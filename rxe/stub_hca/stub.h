@@ -56,8 +56,10 @@ typedef struct ib_udata stub_cq_data;
 
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 2, 0)
 #define STUB_USER_CQ
+typedef unsigned int stub_cqe_count;
 #define stub_umem_get ib_umem_get_va
 #else
+typedef int stub_cqe_count;
 #define stub_umem_get ib_umem_get
 #endif
 
@@ -91,6 +93,7 @@ enum stub_kind {
 	STUB_PD,
 	STUB_AH,
 	STUB_MR,
+	STUB_MW,
 	STUB_CQ,
 	STUB_SRQ,
 	STUB_XRCD,
@@ -126,6 +129,7 @@ struct stub_device {
 	struct stub_numbers cqs;
 	struct stub_numbers srqs;
 	struct stub_numbers mrs; /* the upper 24 bits of an lkey */
+	struct stub_numbers mws; /* the upper 24 bits of an rkey */
 	struct delayed_work tick;
 	struct ida idents; /* of contexts, PDs and tables, which nobody looks up */
 	struct stub_port ports[STUB_PORTS];
@@ -150,6 +154,12 @@ struct stub_mr {
 	struct ib_umem *memory;
 };
 
+struct stub_mw {
+	struct ib_mw ib;
+	u32 rkey; /* of the last binding */
+	bool bound;
+};
+
 /* A ring in user memory, and the record beside it that user space writes. */
 struct stub_ring {
 	struct ib_umem *memory;
@@ -171,6 +181,7 @@ struct stub_cq {
 struct stub_queue {
 	u32 number;
 	bool of_wq;
+	bool scatter_fcs; /* deliver the frame's check sequence too */
 	struct ib_pd *pd;
 	struct stub_cq *cq;
 	struct stub_ring ring; /* doorbell: requests posted in all, modulo 65536 */
@@ -272,12 +283,14 @@ struct stub_file {
 
 /* main.c */
 extern struct stub_device *stub_hca;
+extern bool stub_mlx4_rules;
 
 /* device.c */
 extern const char *const stub_kind_names[STUB_KINDS];
 void stub_count(enum stub_kind kind, int by);
 void stub_numbers_init(struct stub_numbers *numbers);
-int stub_number_new(struct stub_numbers *numbers, struct xa_limit limit, void *object, u32 *number);
+int stub_number_new(struct stub_numbers *numbers, u32 align, struct xa_limit limit, void *object,
+		    u32 *number);
 int stub_number_told(struct stub_numbers *numbers, u32 max, void *object, u32 *number,
 		     struct ib_udata *udata);
 void stub_number_free(struct stub_numbers *numbers, u32 number);
@@ -297,6 +310,9 @@ int stub_query_gid(struct ib_device *device, u32 number, int index, union ib_gid
 int stub_query_pkey(struct ib_device *device, u32 number, u16 index, u16 *pkey);
 enum rdma_link_layer stub_link_layer(struct ib_device *device, u32 number);
 int stub_port_immutable(struct ib_device *device, u32 number, struct ib_port_immutable *immutable);
+void stub_grh_reset(void);
+int stub_grh_show(struct seq_file *out);
+int stub_grh_line(char *line);
 
 /* context.c */
 u32 stub_context_number(struct ib_udata *udata);
@@ -325,6 +341,12 @@ bool stub_mr_allows(struct ib_pd *pd, u32 lkey, u64 addr, size_t size, int acces
 struct ib_mr *stub_rereg_mr(struct ib_mr *mr, int flags, u64 start, u64 length, u64 iova,
 			    int access, struct ib_pd *pd, struct ib_udata *udata);
 
+/* mw.c: the last two return a syndrome, 0 for success */
+int stub_alloc_mw(struct ib_mw *mw, struct ib_udata *udata);
+int stub_dealloc_mw(struct ib_mw *mw);
+u8 stub_bind_mw(struct stub_qp *qp, const struct mlx4_wqe_bind_seg *bind);
+u8 stub_invalidate(struct stub_qp *qp, u32 rkey);
+
 /* clock.c */
 int stub_clock_start(void);
 void stub_clock_stop(void);
@@ -339,9 +361,10 @@ int stub_modify_cq(struct ib_cq *cq, u16 count, u16 period);
 int stub_destroy_cq(struct ib_cq *cq, struct ib_udata *udata);
 bool stub_cq_full(struct stub_cq *cq);
 void stub_complete(struct stub_cq *cq, const struct mlx4_cqe *cqe, bool solicited);
+int stub_resize_cq(struct ib_cq *cq, stub_cqe_count cqe, struct ib_udata *udata);
 
 /* queue.c */
-int stub_queue_number(struct stub_queue *queue);
+int stub_queue_number(struct stub_queue *queue, u8 log_range);
 void stub_queue_free(struct stub_queue *queue);
 u32 stub_queue_qpn(const struct stub_queue *queue);
 bool stub_next_request(struct stub_queue *queue, struct stub_srq *srq,
@@ -377,6 +400,8 @@ int stub_attach_mcast(struct ib_qp *qp, union ib_gid *gid, u16 lid);
 int stub_detach_mcast(struct ib_qp *qp, union ib_gid *gid, u16 lid);
 
 /* send.c */
+struct mlx4_wqe_ctrl_seg *stub_next_send(struct stub_qp *qp);
+void stub_complete_send(struct stub_qp *qp, u8 syndrome);
 void stub_sends_flush(struct stub_qp *qp);
 void stub_send_all(struct stub_qp *qp);
 

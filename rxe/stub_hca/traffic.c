@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Dual MIT/GPL
 // Messages that tests deliver, as from another port, and what is common to all messages.
+#include <linux/crc32.h>
 #include <linux/if_ether.h>
 #include <linux/kernel.h>
 #include <linux/string.h>
@@ -136,6 +137,17 @@ int stub_xrc_line(char *line)
 	return err;
 }
 
+#define FCS_SIZE 4
+
+/* The buffer has room behind the frame, because it held the frame's hexadecimal digits. */
+static void append_fcs(struct stub_message *message)
+{
+	u8 *end = (u8 *)message->data + message->length;
+
+	put_unaligned_le32(~crc32_le(~0, message->data, message->length), end);
+	message->length += FCS_SIZE;
+}
+
 static void spread(struct stub_qp *qp, struct stub_message *message)
 {
 	struct ib_rwq_ind_table *table = qp->rss.table;
@@ -147,6 +159,8 @@ static void spread(struct stub_qp *qp, struct stub_message *message)
 
 	wq = container_of(table->ind_tbl[index], struct stub_wq, ib);
 	message->cqe.immed_rss_invalid = cpu_to_be32(hash);
+	if (wq->queue.scatter_fcs)
+		append_fcs(message);
 	if (!ready(qp))
 		outcome = STUB_QP_NOT_READY;
 	else if (wq->ib.state != IB_WQS_RDY)

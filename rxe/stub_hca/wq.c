@@ -14,9 +14,12 @@ static size_t ring_layout(struct stub_queue *queue)
 	return queue->count * queue->stride + UNUSED_SEND;
 }
 
-static int wq_check(const struct ib_wq_init_attr *attr, const struct mlx4_ib_create_wq *request)
+static int wq_check(struct ib_device *device, const struct ib_wq_init_attr *attr,
+		    const struct mlx4_ib_create_wq *request)
 {
-	if (attr->wq_type != IB_WQT_RQ || request->comp_mask || attr->create_flags)
+	if (attr->wq_type != IB_WQT_RQ || request->comp_mask)
+		return -EOPNOTSUPP;
+	if (attr->create_flags & ~IB_WQ_FLAGS_SCATTER_FCS)
 		return -EOPNOTSUPP;
 	if (!attr->max_wr || attr->max_wr > STUB_MAX_WR || !attr->max_sge ||
 	    attr->max_sge > STUB_MAX_SGE)
@@ -26,28 +29,29 @@ static int wq_check(const struct ib_wq_init_attr *attr, const struct mlx4_ib_cre
 	return 0;
 }
 
-static int wq_open(struct stub_wq *wq, struct ib_wq_init_attr *attr, struct ib_udata *udata)
+static int wq_open(struct stub_wq *wq, struct ib_device *device, struct ib_wq_init_attr *attr,
+		   struct ib_udata *udata, struct mlx4_ib_create_wq *request)
 {
-	struct mlx4_ib_create_wq request = {};
 	struct stub_queue *queue = &wq->queue;
 	int err;
 
 	if (!udata)
 		return -EOPNOTSUPP;
-	err = ib_copy_from_udata(&request, udata, min(sizeof(request), udata->inlen)) ?:
-	      wq_check(attr, &request);
+	err = ib_copy_from_udata(request, udata, min(sizeof(*request), udata->inlen)) ?:
+	      wq_check(device, attr, request);
 	if (err)
 		return err;
 	queue->count = roundup_pow_of_two(attr->max_wr);
 	queue->max_sge = roundup_pow_of_two(attr->max_sge);
-	err = stub_ring_pin(&queue->ring, request.buf_addr, ring_layout(queue), request.db_addr,
+	queue->scatter_fcs = attr->create_flags & IB_WQ_FLAGS_SCATTER_FCS;
+	err = stub_ring_pin(&queue->ring, request->buf_addr, ring_layout(queue), request->db_addr,
 			    sizeof(__be32));
 	if (err)
 		return err;
 	wq->ib.state = IB_WQS_RESET;
 	wq->ib.event_handler = attr->event_handler;
 	wq->ib.wq_context = attr->wq_context;
-	err = stub_queue_number(queue);
+	err = stub_queue_number(queue, request->log_range_size);
 	if (err) {
 		stub_ring_unpin(&queue->ring);
 		return err;
@@ -63,18 +67,26 @@ static int wq_open(struct stub_wq *wq, struct ib_wq_init_attr *attr, struct ib_u
 struct ib_wq *stub_create_wq(struct ib_pd *pd, struct ib_wq_init_attr *attr,
 			     struct ib_udata *udata)
 {
-	struct stub_wq *wq = kzalloc(sizeof(*wq), GFP_KERNEL);
+	const struct ib_wq_init_attr asked = *attr;
+	struct mlx4_ib_create_wq request = {};
+	struct stub_wq *wq;
 	int err;
 
+	wq = kzalloc(sizeof(*wq), GFP_KERNEL);
 	if (!wq)
 		return ERR_PTR(-ENOMEM);
 	wq->queue.of_wq = true;
 	wq->queue.pd = pd;
 	wq->queue.cq = to_stub(attr->cq, cq);
-	err = stub_fail("create_wq") ?: wq_open(wq, attr, udata);
-	stub_record("create_wq", err, "'ctx':%u,'pd':%u,'cq':%u,'wq':%u",
+	err = stub_fail("create_wq") ?: wq_open(wq, pd->device, attr, udata, &request);
+	stub_record("create_wq", err,
+		    "'ctx':%u,'pd':%u,'cq':%u,'wq_type':%d,'max_wr':%u,'max_sge':%u,"
+		    "'create_flags':%u,'buf_addr':'0x%llx','db_addr':'0x%llx',"
+		    "'log_range_size':%u,'wq':%u,'max_wr_given':%u,'max_sge_given':%u",
 		    stub_context_number(udata), to_stub(pd, pd)->number, wq->queue.cq->number,
-		    wq->ib.wq_num);
+		    asked.wq_type, asked.max_wr, asked.max_sge, asked.create_flags,
+		    request.buf_addr, request.db_addr, request.log_range_size, wq->ib.wq_num,
+		    attr->max_wr, attr->max_sge);
 	if (err) {
 		kfree(wq);
 		return ERR_PTR(err);
@@ -125,8 +137,11 @@ int stub_modify_wq(struct ib_wq *ib, struct ib_wq_attr *attr, u32 mask, struct i
 	mutex_lock(&stub_hca->lock);
 	err = stub_fail("modify_wq") ?: wq_modify(wq, attr, mask);
 	mutex_unlock(&stub_hca->lock);
-	stub_record("modify_wq", err, "'wq':%u,'attr_mask':%u,'wq_state':%d,'state':%d", ib->wq_num,
-		    mask, attr->wq_state, ib->state);
+	stub_record("modify_wq", err,
+		    "'wq':%u,'attr_mask':%u,'wq_state':%d,'curr_wq_state':%d,'flags':%u,"
+		    "'flags_mask':%u,'state':%d",
+		    ib->wq_num, mask, attr->wq_state, attr->curr_wq_state, attr->flags,
+		    attr->flags_mask, ib->state);
 	return err;
 }
 

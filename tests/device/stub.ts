@@ -74,6 +74,17 @@ export function assertLastCall(verb: string, expected: Readonly<Record<string, u
   assertEquals(Object.fromEntries(found), expected);
 }
 
+/**
+ * The stub's number of the object that was made last. Completion queues and shared receive queues do not tell their
+ * number to their owner.
+ */
+export function newest(kind: "cq" | "srq" | "qp" | "wq" | "table" | "flow" | "xrcd"): number {
+  const verbs = { table: "create_rwq_ind_table", xrcd: "open_xrcd" } as Record<string, string>;
+  const made = calls(verbs[kind] ?? `create_${kind}`).filter((call) => call.ret === 0).at(-1);
+  if (made === undefined) throw new Error(`Cannot find the newest ${kind}: none was made`);
+  return made[kind] as number;
+}
+
 /** Clears the record. */
 export function forget(): void {
   writeStub("record", "clear");
@@ -96,6 +107,7 @@ const KINDS = [
   "pds",
   "ahs",
   "mrs",
+  "mws",
   "cqs",
   "srqs",
   "xrcds",

@@ -33,7 +33,15 @@ stubTest("Flow gives the kernel its conditions, and is removed once", () => {
     priority: 3,
     port: ETHERNET_PORT,
     flags: 0,
-    specs: 3,
+    specs: [
+      {
+        type: 0x20,
+        val: "02000000000100000000000008000000",
+        mask: "ffffffffffff000000000000ffff0000",
+      },
+      { type: 0x30, val: "0a0000010000000000000000", mask: "ffffffff0000000000000000" },
+      { type: 0x41, val: "12b703e8", mask: "ffff0000" },
+    ],
   });
   assertEquals(alive().flows, 1);
   flow.close();
