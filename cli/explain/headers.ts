@@ -27,6 +27,7 @@ const BTH: readonly Field[] = [
 
 /** The extended transport headers. */
 const EXTENDED = {
+  RDETH: ["rdeth", "reliable datagram", 4, [["eeContext", 1, 0, 24]]],
   DETH: ["deth", "datagram", 8, [["qkey", 0, 0, 32], ["srcQp", 5, 0, 24]]],
   XRCETH: ["xrceth", "extended reliable connection", 4, [["srqNum", 1, 0, 24]]],
   RETH: ["reth", "RDMA", 16, [
@@ -51,18 +52,25 @@ const EXTENDED = {
 
 type Name = keyof typeof EXTENDED;
 
-/** What the upper 3 bits of an opcode say: its transport, the operations that it has, and the first headers of requests. */
+/** What the upper 3 bits of an opcode say: its transport, the operations that it has, and their first headers. */
 interface Service {
   readonly name: string;
   readonly has: (operation: number) => boolean;
-  readonly first: readonly Name[];
+  readonly requests: readonly Name[];
+  readonly responses: readonly Name[];
 }
 
 const SERVICES: Readonly<Record<number, Service>> = {
-  0: { name: "RC", has: () => true, first: [] },
-  1: { name: "UC", has: (code) => code < READ_REQUEST, first: [] },
-  3: { name: "UD", has: (code) => code === 4 || code === 5, first: ["DETH"] },
-  5: { name: "XRC", has: () => true, first: ["XRCETH"] },
+  0: { name: "RC", has: (code) => code !== RESYNC, requests: [], responses: [] },
+  1: { name: "UC", has: (code) => code < RESPONSES.first - 1, requests: [], responses: [] },
+  2: {
+    name: "RD",
+    has: (code) => code <= RESYNC || code >= FLUSH,
+    requests: ["RDETH", "DETH"],
+    responses: ["RDETH"],
+  },
+  3: { name: "UD", has: (code) => code === 4 || code === 5, requests: ["DETH"], responses: [] },
+  5: { name: "XRC", has: (code) => code !== RESYNC, requests: ["XRCETH"], responses: [] },
 };
 
 /** The lower 5 bits of an opcode, and the headers that follow. */
@@ -88,12 +96,15 @@ const OPERATIONS: Readonly<Record<number, readonly [name: string, ...headers: Na
   18: ["ATOMIC Acknowledge", "AETH", "AtomicAckETH"],
   19: ["CmpSwap", "AtomicETH"],
   20: ["FetchAdd", "AtomicETH"],
+  21: ["RESYNC"],
   22: ["SEND Last with Invalidate", "IETH"],
   23: ["SEND Only with Invalidate", "IETH"],
   28: ["FLUSH", "FETH", "RETH"],
   29: ["ATOMIC WRITE", "RETH"],
 };
-const READ_REQUEST = 12;
+const RESYNC = 21;
+const FLUSH = 28;
+const RESPONSES = { first: 13, last: 18 } as const;
 const CONGESTION = 0x81;
 /** What the network has marked: forward and backward explicit congestion notification. */
 const MARKS = { FECN: 0x80, BECN: 0x40 } as const;
@@ -192,13 +203,9 @@ function operationOf(code: number): readonly [name: string, ...headers: Name[]] 
   const known = OPERATIONS[operation];
   if (known === undefined || !service?.has(operation)) return [`unknown (${hex(code, 2)})`];
   const [name, ...headers] = known;
-  const first = isResponse(operation) ? [] : service.first;
+  const isResponse = operation >= RESPONSES.first && operation <= RESPONSES.last;
+  const first = isResponse ? service.responses : service.requests;
   return [`${service.name} ${name}`, ...first, ...headers];
-}
-
-/** Whether an operation is a response: to a read, an acknowledgement, or one to an atomic operation. */
-function isResponse(operation: number): boolean {
-  return operation >= 13 && operation <= 18;
 }
 
 function bthSection(view: DataView, opcode: string): Section {

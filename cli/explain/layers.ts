@@ -8,6 +8,8 @@ import { hexRow, type Row, row, type Section } from "./section.ts";
 
 /** A header that is known. */
 export type Layer =
+  | "null"
+  | "ppi"
   | "erf"
   | "cooked"
   | "cooked2"
@@ -20,6 +22,7 @@ export type Layer =
   | "ipv6"
   | "option"
   | "fragment"
+  | "authentication"
   | "icmp"
   | "icmpv6"
   | "udp"
@@ -27,6 +30,9 @@ export type Layer =
   | "erspan"
   | "mpls"
   | "vxlan"
+  | "vxlanGpe"
+  | "nsh"
+  | "metadata"
   | "geneve"
   | "lrh"
   | "grh"
@@ -68,8 +74,9 @@ interface Numbers {
 const LINK_TYPES: Numbers = {
   kind: "unknown link type",
   layers: {
-    ...{ 1: "ethernet", 12: "rawIp", 14: "rawIp", 101: "rawIp", 113: "cooked", 197: "erf" },
-    ...{ 228: "ipv4", 229: "ipv6", 242: "ipoibLink", 247: "lrh", 276: "cooked2" },
+    ...{ 0: "null", 1: "ethernet", 12: "rawIp", 14: "rawIp", 101: "rawIp", 108: "null" },
+    ...{ 113: "cooked", 192: "ppi", 197: "erf", 228: "ipv4", 229: "ipv6", 242: "ipoibLink" },
+    ...{ 247: "lrh", 276: "cooked2" },
   },
   others: { 105: "wireless LAN", 127: "wireless LAN", 147: "private" },
 };
@@ -79,7 +86,8 @@ const ETHERTYPES: Numbers = {
   digits: 4,
   layers: {
     ...{ 0x0800: "ipv4", 0x86dd: "ipv6", 0x6558: "ethernet", 0x8847: "mpls", 0x8848: "mpls" },
-    ...{ 0x88be: "erspan", 0x22eb: "erspan", 0x8915: "grh", 0x0806: "arp" },
+    ...{ 0x88be: "erspan", 0x22eb: "erspan", 0x8909: "metadata", 0x894f: "nsh", 0x8915: "grh" },
+    ...{ 0x0806: "arp" },
   },
   others: {
     ...{ 0x8035: "RARP", 0x8808: "flow control: pause or PFC", 0x8809: "LACP" },
@@ -95,26 +103,48 @@ const PROTOCOLS: Numbers = {
   kind: "IP protocol",
   layers: {
     ...{ 0: "option", 1: "icmp", 4: "ipv4", 17: "udp", 41: "ipv6", 43: "option", 44: "fragment" },
-    ...{ 47: "gre", 58: "icmpv6", 60: "option", 135: "option", 137: "mpls" },
+    ...{ 47: "gre", 51: "authentication", 58: "icmpv6", 60: "option", 135: "option" },
+    ...{ 137: "mpls" },
   },
   others: {
-    ...{ 2: "IGMP", 6: "TCP", 50: "ESP: it is encrypted", 51: "AH", 59: "nothing follows" },
-    ...{ 89: "OSPF", 103: "PIM", 112: "VRRP", 132: "SCTP" },
+    ...{ 2: "IGMP", 6: "TCP", 50: "ESP: it is encrypted", 59: "nothing follows", 89: "OSPF" },
+    ...{ 103: "PIM", 112: "VRRP", 132: "SCTP" },
   },
 };
 
 const PORTS: Numbers = {
   kind: "UDP port",
   layers: {
-    ...{ 4754: "gre", 4789: "vxlan", 4791: "bth", 6081: "geneve", 6635: "mpls", 8472: "vxlan" },
+    ...{ 4754: "gre", 4789: "vxlan", 4790: "vxlanGpe", 4791: "bth", 6081: "geneve", 6635: "mpls" },
+    ...{ 8472: "vxlan" },
   },
   others: {
-    ...{ 53: "DNS", 67: "DHCP", 68: "DHCP", 123: "NTP", 319: "PTP", 320: "PTP" },
-    ...{ 4790: "VXLAN GPE", 5353: "mDNS" },
+    ...{ 53: "DNS", 67: "DHCP", 68: "DHCP", 123: "NTP", 319: "PTP", 320: "PTP", 5353: "mDNS" },
   },
 };
 const PORT_NAMES: Readonly<Record<number, string>> = {
-  ...{ 4754: "GRE", 4789: "VXLAN", 4791: "RoCE v2", 6081: "Geneve", 6635: "MPLS", 8472: "VXLAN" },
+  ...{ 4754: "GRE", 4789: "VXLAN", 4790: "VXLAN GPE", 4791: "RoCE v2", 6081: "Geneve" },
+  ...{ 6635: "MPLS", 8472: "VXLAN" },
+};
+
+/** What VXLAN GPE and a network service header carry. */
+const CARRIED: Numbers = {
+  kind: "next protocol",
+  layers: { 1: "ipv4", 2: "ipv6", 3: "ethernet", 4: "nsh", 5: "mpls" },
+  others: {},
+};
+
+/** What ERSPAN of type III carries. */
+const MIRRORED: Numbers = {
+  kind: "ERSPAN frame type",
+  layers: { 0: "ethernet", 2: "rawIp" },
+  others: {},
+};
+
+const FAMILIES: Numbers = {
+  kind: "address family",
+  layers: { 2: "ipv4", 10: "ipv6", 24: "ipv6", 28: "ipv6", 30: "ipv6" },
+  others: {},
 };
 
 /** The types of records of ERF, see www.endace.com/erf-extensible-record-format-types.pdf. */
@@ -183,6 +213,7 @@ const ARP_FIELDS: readonly Field[] = [
 const ETHERNET_SIZE = 14;
 const IPOIB_SIZE = 4;
 const COOKED_SIZE = 16;
+const PPI_SIZE = 8;
 const TAG_SIZE = 4;
 const IPV4_SIZE = 20;
 const UDP_SIZE = 8;
@@ -190,6 +221,7 @@ const LRH_SIZE = 8;
 const BTH_NEXT = 27;
 const LABEL_SIZE = 4;
 const VXLAN_SIZE = 8;
+const NSH_SIZE = 8;
 const GRE = { checksum: 0x8000, key: 0x2000, sequence: 0x1000, version: 7 } as const;
 const ERSPAN_I = 0x88be;
 
@@ -210,6 +242,17 @@ export function firstLayer(linkType: number): Layer | string {
 
 /** The headers. The last one is read by {@linkcode readTransport}. */
 export const LAYERS: Readonly<Record<Layer, Reader>> = {
+  null: ["address family", 4, (view) => {
+    // Its order is that of the host that captured it.
+    const little = view.getUint32(0, true);
+    return after(FAMILIES, little < 0x10000 ? little : view.getUint32(0), 4);
+  }],
+  ppi: ["PPI header", PPI_SIZE, (view) => {
+    const size = view.getUint16(2, true);
+    return size < PPI_SIZE
+      ? tooSmall("PPI header", size)
+      : after(LINK_TYPES, view.getUint32(4, true), size);
+  }],
   erf: ["ERF header", 16, readErf],
   cooked: ["Linux cooked header", COOKED_SIZE, (view, below) => {
     const { tags, step } = readTags(view, COOKED_SIZE);
@@ -245,6 +288,11 @@ export const LAYERS: Readonly<Record<Layer, Reader>> = {
     8,
     (view) => view.getUint16(2) >> 3 === 0 ? after(PROTOCOLS, view.getUint8(0), 8) : LATER_FRAGMENT,
   ],
+  authentication: [
+    "authentication header",
+    8,
+    (view) => after(PROTOCOLS, view.getUint8(0), 4 * (view.getUint8(1) + 2)),
+  ],
   icmp: ["ICMP header", 8, (view, below) => readIcmp(view, below, "ICMP", ICMP_TYPES)],
   icmpv6: ["ICMPv6 header", 8, (view, below) => readIcmp(view, below, "ICMPv6", ICMPV6_TYPES)],
   udp: ["UDP header", UDP_SIZE, readUdp],
@@ -254,6 +302,22 @@ export const LAYERS: Readonly<Record<Layer, Reader>> = {
   vxlan: ["VXLAN header", VXLAN_SIZE, (view, { sections }) => {
     sections.push(section("vxlan", "VXLAN header", ...fieldRows(view, 0, VNI)));
     return ["ethernet", VXLAN_SIZE];
+  }],
+  vxlanGpe: ["VXLAN GPE header", VXLAN_SIZE, (view, { sections }) => {
+    sections.push(section("vxlan", "VXLAN GPE header", ...fieldRows(view, 0, VNI)));
+    return after(CARRIED, view.getUint8(3), VXLAN_SIZE);
+  }],
+  nsh: ["network service header", NSH_SIZE, (view) => {
+    const size = 4 * (view.getUint8(1) & 0x3f);
+    return size < NSH_SIZE
+      ? tooSmall("network service header", size)
+      : after(CARRIED, view.getUint8(3), size);
+  }],
+  metadata: ["Cisco metadata", 4, (view) => {
+    const size = 4 + 4 * view.getUint8(1);
+    return view.byteLength < size
+      ? cut("Cisco metadata", view, size)
+      : after(ETHERTYPES, view.getUint16(size - 2), size);
   }],
   geneve: ["Geneve header", 8, (view, { sections }) => {
     sections.push(section("geneve", "Geneve header", ...fieldRows(view, 0, VNI)));
@@ -432,7 +496,7 @@ function readErspan(view: View, { sections }: Below): Step {
   if (version === 1) return ["ethernet", 8];
   if (view.byteLength < 12) return cut("ERSPAN header", view, 12);
   const hasPlatform = (view.getUint8(11) & 1) === 1;
-  return ["ethernet", hasPlatform ? 20 : 12];
+  return after(MIRRORED, view.getUint8(10) >> 2 & 0x1f, hasPlatform ? 20 : 12);
 }
 
 function readMpls(view: View, { sections }: Below): Step {

@@ -22,6 +22,7 @@ const FIELDS: readonly (readonly [theirs: string, header: string, ours: string])
     ...{ tclass: "trafficClass", flowlabel: "flowLabel", paylen: "paylen", nxthdr: "nextHdr" },
     ...{ hoplmt: "hopLimit", sgid: "sgid", dgid: "dgid" },
   }),
+  ...fields("infiniband.rdeth.", "rdeth", { eecnxt: "eeContext" }),
   ...fields("udp.", "udp", { srcport: "sourcePort", length: "length" }),
   ...fields("infiniband.bth.", "bth", {
     ...{ se: "solicitedEvent", padcnt: "padCount", p_key: "pkey", destqp: "destQp" },

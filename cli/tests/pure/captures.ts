@@ -145,9 +145,17 @@ export const TUNNELS: Readonly<Record<string, string>> = {
     47,
     `100022eb0000000120640005000000000000000130${"0".repeat(14)}${DATAGRAM}`,
   ),
+  "ERSPAN III of IP": overIpv4(47, `100022eb0000000120640005000000000000${"0800"}${IP}`),
   "GRE in UDP": overIpv4(17, udp(`00006558${DATAGRAM}`, 4754)),
   "VXLAN": overIpv4(17, udp(`0800000000007b00${DATAGRAM}`, 4789)),
   "VXLAN of Linux": overIpv6(17, udp(`0800000000007b00${DATAGRAM}`, 8472)),
+  "VXLAN GPE": overIpv4(17, udp(`0c00000300007b00${DATAGRAM}`, 4790)),
+  "VXLAN GPE of IP": overIpv4(17, udp(`0c00000100007b00${IP}`, 4790)),
+  "a network service header": overIpv4(
+    17,
+    udp(`0c00000400007b000fc60103000001ff${"0".repeat(32)}${DATAGRAM}`, 4790),
+  ),
+  "Cisco metadata": `${ethernet("89090101000100070800")}${IP}`,
   "Geneve": overIpv4(17, udp(`0100655800007b00${"0".repeat(8)}${DATAGRAM}`, 6081)),
   "two MPLS labels": `${ethernet()}88470001004000020140${IP}`,
   "MPLS of Ethernet": `${ethernet()}884700010140${DATAGRAM}`,
@@ -156,6 +164,7 @@ export const TUNNELS: Readonly<Record<string, string>> = {
   "three VLAN tags": `${ethernet("91000001", "88a82007", "8100a064")}0800${IP}`,
   "IPv6 options": overIpv6(0, `2b00050200000000${`1100${"0".repeat(12)}`}${UDP}`),
   "a first IPv6 fragment": overIpv6(44, `1100000100000001${UDP}`),
+  "an authentication header": overIpv4(51, `1104000000000001${"0".repeat(32)}${UDP}`),
   "IPv4 in IPv4": overIpv4(4, IP),
   "IPv4 in IPv6": overIpv6(4, IP),
 };
@@ -165,16 +174,18 @@ export const TUNNELS: Readonly<Record<string, string>> = {
  * and the other one of IPv6.
  */
 export const UNJUDGED: readonly string[] = [
-  ...["VXLAN of Linux", "IPv4 in IPv6", "a first IPv6 fragment"],
+  ...["VXLAN of Linux", "IPv4 in IPv6", "a first IPv6 fragment", "ERSPAN III of IP"],
   ...["MPLS of Ethernet", "MPLS of Ethernet with a control word"],
 ];
 
 /** The same datagram as other links have it, by the number of the link type. */
 export const LINKS: readonly (readonly [linkType: number, frame: string])[] = [
+  ...[[0, `02000000${IP}`], [0, `00000002${IP}`], [108, `00000002${IP}`]] as const,
   ...[[12, IP], [101, IP], [228, IP], [1, DATAGRAM]] as const,
   [113, `${"00".repeat(14)}0800${IP}`],
   [113, `${"00".repeat(14)}810000640800${IP}`],
   [276, `0800${"00".repeat(18)}${IP}`],
+  [192, `0000080001000000${DATAGRAM}`],
   [
     197,
     `${"00".repeat(8)}0204${

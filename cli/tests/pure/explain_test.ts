@@ -19,16 +19,17 @@ const OPERATIONS = [
   ...["RDMA READ Response First aeth", "RDMA READ Response Middle"],
   ...["RDMA READ Response Last aeth", "RDMA READ Response Only aeth", "Acknowledge aeth"],
   ...["ATOMIC Acknowledge aeth atomicAckEth", "CmpSwap atomicEth", "FetchAdd atomicEth"],
-  ...["", "SEND Last with Invalidate ieth", "SEND Only with Invalidate ieth", "", "", "", ""],
+  ...["RESYNC", "SEND Last with Invalidate ieth", "SEND Only with Invalidate ieth", "", "", "", ""],
   ...["FLUSH feth reth", "ATOMIC WRITE reth", "", ""],
 ];
 
 Deno.test("readTransport() names each operation of each transport, and its headers", () => {
   const transports = {
-    RC: [0, () => true],
+    RC: [0, (i: number) => i !== 21],
     UC: [1, (i: number) => i < 12],
+    RD: [2, (i: number) => i !== 22 && i !== 23, "rdeth", "deth"],
     UD: [3, (i: number) => i === 4 || i === 5, "deth"],
-    XRC: [5, () => true, "xrceth"],
+    XRC: [5, (i: number) => i !== 21, "xrceth"],
   } as const;
   for (const [transport, [bits, has, ...own]] of Object.entries(transports)) {
     for (const [i, expected] of OPERATIONS.entries()) {
@@ -37,7 +38,8 @@ Deno.test("readTransport() names each operation of each transport, and its heade
       const { opcode, sections } = readTransport(Uint8Array.of(code, ...new Uint8Array(99)), 100);
       const keys = sections.slice(1, -1).map(({ key }) => key);
       const [, name, ...others] = /^(.*?)((?: [a-z]\w+)*)$/.exec(expected)!;
-      const first = /Response|cknowledge/.test(expected) ? [] : own;
+      const isResponse = /Response|cknowledge/.test(expected);
+      const first = isResponse ? own.filter((key) => key === "rdeth") : own;
       const unknown = [`unknown (0x${code.toString(16).padStart(2, "0")})`];
       const headers = others[0]!.split(" ").filter(Boolean);
       assertEquals(
