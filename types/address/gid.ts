@@ -64,6 +64,7 @@ export class Gid {
   /**
    * Copies 16 bytes in network order.
    *
+   * @throws {TypeError} If the argument is not a Uint8Array.
    * @throws {RangeError} If it does not have 16 bytes.
    */
   constructor(bytes: Uint8Array) {
@@ -76,6 +77,7 @@ export class Gid {
   /**
    * Reads an IPv6 or an IPv4 address. An IPv4 address gives the IPv4-mapped GID.
    *
+   * @throws {TypeError} If the argument is not a string.
    * @throws {SyntaxError} If the text is no address.
    */
   static parse(text: string): Gid {

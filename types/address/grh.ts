@@ -49,6 +49,7 @@ export class Grh {
   /**
    * Copies the first 40 bytes.
    *
+   * @throws {TypeError} If the argument is not a Uint8Array.
    * @throws {RangeError} If it has fewer bytes.
    */
   constructor(bytes: Uint8Array) {

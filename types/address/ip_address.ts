@@ -23,6 +23,7 @@ const ZEROS = /(?<![^:])(?:0(?::|$)){2,}/g;
  *
  * @param text The address.
  * @returns 4 or 16 bytes in network order.
+ * @throws {TypeError} If the argument is not a string.
  * @throws {SyntaxError} If the text is no address.
  * @category GIDs and headers
  */

@@ -177,6 +177,8 @@ export class AddressHandle extends NativeResource<IbvAh> {
    *
    * @param pd The protection domain.
    * @param attr The address of the peer.
+   * @throws {TypeError} If an attribute has the wrong type, is missing or is unknown, or the protection domain is
+   * disposed.
    * @throws {RangeError} If an attribute is out of range, or the device has no such port.
    * @throws {VerbsError} If the device refuses. The hint names the likely cause.
    */
@@ -233,6 +235,7 @@ export class AddressHandle extends NativeResource<IbvAh> {
    * @param portNum The port that received the packet, counted from 1.
    * @param wc The completion of the receive.
    * @param grh The packet's GRH. It may be left out if the completion's flags lack {@linkcode WcFlags}.GRH.
+   * @throws {TypeError} If the protection domain is disposed.
    * @throws {RangeError} If the device has no such port, or an attribute of the completion is out of range.
    * @throws {VerbsError} As {@linkcode initAhFromWc} and the constructor.
    */

@@ -36,6 +36,7 @@ const NO_VLAN = 0xffff;
  * @param wc The completion of the receive.
  * @param grh The packet's GRH. It may be left out if the completion's flags lack {@linkcode WcFlags}.GRH.
  * @throws {RangeError} If the device has no such port, or an attribute of the completion is out of range.
+ * @throws {TypeError} If the context is disposed.
  * @throws {VerbsError} EINVAL if the packet was sent to a multicast group, or to a GID that is not in the port's table;
  * EPROTONOSUPPORT if the GRH is no header.
  * @category Address handles
@@ -95,6 +96,7 @@ function computation(
  * @param context The device.
  * @param attr The address of the peer, with a GRH.
  * @returns The MAC address, 6 bytes, and the VLAN id of the sending GID; `undefined` if it has no VLAN.
+ * @throws {TypeError} If an attribute has the wrong type, is missing or is unknown, or the context is disposed.
  * @throws {RangeError} If a number is out of range, or the device has no such port.
  * @throws {VerbsError} If the address cannot be resolved.
  *

@@ -124,6 +124,7 @@ const FAILURES: Readonly<Record<number, string>> = {
  * @param node The name of the host; `undefined` with the flag PASSIVE: any address.
  * @param service The name of the service, or the port as text; `undefined` for port 0.
  * @param hints What is looked for.
+ * @throws {TypeError} If an argument has the wrong type.
  * @throws {CmError} If the name has no address. `status` is what `getaddrinfo(3)` returns.
  * @throws {VerbsError} If there is no RDMA device (ENODEV), or the system refuses.
  * @category Addresses

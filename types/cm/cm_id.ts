@@ -145,6 +145,7 @@ export class EventChannel extends NativeResource<RdmaEventChannel> {
    * The events that no method of an id waits for, as they come.
    *
    * @throws {TypeError} If the channel is disposed, also during the wait.
+   * @throws {VerbsError} If reading fails.
    * @throws The reason of the signal, if it aborts.
    */
   async *events(options: AbortOptions = {}): AsyncGenerator<CmEvent, void, void> {
@@ -156,13 +157,21 @@ export class EventChannel extends NativeResource<RdmaEventChannel> {
     }
   }
 
-  /** Lets the program end although something waits for events of the channel, as `unref()` of Deno's sockets does. */
+  /**
+   * Lets the program end although something waits for events of the channel, as `unref()` of Deno's sockets does.
+   *
+   * @throws {TypeError} If the channel is disposed.
+   */
   unref(): void {
     assertOpen(this);
     eventsOf(this).hold(false);
   }
 
-  /** Lets the program live while something waits for events, as it does without {@linkcode EventChannel.unref}. */
+  /**
+   * Lets the program live while something waits for events, as it does without {@linkcode EventChannel.unref}.
+   *
+   * @throws {TypeError} If the channel is disposed.
+   */
   ref(): void {
     assertOpen(this);
     eventsOf(this).hold(true);
@@ -286,7 +295,9 @@ export class CmId extends NativeResource<RdmaCmId> {
    * @param channel The channel of its events.
    * @param portSpace What its ports count, and which transport it has: `PortSpace.TCP` is RC, `PortSpace.UDP` is UD. The
    * default is TCP.
+   * @throws {TypeError} If an argument has the wrong type, or the channel is disposed.
    * @throws {RangeError} If there is no such port space.
+   * @throws {VerbsError} If the system refuses.
    */
   constructor(channel: EventChannel, portSpace: PortSpace = PortSpace.TCP) {
     instance(channel, EventChannel, "channel");
@@ -367,6 +378,7 @@ export class CmId extends NativeResource<RdmaCmId> {
    *
    * @throws {TypeError} If an option is unknown or has the wrong type, or cannot be set any more; `ackTimeout` if the id is for
    * datagrams.
+   * @throws {RangeError} If a number is out of range.
    * @throws {VerbsError} If the system refuses. Options before this one, in the order above, are set.
    */
   setOptions(options: CmOptions): void {
@@ -380,6 +392,9 @@ export class CmId extends NativeResource<RdmaCmId> {
   /**
    * Sets the options of an enhanced connection establishment that the next message to the peer carries
    * (`rdma_set_local_ece`): those that `QueuePair.queryEce()` gives.
+   *
+   * @throws {TypeError} If an attribute is missing, is unknown or has the wrong type.
+   * @throws {VerbsError} If librdmacm refuses.
    */
   setLocalEce(ece: Ece): void {
     const { view } = eceCodec.write(ece);
@@ -389,6 +404,8 @@ export class CmId extends NativeResource<RdmaCmId> {
   /**
    * The options of an enhanced connection establishment that the last message of the peer carried (`rdma_get_remote_ece`):
    * `QueuePair.setEce()` takes them.
+   *
+   * @throws {VerbsError} If librdmacm refuses.
    */
   getRemoteEce(): Ece {
     const view = allocStruct(structs.ibv_ece);
@@ -425,6 +442,7 @@ export class CmId extends NativeResource<RdmaCmId> {
    *
    * @throws {SyntaxError} If the host name is no IP address.
    * @throws {TypeError} If the state is not IDLE, or an argument has the wrong type.
+   * @throws {RangeError} If a number is out of range.
    * @throws {VerbsError} If the port is in use (EADDRINUSE; EADDRNOTAVAIL if one of both users has all addresses), or no RDMA
    * device has the address (ENODEV, EADDRNOTAVAIL).
    */
@@ -445,7 +463,9 @@ export class CmId extends NativeResource<RdmaCmId> {
    * @param options The longest time, and `source`: the address to send from, if the system shall not choose it.
    * @throws {SyntaxError} If a host name is no IP address: {@linkcode getAddrInfo} finds one.
    * @throws {TypeError} If the state is not IDLE or BOUND.
+   * @throws {RangeError} If a number is out of range.
    * @throws {CmError} If the address cannot be resolved. Then it can be tried again.
+   * @throws {VerbsError} If the system refuses.
    */
   async resolveAddr(
     address: SocketAddress,
@@ -469,7 +489,9 @@ export class CmId extends NativeResource<RdmaCmId> {
    * Finds the route to the peer (`rdma_resolve_route`).
    *
    * @throws {TypeError} If the state is not ADDR_RESOLVED.
+   * @throws {RangeError} If the time is out of range.
    * @throws {CmError} If there is no route. Then it can be tried again.
+   * @throws {VerbsError} If the system refuses.
    */
   async resolveRoute(options: ResolveOptions = {}): Promise<void> {
     return await inTurn(async () => {
@@ -538,6 +560,7 @@ export class CmId extends NativeResource<RdmaCmId> {
    * The answer of {@linkcode CmId.resolveAddrInfo} (`rdma_query_addrinfo`), which can be taken once. The addresses of services
    * of InfiniBand are no IP addresses: `dstAddr` is `undefined` then.
    *
+   * @throws {TypeError} If the id is disposed.
    * @throws {VerbsError} If there is no answer (ENOENT), or librdmacm is older than rdma-core 60 (EOPNOTSUPP).
    */
   queryAddrInfo(): AddrInfo[] {
@@ -553,6 +576,7 @@ export class CmId extends NativeResource<RdmaCmId> {
    * @param event The kind of event: `CmEventType.USER`.
    * @param status The status of the event, -2^31 to 2^31 - 1.
    * @param arg What the event shall have in {@linkcode CmEvent.arg}, 64 bits.
+   * @throws {TypeError} If an argument has the wrong type, or the id is disposed.
    * @throws {RangeError} If the event is another one, or a number is out of range.
    * @throws {VerbsError} If librdmacm is older (EOPNOTSUPP), or the kernel is (EINVAL).
    */
@@ -573,6 +597,8 @@ export class CmId extends NativeResource<RdmaCmId> {
    *
    * @param backlog The most requests that wait, 1 to 2^31 - 1. The default is 128.
    * @throws {TypeError} If the state is not IDLE or BOUND.
+   * @throws {RangeError} If the number is out of range.
+   * @throws {VerbsError} If the system refuses.
    */
   listen(backlog: number = 128): void {
     positiveInt(backlog, "backlog");
@@ -588,6 +614,7 @@ export class CmId extends NativeResource<RdmaCmId> {
    * queue pair in RESET.
    *
    * @throws {TypeError} If the queue pair is of another device or another transport, or the id has no device yet.
+   * @throws {VerbsError} If the device refuses.
    */
   prepare(qp: QueuePair): void {
     this.#checkQp(qp);
@@ -613,6 +640,7 @@ export class CmId extends NativeResource<RdmaCmId> {
    * @throws {TypeError} If the state is not ROUTE_RESOLVED, or the queue pair does not fit.
    * @throws {RangeError} If the private data is too long, or a number is out of range.
    * @throws {CmError} If the peer rejects the request or does not answer.
+   * @throws {VerbsError} If the system or the device refuses.
    */
   async connect(
     qp: QueuePair | number,
@@ -646,6 +674,7 @@ export class CmId extends NativeResource<RdmaCmId> {
    * the program has set `qpAccessFlags` itself, at any time since the queue pair was in RESET.
    *
    * @throws {TypeError} If the peer has not answered, or the queue pair is disposed.
+   * @throws {VerbsError} If the device or the system refuses.
    */
   establish(): void {
     this.#assertState("establish", ["RESPONDED", "ESTABLISHED"]);
@@ -698,6 +727,7 @@ export class CmId extends NativeResource<RdmaCmId> {
    * @throws {TypeError} If the state is not REQUESTED, or the queue pair does not fit.
    * @throws {RangeError} If the private data is too long, or a number is out of range.
    * @throws {CmError} If the peer goes away meanwhile.
+   * @throws {VerbsError} If the system or the device refuses.
    */
   async accept(
     qp: QueuePair | number,
@@ -740,6 +770,7 @@ export class CmId extends NativeResource<RdmaCmId> {
    * (`rdma_reject_ece`).
    * @throws {TypeError} If the state is not REQUESTED or RESPONDED, or an argument has the wrong type.
    * @throws {RangeError} If the private data is too long.
+   * @throws {VerbsError} If the system refuses.
    */
   reject(privateData?: Uint8Array, options: { readonly ece?: boolean } = {}): void {
     const { ece = false } = snapshot(options, "options", ["ece"]);
@@ -758,6 +789,7 @@ export class CmId extends NativeResource<RdmaCmId> {
    * Tells that the first message has arrived before the peer's confirmation did (`rdma_notify`).
    *
    * @throws {TypeError} If the state is not ACCEPTING or ESTABLISHED.
+   * @throws {VerbsError} If the system refuses.
    */
   notify(event: EventType = EventType.COMM_EST): void {
     integer(event, "event", 0, 0x7fff_ffff);
@@ -773,6 +805,8 @@ export class CmId extends NativeResource<RdmaCmId> {
    * peer does not answer.
    * @returns Whether the peer has answered.
    * @throws {TypeError} If there is no connection; one of datagrams has no end.
+   * @throws {RangeError} If the time is out of range.
+   * @throws {VerbsError} If the system refuses.
    */
   async disconnect(options: Partial<ResolveOptions> = {}): Promise<boolean> {
     return await inTurn(async () => {
@@ -884,6 +918,7 @@ export class CmId extends NativeResource<RdmaCmId> {
    * has taken.
    *
    * @throws {TypeError} If the channel is disposed, or a method of the id is waiting.
+   * @throws {VerbsError} If the system refuses.
    */
   migrate(channel: EventChannel): void {
     instance(channel, EventChannel, "channel");

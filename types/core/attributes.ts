@@ -190,6 +190,7 @@ export class AttributeCodec<T extends object, R extends object = T, O extends ob
    * struct must be zeroed; it is a new one if no view is given.
    *
    * @throws {TypeError} If an attribute has the wrong type, is missing, or is unknown.
+   * @throws {RangeError} If a number is out of range.
    */
   write(
     attributes: T,

@@ -128,6 +128,7 @@ export class Context extends NativeResource<IbvContext> {
    *
    * @param cmdFd A duplicate of the {@linkcode Context.cmdFd} of the other process, for instance received over a Unix
    * socket. The context owns it and closes it.
+   * @throws {TypeError} If it is not an integer.
    * @throws {RangeError} If it is negative.
    * @throws {VerbsError} EOPNOTSUPP if the provider cannot import; another code if the descriptor is not of a device.
    * @experimental No device of the tests has it: it has only run on a library that records calls.
@@ -170,7 +171,11 @@ export class Context extends NativeResource<IbvContext> {
     return new Context(handle, info);
   }
 
-  /** Whether one of the ports is active. */
+  /**
+   * Whether one of the ports is active.
+   *
+   * @throws {VerbsError} If the device does not answer.
+   */
   get hasActivePort(): boolean {
     for (let port = 1; port <= this.physPortCnt; port++) {
       if (readField(this.#portAttr(port), PORT.state) === PortState.ACTIVE) return true;
@@ -221,7 +226,11 @@ export class Context extends NativeResource<IbvContext> {
     return iterateEvents(this, options);
   }
 
-  /** Lets waits for {@linkcode Context.events} keep the program alive, as they do at first. */
+  /**
+   * Lets waits for {@linkcode Context.events} keep the program alive, as they do at first.
+   *
+   * @throws {TypeError} If the context is disposed.
+   */
   ref(): void {
     assertOpen(this);
     asyncEvents(this).hold(true);
@@ -230,6 +239,8 @@ export class Context extends NativeResource<IbvContext> {
   /**
    * Lets the program end although something waits for {@linkcode Context.events}, as `unref()` of Deno's sockets does.
    * While nothing else is waited for, it looks for events every 10 ms.
+   *
+   * @throws {TypeError} If the context is disposed.
    */
   unref(): void {
     assertOpen(this);
@@ -242,6 +253,8 @@ export class Context extends NativeResource<IbvContext> {
    * iterations, such as a `ReplyPath`, is not given. `CompletionQueue.waitSync` tells when blocking is right, and what
    * ends the wait.
    *
+   * @throws {TypeError} If the context is disposed, or the time limit is not an integer.
+   * @throws {RangeError} If the time limit is out of range.
    * @throws {VerbsError} If the device is gone.
    *
    * @example Wait until a port is active, and no longer than a minute without events
@@ -259,7 +272,11 @@ export class Context extends NativeResource<IbvContext> {
     return iterateEventsSync(this, timeout);
   }
 
-  /** Basic capabilities of the device (`ibv_query_device`). */
+  /**
+   * Basic capabilities of the device (`ibv_query_device`).
+   *
+   * @throws {VerbsError} If the device does not answer.
+   */
   queryDevice(): DeviceAttr {
     return readDeviceAttr(this.#deviceAttr());
   }
@@ -273,6 +290,8 @@ export class Context extends NativeResource<IbvContext> {
   /**
    * All capabilities of the device (`ibv_query_device_ex`), such as receive side scaling. Attributes that the provider
    * does not report are 0.
+   *
+   * @throws {VerbsError} If the device does not answer.
    */
   queryDeviceEx(): DeviceAttrEx {
     return queryDeviceEx(this.unsafeHandle);
@@ -301,6 +320,7 @@ export class Context extends NativeResource<IbvContext> {
    *
    * @param portNum The port, from 1.
    * @throws {RangeError} If the device has no such port.
+   * @throws {VerbsError} If the device does not answer.
    */
   queryPort(portNum: number): PortAttr {
     return readPortAttr(this.#portAttr(portNum));
@@ -377,6 +397,7 @@ export class Context extends NativeResource<IbvContext> {
    *
    * @param portNum The port, from 1; all ports if it is left out.
    * @throws {RangeError} If the device has no such port.
+   * @throws {VerbsError} If the device does not answer.
    */
   gidTable(portNum?: number): GidEntry[] {
     if (portNum !== undefined) checkPort(this, portNum);
@@ -468,6 +489,7 @@ function readGidEntry(view: DataView<ArrayBuffer>, base: number): GidEntry {
 /**
  * Checks a port number. Returns it.
  *
+ * @throws {TypeError} If it is not a number.
  * @throws {RangeError} If the device has no such port.
  */
 export function checkPort(context: Context, port: number, name = "portNum"): number {

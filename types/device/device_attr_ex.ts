@@ -260,6 +260,7 @@ export function queryRtValuesEx(context: IbvContext): RtValuesEx {
  *
  * @param supportedQpts The transport services of a capability, such as `tsoCaps.supportedQpts` of {@linkcode DeviceAttrEx}.
  * @param type The transport service: a {@linkcode QpType}.
+ * @throws {TypeError} If an argument is not an integer.
  * @throws {RangeError} If `supportedQpts` does not fit 32 bits, or `type` is not within 0 to 31.
  * @category Devices and ports
  */

@@ -15,7 +15,11 @@ import {
   type Resource,
 } from "../core/resource.ts";
 
-/** Makes reading a descriptor fail with EAGAIN while there is nothing to read. */
+/**
+ * Makes reading a descriptor fail with EAGAIN while there is nothing to read.
+ *
+ * @throws {VerbsError} If the system refuses.
+ */
 export function makeNonblocking(fd: number): void {
   asVerbsError(() => setNonblocking(fd));
 }

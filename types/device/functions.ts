@@ -54,6 +54,7 @@ export function isForkInitialized(): ForkStatus {
  * choose a path by it.
  *
  * @param flowLabel The flow label, 20 bits.
+ * @throws {RangeError} If it does not fit 20 bits.
  * @category GIDs and headers
  */
 export function flowLabelToUdpSport(flowLabel: number): number {

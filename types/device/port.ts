@@ -176,6 +176,7 @@ export const PortCapFlags2: {
 /**
  * The number of bytes of an MTU code.
  *
+ * @throws {TypeError} If it is not an integer.
  * @throws {RangeError} If it is no code.
  *
  * @example Bytes of a code

@@ -85,6 +85,7 @@ function query<H>(
 /**
  * Asks an Elastic Fabric Adapter what it can do (`efadv_query_device`).
  *
+ * @throws {TypeError} If the context is disposed.
  * @throws {Deno.errors.NotFound} If there is no libefa. The message names the package that has it.
  * @throws {VerbsError} EOPNOTSUPP if the device is another one.
  *
@@ -101,6 +102,7 @@ export function queryEfaDevice(context: Context): EfaDeviceAttr {
  * The number of an address handle on its device (`efadv_query_ah`), 16 bits. The completion of a receive has it as `slid`
  * if the sender is the peer of the handle. Handles of one protection domain to one GID may share a number.
  *
+ * @throws {TypeError} If the handle is disposed.
  * @throws {Deno.errors.NotFound} If there is no libefa.
  * @throws {VerbsError} EOPNOTSUPP if the device is no Elastic Fabric Adapter.
  * @category Senders
@@ -129,6 +131,7 @@ export interface EfaMrAttr {
 /**
  * Asks by which interconnects an Elastic Fabric Adapter reaches a memory region (`efadv_query_mr`).
  *
+ * @throws {TypeError} If the region is disposed.
  * @throws {Deno.errors.NotFound} If there is no libefa.
  * @throws {VerbsError} EOPNOTSUPP if the device is no Elastic Fabric Adapter, or libefa is older than rdma-core 50; another
  * error if its driver does not tell.

@@ -128,6 +128,7 @@ export class SrdQueuePair extends QueuePairEx {
    *
    * @throws {TypeError} If an attribute has the wrong type, is missing, is unknown, is disposed, or belongs to another
    * context.
+   * @throws {RangeError} If a number is out of range.
    * @throws {Deno.errors.NotFound} If there is no libefa. The message names the package that has it.
    * @throws {VerbsError} If the device refuses: EOPNOTSUPP if it is no Elastic Fabric Adapter.
    */
@@ -146,7 +147,9 @@ export class SrdQueuePair extends QueuePairEx {
   /**
    * Makes the queue pair ready to send and receive: it moves from RESET to INIT, RTR and RTS.
    *
+   * @throws {TypeError} If an attribute has the wrong type, is missing or is unknown.
    * @throws {RangeError} If a number is out of range, or the device has no such port.
+   * @throws {VerbsError} If the device refuses.
    */
   activate(activation: SrdActivation): void {
     const names = ["qkey", "portNum", "pkeyIndex", "rnrRetry"] as const;

@@ -119,6 +119,7 @@ export class AllocatedBufferRegion extends MemoryRegion {
    * @param offset Where the part starts in the buffer, in bytes. The default is 0.
    * @param length Its length in bytes. If it is left out, the part extends to the buffer's end.
    * @throws {RangeError} If the part is not within the buffer, or empty.
+   * @throws {VerbsError} If the device refuses.
    */
   constructor(buf: AllocatedBuffer, access: number, offset: number = 0, length?: number) {
     instance(buf, AllocatedBuffer, "buf");

@@ -68,6 +68,7 @@ export class OpenedQueuePair extends NativeResource<IbvQp> {
    * Opens a queue pair (`ibv_open_qp`).
    *
    * @throws {TypeError} If an attribute has the wrong type, is missing or is unknown, or the domain is disposed.
+   * @throws {RangeError} If a number is out of range.
    * @throws {VerbsError} If the device has no XRC (EOPNOTSUPP), or the domain has no such queue pair.
    */
   constructor(attr: QpOpenAttr) {

@@ -40,6 +40,7 @@ const NAMES = ["transport", "qpn", "psn", "lid", "gid", "mtu", "rdAtomic", "qkey
  *
  * @param transport The transport that the peer must have.
  * @throws {TypeError} If an attribute is missing, is unknown or has the wrong type, or the transport is another one.
+ * @throws {RangeError} If a number is out of range.
  */
 export function readPeer(address: QpAddress, transport: string): Peer {
   const peer = snapshot(address, "address of the peer", NAMES);

@@ -200,6 +200,7 @@ export class QueuePair extends NativeResource<IbvQp> {
    *
    * @throws {TypeError} If an attribute has the wrong type, is missing, is unknown, is disposed, or belongs to another
    * context.
+   * @throws {RangeError} If a number is out of range.
    * @throws {VerbsError} If the device refuses: EPERM for raw packets without CAP_NET_RAW, EOPNOTSUPP for a transport or
    * an attribute that it does not have.
    */
@@ -372,6 +373,7 @@ export class QueuePair extends NativeResource<IbvQp> {
    *
    * @throws {TypeError} Before {@linkcode QueuePair.init} or {@linkcode QueuePair.activateUd}; on RoCE, if they were
    * called without `gidIndex`.
+   * @throws {VerbsError} If the device does not answer.
    */
   get address(): QpAddress {
     return this.#states.address;
@@ -466,6 +468,7 @@ export class QueuePair extends NativeResource<IbvQp> {
    * @param mask {@linkcode QpAttrMask}, combined: the attributes that are needed. The device may report others too. The
    * default is all but RATE_LIMIT, which can only be set.
    * @throws {RangeError} If the mask has bits that are in no {@linkcode QpAttrMask}, or RATE_LIMIT.
+   * @throws {VerbsError} If the device refuses.
    */
   query(mask?: number): QueriedQp {
     return this.#states.query(mask);
@@ -474,6 +477,8 @@ export class QueuePair extends NativeResource<IbvQp> {
   /**
    * Limits the rate at which a raw packet queue pair sends (`ibv_modify_qp_rate_limit`).
    *
+   * @throws {TypeError} If an attribute is missing, is unknown or has the wrong type.
+   * @throws {RangeError} If a number is out of range.
    * @throws {VerbsError} If the device has no rate limits (EOPNOTSUPP), or refuses.
    * @experimental No device of the tests has it: it has only run on a library that records calls.
    */
@@ -514,6 +519,7 @@ export class QueuePair extends NativeResource<IbvQp> {
    * @param flags {@linkcode DataInOrderFlags}, combined with `|`: newer versions of libibverbs have them. The default is 0.
    * @returns 1 if it does, and 0 if not or if it is not known. With the flag RETURN_CAPS: {@linkcode DataInOrderCaps},
    * combined.
+   * @throws {RangeError} If a number is out of range.
    * @throws {VerbsError} EOPNOTSUPP if the installed libibverbs is older than rdma-core 36.
    * @experimental No device of the tests has it: it has only run on a library that records calls.
    */
@@ -596,6 +602,9 @@ export class QueuePair extends NativeResource<IbvQp> {
    *
    * @param gid The GID of the group.
    * @param lid The LID of the group on InfiniBand. The default is 0, as RoCE needs it.
+   * @throws {TypeError} If `gid` is not a GID, or the queue pair is disposed.
+   * @throws {RangeError} If `lid` does not fit 16 bits.
+   * @throws {VerbsError} If the device refuses.
    */
   attachMcast(gid: Gid, lid: number = 0): void {
     const [name, bytes] = groupOf(gid, lid);
@@ -614,6 +623,7 @@ export class QueuePair extends NativeResource<IbvQp> {
    * @param gid The GID of the group.
    * @param lid The LID with which it was joined. The default is 0.
    * @throws {TypeError} If `gid` is not a GID, or the queue pair is destroyed.
+   * @throws {RangeError} If `lid` does not fit 16 bits.
    * @throws {VerbsError} If the queue pair is not in the group.
    */
   detachMcast(gid: Gid, lid: number = 0): void {
@@ -640,6 +650,7 @@ export class QueuePair extends NativeResource<IbvQp> {
    *
    * @param opMask {@linkcode QpAttachCompCntrOp}, combined with `|`: what is counted. Each operation has one counter.
    * @throws {TypeError} If the counter is disposed or of another context.
+   * @throws {RangeError} If `opMask` does not fit 32 bits.
    * @throws {VerbsError} If the device refuses: EBUSY if an operation has a counter.
    * @experimental No device of the tests has it: it has only run on a library that records calls.
    */

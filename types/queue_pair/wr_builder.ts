@@ -254,6 +254,7 @@ export class WrBuilder implements Disposable {
    * UD, and SRD of `@rdma/ibverbs/efa`: sets the receiver of the request that was begun last (`ibv_wr_set_ud_addr`).
    *
    * @throws {TypeError} If no request was begun, the queue pair is of another type, or the address handle is disposed.
+   * @throws {RangeError} If a number is out of range.
    */
   setUdAddr(ah: AddressHandle, remoteQpn: number, remoteQkey: number): this {
     const index = this.#current("setUdAddr");
@@ -266,6 +267,7 @@ export class WrBuilder implements Disposable {
    * XRC_SEND: sets the shared receive queue of the request that was begun last (`ibv_wr_set_xrc_srqn`).
    *
    * @throws {TypeError} If no request was begun, or the queue pair is not of type XRC_SEND.
+   * @throws {RangeError} If the number is out of range.
    */
   setXrcSrqn(remoteSrqn: number): this {
     const index = this.#current("setXrcSrqn");
@@ -278,6 +280,7 @@ export class WrBuilder implements Disposable {
    * Sets the memory of the request that was begun last (`ibv_wr_set_sge`).
    *
    * @throws {TypeError} If no request was begun, its data is set already or it has none, or the memory region is disposed.
+   * @throws {RangeError} If a number is out of range.
    */
   setSge(sge: Sge): this {
     return this.#setMemory("setSge", sge);

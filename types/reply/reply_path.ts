@@ -149,6 +149,7 @@ export class ReplyPath extends Resource {
   /**
    * Makes a reply path. The device is not asked before the first packet is answered.
    *
+   * @throws {TypeError} If an attribute has the wrong type or is unknown, or the protection domain is disposed.
    * @throws {RangeError} If the device has no such port, or a number is not positive.
    */
   constructor(pd: ProtectionDomain, init: ReplyPathInit) {
@@ -189,6 +190,7 @@ export class ReplyPath extends Resource {
    * @param wc The completion of the receive. Only Elastic Fabric Adapters look at `sgid`.
    * @param grh The packet's GRH. It may be left out if the completion's flags lack {@linkcode WcFlags}.GRH.
    * @throws {RangeError} If an attribute of the completion is out of range.
+   * @throws {TypeError} If the path is disposed.
    * @throws {VerbsError} As {@linkcode AddressHandle.fromWc}; on an Elastic Fabric Adapter ENODATA for a stranger whose GID
    * was not read, ENOENT if there is no handle of the number any more. The path does not remember a failure.
    */
@@ -232,6 +234,7 @@ export class ReplyPath extends Resource {
    * The handle of a known address. The path keeps it as it keeps those of senders, and gives it to who asks for the same
    * address again. If it makes one, it may block: {@linkcode ReplyPath.toAddressAsync} does not.
    *
+   * @throws {TypeError} If an attribute has the wrong type, is missing or is unknown, or the path is disposed.
    * @throws {RangeError} If an attribute is out of range, or `portNum` is not the port of the path.
    * @throws {VerbsError} As the constructor of {@linkcode AddressHandle}.
    */
@@ -305,6 +308,7 @@ export class ReplyPath extends Resource {
    * @param memory The memory that the packet was received into.
    * @param offset The byte offset in `memory` at which the packet's buffer starts, and with it the GRH.
    * @throws {RangeError} If the index or the offset is out of range.
+   * @throws {TypeError} If the path or the memory is disposed.
    * @throws {VerbsError} As {@linkcode ReplyPath.to}.
    */
   toAt(
@@ -413,6 +417,8 @@ export class ReplyPath extends Resource {
   /**
    * Forgets the GID table and all handles. Call it after a change that the device does not report, such as a new link
    * address of a peer.
+   *
+   * @throws {TypeError} If the path is disposed.
    */
   invalidate(): void {
     assertOpen(this);
