@@ -84,8 +84,8 @@
  *
  * **Errors.** A verb that fails throws a {@linkcode VerbsError} with its errno and, where the cause is known, a hint. A
  * wrong argument throws before the verb is called: a TypeError for a value of the wrong type, an attribute that is missing
- * or unknown, and a disposed object; a RangeError for a number out of range. A failed
- * completion does not throw: call {@linkcode WorkCompletion.prototype.check | WorkCompletion.check}.
+ * or unknown, and a disposed object; a RangeError for a number out of range. A failed completion does not throw: call
+ * {@linkcode WorkCompletion.prototype.check | WorkCompletion.check}.
  *
  * **Speed.** Requests can be objects, or prepared once in native layout ({@linkcode SendRequestList},
  * {@linkcode RecvRequestList}) and posted many times. Completions can be awaited as above, or polled one batch at a time

@@ -28,6 +28,16 @@ export function checkSignal(signal: AbortSignal | undefined): AbortSignal | unde
   return signal === undefined ? undefined : instanceOf(signal, AbortSignal, "signal");
 }
 
+/** Calls back when a signal aborts: at once if it has, be it by its own `addEventListener()`. */
+export function whenAborted(
+  signal: AbortSignal,
+  call: () => void,
+  options?: AddEventListenerOptions,
+): void {
+  signal.addEventListener("abort", call, options);
+  if (signal.aborted) call();
+}
+
 /** Waits for a promise that others may wait for as well, until the signal aborts. */
 export async function orAborted<T>(
   promise: Promise<T>,
@@ -36,9 +46,8 @@ export async function orAborted<T>(
   if (signal === undefined) return await promise;
   const aborted = Promise.withResolvers<never>();
   const abort = (): void => aborted.reject(signal.reason);
-  signal.addEventListener("abort", abort);
+  whenAborted(signal, abort);
   try {
-    if (signal.aborted) abort();
     return await Promise.race([promise, aborted.promise]);
   } finally {
     signal.removeEventListener("abort", abort);

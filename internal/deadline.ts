@@ -1,3 +1,5 @@
+import { whenAborted } from "./abort.ts";
+
 /**
  * A signal that aborts when another one does, or when a time is over: from the beginning, or from the last
  * {@linkcode Deadline.extend}. One timer serves any number of waits. Disposing it ends the time.
@@ -15,9 +17,9 @@ export class Deadline implements Disposable {
     this.#ms = ms;
     this.#late = late;
     for (const signal of signals) {
-      const follow = (): void => this.#abort.abort(signal!.reason);
-      signal?.addEventListener("abort", follow, { signal: this.#over.signal });
-      if (signal?.aborted) follow();
+      if (signal === undefined) continue;
+      const follow = (): void => this.#abort.abort(signal.reason);
+      whenAborted(signal, follow, { signal: this.#over.signal });
     }
     // Last: an own method of a signal may have thrown.
     this.#timer = setTimeout(() => this.#check(), ms);

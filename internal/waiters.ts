@@ -1,3 +1,5 @@
+import { whenAborted } from "./abort.ts";
+
 /** Those who wait for something, the longest wait first. A wait ends early if its signal aborts. */
 export class Waiters<W extends object, T> {
   readonly #waiting: Map<W, PromiseWithResolvers<T>> = new Map();
@@ -31,9 +33,8 @@ export class Waiters<W extends object, T> {
     this.#waiting.set(waiter, waiting);
     if (signal === undefined) return waiting.promise;
     try {
-      // This may be a method of the caller's, which ends all waits or aborts the signal: so this wait has begun already.
-      signal.addEventListener("abort", abort);
-      if (signal.aborted) abort();
+      // It calls a method of the signal, which may be the caller's and end all waits: so this wait has begun already.
+      whenAborted(signal, abort);
     } catch (error) {
       this.reject(waiter, error);
     }

@@ -198,8 +198,7 @@ export class Link {
       sending.post();
       return this.#pump.look();
     }
-    const waiters = sending.needs === "slot" ? this.#operating : this.#sending;
-    const sent = waiters.wait({ ...sending, number: ++this.#lastNumber }, signal);
+    const sent = this.#waitersOf(sending).wait({ ...sending, number: ++this.#lastNumber }, signal);
     // Those that wait for credits do not stop other requests.
     if (!isNext && sending.needs !== "credit") this.#serveSoon();
     this.#pump.look();
@@ -219,6 +218,10 @@ export class Link {
   #mayPost({ needs }: Sending): boolean {
     if (needs === "order") return true;
     return this.#outbox.hasSlot && (needs === "slot" || this.#protocol.hasCredit);
+  }
+
+  #waitersOf({ needs }: Sending): Waiters<Waiting, void> {
+    return needs === "slot" ? this.#operating : this.#sending;
   }
 
   get #hasWaiting(): boolean {
@@ -245,7 +248,7 @@ export class Link {
 
   #serveSends(): void {
     for (let next = this.#nextWaiting(); next !== undefined; next = this.#nextWaiting()) {
-      const waiters = next.needs === "slot" ? this.#operating : this.#sending;
+      const waiters = this.#waitersOf(next);
       try {
         this.#assertSending(next);
         next.post();
