@@ -36,7 +36,7 @@ const LONG_SECONDS: Readonly<Record<string, number>> = {
   "cli/tests/device/pingpong_test.ts": 55,
   "tests/device/docs/examples_test.ts": 56,
   "tests/device/docs/snippets_test.ts": 70,
-  "tests/device/efa/net_test.ts": 30,
+  "tests/device/efa/net_test.ts": 57,
   "tests/device/examples/ladder_test.ts": 60,
   "tests/device/faults/limits_test.ts": 38,
   "tests/device/lifetime/lifetime_test.ts": 100,
