@@ -3,56 +3,13 @@
 import { WcFlags, WcOpcode, WcStatus } from "../../mod.ts";
 import { connectRc, type RcConn } from "../../net/mod.ts";
 import { FrameType } from "../../net/rc/protocol.ts";
-import { bytes } from "./inputs.ts";
+import { CREDITS, type Frame, frame, immDataOf, judge } from "./frame_rules.ts";
 import { type Posted, provider, recorded, type Recorder, takePosted } from "./provider.ts";
 import { expected, fc, same, target, within } from "./target.ts";
 
 const LIMIT_MS = 10_000;
-const CREDITS = 4;
 /** Receives of messages, and those that need no credit. */
 const RECEIVES = CREDITS + 5;
-const { SUCCESS, LOC_LEN_ERR, LOC_PROT_ERR, GENERAL_ERR } = WcStatus;
-
-/** Mostly the first value. */
-const often = <T>(first: T, ...others: T[]): fc.Arbitrary<T> =>
-  fc.oneof({ weight: 9, arbitrary: fc.constant(first) }, fc.constantFrom(...others));
-
-const frame = fc.record({
-  type: fc.oneof({ weight: 4, arbitrary: fc.constantFrom(1, 1, 1, 2, 3, 4, 5) }, fc.nat(15)),
-  credits: often(0, 1, 7, 0xfff_ffff),
-  payload: bytes(0, 64),
-  kind: often<"message" | "plain" | "write">("message", "plain", "write"),
-  status: often<number>(SUCCESS, LOC_LEN_ERR, LOC_PROT_ERR, GENERAL_ERR),
-});
-type Frame = typeof frame extends fc.Arbitrary<infer T> ? T : never;
-
-/** What a connection makes of frames by the rules of the protocol. */
-function judge(
-  frames: readonly Frame[],
-): { messages: Uint8Array[]; writes: number[]; end: string } {
-  const messages: Uint8Array[] = [];
-  const writes: number[] = [];
-  let ended = false;
-  const fault = frames.find(({ type, credits, payload, kind, status }) => {
-    if (status !== SUCCESS) return true;
-    if (kind !== "write" && (kind === "plain" || credits > 0)) return true;
-    if (kind === "write" || type === FrameType.DATA) {
-      if (ended || messages.length + writes.length === CREDITS) return true;
-      if (kind === "message") messages.push(payload);
-      else writes.push(immDataOf({ type, credits }));
-      return false;
-    }
-    ended ||= type === FrameType.END || type === FrameType.BYE;
-    return type === 0 || type > FrameType.BYE;
-  });
-  const open = fault === undefined ? "open" : fault.status === SUCCESS ? "violation" : "broken";
-  return { messages, writes, end: ended ? "end" : open };
-}
-
-function immDataOf({ type, credits }: Pick<Frame, "type" | "credits">): number {
-  return (type << 28 | credits) >>> 0;
-}
-
 function push(recorder: Recorder, { id, memory }: Posted, frame: Frame): void {
   const { payload, kind, status } = frame;
   memory.set(payload);
@@ -64,13 +21,8 @@ function push(recorder: Recorder, { id, memory }: Posted, frame: Frame): void {
 }
 
 const HELLO: Frame = {
-  ...{
-    type: FrameType.HELLO,
-    credits: 0,
-    payload: new Uint8Array(),
-    kind: "message",
-    status: SUCCESS,
-  },
+  ...{ type: FrameType.HELLO, credits: 0, payload: new Uint8Array() },
+  ...{ kind: "message", status: WcStatus.SUCCESS },
 };
 
 async function followAll(frames: readonly Frame[]): Promise<void> {
