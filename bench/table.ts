@@ -43,7 +43,7 @@ function verdictCells(goal: Row["goals"][number], result: Result): string[] {
 }
 
 function noteOf({ id, note, goals }: Row): string {
-  const reasons = goals.flatMap(({ reason }) => reason ?? []);
+  const reasons = new Set(goals.flatMap(({ reason }) => reason ?? []));
   return [`${id}, for ${note}`, ...reasons].join("; ");
 }
 
