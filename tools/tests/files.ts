@@ -32,19 +32,24 @@ export function guestCount(
 
 /** Seconds that files take in an emulated guest on a host with two processors; the others take a few. */
 const LONG_SECONDS: Readonly<Record<string, number>> = {
-  "cli/tests/device/perf_test.ts": 50,
-  "cli/tests/device/pingpong_test.ts": 55,
-  "tests/device/docs/examples_test.ts": 56,
-  "tests/device/docs/snippets_test.ts": 70,
-  "tests/device/efa/net_test.ts": 57,
-  "tests/device/examples/ladder_test.ts": 60,
-  "tests/device/faults/limits_test.ts": 38,
-  "tests/device/lifetime/lifetime_test.ts": 100,
-  "tests/device/net/links_test.ts": 17,
-  "tests/device/net/rc_killed_test.ts": 30,
-  "tests/device/net/ud_outage_test.ts": 55,
-  "tests/device/permissions/environment_test.ts": 12,
-  "tests/device/reply/reply_path_differential_test.ts": 18,
+  "cli/tests/device/doctor_pair_test.ts": 30,
+  "cli/tests/device/doctor_test.ts": 25,
+  "cli/tests/device/perf_test.ts": 43,
+  "cli/tests/device/pingpong_test.ts": 20,
+  "tests/device/cm/peers_test.ts": 40,
+  "tests/device/docs/examples_test.ts": 48,
+  "tests/device/docs/snippets_test.ts": 80,
+  "tests/device/efa/net_test.ts": 60,
+  "tests/device/examples/ladder_test.ts": 70,
+  "tests/device/faults/limits_test.ts": 46,
+  "tests/device/faults/link_test.ts": 9,
+  "tests/device/lifetime/lifetime_test.ts": 110,
+  "tests/device/lifetime/watch_test.ts": 155,
+  "tests/device/net/rc_killed_test.ts": 12,
+  "tests/device/net/ud_outage_test.ts": 73,
+  "tests/device/permissions/environment_test.ts": 10,
+  "tests/device/queue_pair/qp_test.ts": 8,
+  "tests/device/reply/reply_path_differential_test.ts": 14,
 };
 const SECONDS = 3;
 

@@ -9,7 +9,7 @@ import { calls } from "../stub.ts";
 import { efaTest, QKEY } from "./bed.ts";
 
 /** A multiple of the messages that both clients send at a time, in each round. */
-const COUNT = Number(Deno.env.get("IBVERBS_EFA_MESSAGES") ?? 2000);
+const COUNT = Number(Deno.env.get("IBVERBS_EFA_MESSAGES") ?? 800);
 /** How often the responder opens a socket, to which both clients are strangers. */
 const ROUNDS = 5;
 /** How many messages a client sends at a time. */
