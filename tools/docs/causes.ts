@@ -1,7 +1,7 @@
 /** Writes the tables of docs/errors.md from those of the library, from which messages take their hints. */
 
 import { AH_CAUSES, FROM_WC_CAUSES, INIT_CAUSES } from "../../types/address_handle/hints.ts";
-import { BIND_CAUSES, CHANNEL_CAUSES, EVENT_CAUSES, RESOLVE_CAUSES } from "../../types/cm/cm_id.ts";
+import * as cm from "../../types/cm/cm_id.ts";
 import { JOIN_CAUSES } from "../../types/cm/groups.ts";
 import { CQ_CAUSES } from "../../types/completion/completion_queue.ts";
 import { CQ_EX_CAUSES } from "../../types/completion/completion_queue_ex.ts";
@@ -69,11 +69,12 @@ const VERBS: readonly Section[] = [
   ["`ibv_post_wq_recv`", wq.POST_CAUSES],
   ["`ibv_create_rwq_ind_table`", TABLE_CAUSES],
   ["`ibv_create_flow`", FLOW_CAUSES],
-  ["`rdma_create_event_channel`", CHANNEL_CAUSES],
-  ["`rdma_bind_addr`", BIND_CAUSES],
-  ["`rdma_bind_addr`, `rdma_resolve_addr`, `rdma_resolve_route`", RESOLVE_CAUSES],
+  ["`rdma_create_event_channel`", cm.CHANNEL_CAUSES],
+  ["`rdma_bind_addr`", cm.BIND_CAUSES],
+  ["`rdma_bind_addr`, `rdma_resolve_addr`, `rdma_resolve_route`", cm.RESOLVE_CAUSES],
+  ["`rdma_init_qp_attr`, `rdma_accept`, `rdma_reject*`", cm.REQUEST_CAUSES],
   ["`rdma_join_multicast*`", JOIN_CAUSES],
-  ["`rdma_write_cm_event`", EVENT_CAUSES],
+  ["`rdma_write_cm_event`", cm.EVENT_CAUSES],
   ["`efadv_*`", EFA_CAUSES],
 ];
 

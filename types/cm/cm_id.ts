@@ -727,7 +727,7 @@ export class CmId extends NativeResource<RdmaCmId> {
    * @throws {TypeError} If the state is not REQUESTED, or the queue pair does not fit.
    * @throws {RangeError} If the private data is too long, or a number is out of range.
    * @throws {CmError} If the peer goes away meanwhile.
-   * @throws {VerbsError} If the system or the device refuses.
+   * @throws {VerbsError} If the system or the device refuses; EINVAL if the peer has taken back its request.
    */
   async accept(
     qp: QueuePair | number,
@@ -770,7 +770,7 @@ export class CmId extends NativeResource<RdmaCmId> {
    * (`rdma_reject_ece`).
    * @throws {TypeError} If the state is not REQUESTED or RESPONDED, or an argument has the wrong type.
    * @throws {RangeError} If the private data is too long.
-   * @throws {VerbsError} If the system refuses.
+   * @throws {VerbsError} If the system refuses; EINVAL if the peer has taken back its request.
    */
   reject(privateData?: Uint8Array, options: { readonly ece?: boolean } = {}): void {
     const { ece = false } = snapshot(options, "options", ["ece"]);
@@ -779,7 +779,9 @@ export class CmId extends NativeResource<RdmaCmId> {
     this.#assertState("reject", ["REQUESTED", "RESPONDED"]);
     this.#assertStill("reject");
     const name = hasEce ? "rdma_reject_ece" : "rdma_reject";
-    callCm(name, "reject connection", [this.unsafeHandle, bytes, bytes.length]);
+    callCm(name, "reject connection", [this.unsafeHandle, bytes, bytes.length], {
+      hint: (code) => this.#whyUnknown(code),
+    });
     this.#state = "FAILED";
     this.#events.endSteps(this, "the connection was rejected");
     this.#stopQp();
@@ -987,8 +989,18 @@ export class CmId extends NativeResource<RdmaCmId> {
       using deadline = new Deadline(REASON_MS, () => error, [signal]);
       await this.disconnected({ signal: deadline.signal }).catch(() => {});
       const end = this.#end;
-      throw end === undefined ? error : this.#error(action, end);
+      if (end !== undefined) throw this.#error(action, end);
+      const hint = this.#whyUnknown(error.code);
+      throw hint === undefined
+        ? error
+        : failure(error.verb, action, error.errno, { hint: () => hint });
     }
+  }
+
+  /** Linux has no event for a request that the peer takes back before it is answered. */
+  #whyUnknown(code: string): string | undefined {
+    if (this.#state !== "REQUESTED" || isKnown(this.#handle)) return undefined;
+    return causeOf(REQUEST_CAUSES, code, {});
   }
 
   #checkQp(qp: QueuePair): void {
@@ -1140,6 +1152,16 @@ export class CmId extends NativeResource<RdmaCmId> {
   }
 }
 
+/** Whether the system knows the connection of an id. */
+function isKnown(id: RdmaCmId): boolean {
+  try {
+    attrOf(id, QpState.INIT);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Whether a queue pair has to move to RTR yet. */
 function isBeforeRtr({ state }: QueuePair): boolean {
   return state !== QpState.RTR && state !== QpState.RTS;
@@ -1202,6 +1224,10 @@ export const CHANNEL_CAUSES: Causes = [
     "ENODEV, ENOENT",
     "There must be an RDMA device, and /dev/infiniband/rdma_cm of the module rdma_ucm",
   ],
+];
+
+export const REQUEST_CAUSES: Causes = [
+  ["EINVAL", "The peer has taken back its request, or has gone"],
 ];
 
 export const EVENT_CAUSES: Causes = [["EINVAL", "Linux 6.17 and newer have it"]];

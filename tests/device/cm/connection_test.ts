@@ -2,7 +2,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { AddrInfoFlags, CmError, CmEventType, CmId, getAddrInfo, PortSpace } from "../../../cm.ts";
 import { AddressHandle, QpState, QpType, VerbsError, WrOpcode } from "../../../mod.ts";
-import { deviceTest, makeEnd, RXE, waitFor } from "../setup.ts";
+import { deviceTest, makeEnd, RXE, until, waitFor } from "../setup.ts";
 import { bytes, CmBed, HOSTS } from "./bed.ts";
 
 for (const [family, hostname] of Object.entries(HOSTS)) {
@@ -65,6 +65,33 @@ deviceTest(
     await assertRejects(() => other.connect(bed.newQp(QpType.UD)), CmError, words);
   },
 );
+
+deviceTest("Who answers a peer that has taken back its request is told so", async () => {
+  using bed = new CmBed();
+  const answers: readonly ((id: CmId) => unknown)[] = [
+    (id) => id.accept(bed.newQp(QpType.RC)),
+    (id) => id.reject(),
+  ];
+  for (const answer of answers) {
+    const client = await bed.routed(bed.listener());
+    const asked = assertRejects(() => client.connect(bed.newQp(QpType.RC)), TypeError, "disposed");
+    const { id } = await bed.request();
+    client.close();
+    await asked;
+    await until("the request is taken back", () => isUnknown(id));
+    const words = "EINVAL (Invalid argument). The peer has taken back its request, or has gone";
+    await assertRejects(async () => await answer(id), VerbsError, words);
+  }
+});
+
+function isUnknown(id: CmId): boolean {
+  try {
+    id.initQpAttr(QpState.INIT);
+    return false;
+  } catch {
+    return true;
+  }
+}
 
 deviceTest(
   "A datagram reaches the peer by what the answer tells, and a group by what joining gives",
