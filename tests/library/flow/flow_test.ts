@@ -15,7 +15,7 @@ import {
 } from "../../../mod.ts";
 import { structs } from "../../../ffi/layout.ts";
 import { testsWith } from "../recorded.ts";
-import { assertRefused, type Refusal } from "../refusals.ts";
+import { assertRefused, bad, type Refusal } from "../refusals.ts";
 
 const on = testsWith((fixture) => ({ qp: fixture.qp(QpType.RAW_PACKET) }));
 
@@ -60,6 +60,11 @@ on.test("Flow refuses specifications that do not go together", ({ qp }) => {
     [make({ type: 5 }), RangeError, "spec type 5"],
     [make({ type: UDP, val: {} }), TypeError, "type UDP: mask is missing"],
     [make({ type: ETH, val: { dstMac: "2:3" }, mask: {} }), TypeError, "not a MAC address"],
+    [
+      make({ type: ETH, val: { dstMac: bad(["2:0:0:0:0:1"]) }, mask: {} }),
+      TypeError,
+      "not a MAC address",
+    ],
     [make({ type: IPV4, val: { srcIp: "::1" }, mask: {} }), TypeError, "not an IPv4 address"],
     [make({ type: IPV4, val: { srcIp: "x" }, mask: {} }), SyntaxError, "x"],
     [make(...Array(256).fill({ type: ACTION_DROP })), RangeError, "256 specifications"],

@@ -39,6 +39,13 @@ onRc.test("SendRequestList.setRdma() refuses atomics, which have operands at the
   assertEquals(wr["wr.atomic.rkey"], 9);
 });
 
+Deno.test("SendRequestList.setAtomic() needs both operands of a compare and swap", () => {
+  const list = new SendRequestList({ capacity: 1 });
+  const atomic = { remoteAddr: 8n, rkey: 7, compareAdd: 5n, swap: 6n };
+  list.set(0, { ...atomic, opcode: WrOpcode.ATOMIC_CMP_AND_SWP });
+  assertThrows(() => list.setAtomic(0, 16n, 9, 6n), TypeError, "ATOMIC_CMP_AND_SWP needs swap");
+});
+
 onRc.test("SendRequestList.set() leaves nothing of the request that was there before", ({ qp, mr }) => {
   const list = new SendRequestList({ capacity: 1 });
   const sge = mr.slice(0, 8);
