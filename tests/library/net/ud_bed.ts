@@ -1,5 +1,6 @@
 // A datagram socket on the recorder, whose requests end when a test says so.
 import { assertEquals } from "@std/assert";
+import { nextTurn } from "../../../internal/turns.ts";
 import { WcOpcode, type WcStatus } from "../../../mod.ts";
 import type { SrdOptions, UdConn, UdOptions } from "../../../net/mod.ts";
 import * as recorder from "../../provider/recorder.ts";
@@ -42,6 +43,8 @@ export class UdBed implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.conn[Symbol.asyncDispose]();
+    // Loops of the library that have just ended may have asked for a turn, which may be a timer.
+    await nextTurn();
     assertEquals([recorder.live(), recorder.violations()], [0, []]);
   }
 }
