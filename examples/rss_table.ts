@@ -63,10 +63,10 @@ Deno.exitCode = await runProgram("rss_table", async () => {
 
 /** Shows what a device would do. */
 async function predict(options: Options): Promise<void> {
-  const { rxHash, symmetric, queues, entries } = options;
+  const { rxHash, symmetric, queues } = options;
   console.log(describeHash(rxHash, symmetric));
   const numbers = Array.from({ length: queues }, (_, i) => i);
-  await showFlows(options, numbers, (entry) => entry % queues, entries);
+  await showFlows(options, numbers, (entry) => entry % queues);
 }
 
 /** Makes the objects on a device and shows what it does. */
@@ -82,7 +82,7 @@ async function spread(options: Options): Promise<void> {
   console.log(describeTable(table));
   console.log(`  RSS queue pair ${qp.qpNum}`);
   const numbers = [...new Set(table.workQueues)].map((wq) => wq.wqNum);
-  await showFlows(options, numbers, (entry) => table.workQueues[entry]!.wqNum, table.size);
+  await showFlows(options, numbers, (entry) => table.workQueues[entry]!.wqNum);
 }
 
 function openWithRss(name: string | undefined): Context {
@@ -113,9 +113,8 @@ async function showFlows(
   options: Options,
   queues: readonly number[],
   queueOf: (entry: number) => number,
-  entries: number,
 ): Promise<void> {
-  const { rxHash, symmetric } = options;
+  const { rxHash, symmetric, entries } = options;
   const landings = (await flowsOf(options)).map((flow): Landing => {
     const hash = rxHash.hash(flow, { symmetric });
     // The lower bits of the hash select the entry. table.workQueueFor(flow, rxHash) does both steps.

@@ -10,6 +10,7 @@ import { expected, fc, same, target, within } from "./target.ts";
 const LIMIT_MS = 10_000;
 /** Receives of messages, and those that need no credit. */
 const RECEIVES = CREDITS + 5;
+
 function push(recorder: Recorder, { id, memory }: Posted, frame: Frame): void {
   const { payload, kind, status } = frame;
   memory.set(payload);
