@@ -69,6 +69,7 @@ const WRONG: [line: string, message: string][] = [
   ["file_transfer --size=-1", "--size takes a whole number from 0 to"],
   ["rss_table --queues 0", "--queues takes"],
   ["rss_table --entries 3", "rss_table: "],
+  ["rss_table --fields ipv5", "--fields takes src_ipv4"],
   ["rss_table --key ab", "rss_table: "],
   ["rss_table --predict x", "rss_table: "],
 ];
