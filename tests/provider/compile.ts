@@ -4,19 +4,28 @@ import { CACHE, compileC } from "../c/compile.ts";
 import { newerHeader } from "./newer.ts";
 
 /** Its own functions are meant by its own names, whatever else the process has loaded. */
-const LINKED = ["-shared", "-fPIC", "-Wl,-Bsymbolic", "-ldl"];
+const LINKED = ["-shared", "-fPIC", "-Wl,-Bsymbolic", "-ldl", "-lpthread"];
 const FLAGS = ["-D_GNU_SOURCE", "-Werror", "-g", ...LINKED];
 
 const MAIN = "core/objects.c";
 
 /** Compiles the recorder and returns the path of the library. */
 export async function recorderPath(): Promise<string> {
-  const files = (await Promise.all(["core", "verbs"].map(sources))).flat();
+  return await compiled([]);
+}
+
+/** The same of the plain device, which carries messages between processes at full speed and records nothing. */
+export async function shmPath(): Promise<string> {
+  return await compiled(["-DIS_PLAIN=1"]);
+}
+
+async function compiled(flags: string[]): Promise<string> {
+  const files = (await Promise.all(["core", "shm", "verbs"].map(sources))).flat();
   const others = files.filter((file) => file.endsWith(".c") && !file.endsWith(`/${MAIN}`));
   const include = [`-I${new URL("c/core/", import.meta.url).pathname}`, "-include", await newer()];
   // compileC() finds its results by the flags: this one changes with any of the files.
   const key = `-DSOURCES="${await digest(files)}"`;
-  return await compileC(`../provider/c/${MAIN}`, [...others, ...include, key, ...FLAGS]);
+  return await compileC(`../provider/c/${MAIN}`, [...flags, ...others, ...include, key, ...FLAGS]);
 }
 
 async function sources(folder: string): Promise<string[]> {

@@ -18,6 +18,8 @@ static unsigned used;
 // Objects of before the last reset are in the slots below.
 static unsigned first;
 static unsigned made_of[KINDS];
+static struct object **freed;
+static unsigned freed_count;
 
 _Static_assert(sizeof(struct object) <= HEADER, "the header of a slot is too small");
 _Static_assert(sizeof(struct qp_object) <= SLOT - HEADER, "a queue pair does not fit a slot");
@@ -39,20 +41,43 @@ void *pointer_of(struct object *object)
 	return (char *)object + offset_of_pointer(object->kind);
 }
 
+static struct object *free_slot(void)
+{
+	if (freed_count) {
+		struct object *object = freed[--freed_count];
+		unsigned handle = object->handle;
+		memset(object, 0, SLOT);
+		object->handle = handle;
+		return object;
+	}
+	if (used == SLOTS)
+		abort();
+	slot(used)->handle = used + 1 - first;
+	return slot(used++);
+}
+
 void *create(enum kind kind, size_t size)
 {
 	pthread_mutex_lock(&lock);
 	if (!area)
 		area = mmap(NULL, (size_t)SLOT * SLOTS, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (area == MAP_FAILED || used == SLOTS || size > SLOT - HEADER)
+	if (area == MAP_FAILED || size > SLOT - HEADER)
 		abort();
-	struct object *object = slot(used);
+	struct object *object = free_slot();
 	object->kind = kind;
 	object->number = made_of[kind]++;
-	object->handle = ++used - first;
 	object->live = true;
 	pthread_mutex_unlock(&lock);
 	return pointer_of(object);
+}
+
+// The plain device runs for long, and looks for no late uses.
+static void give_back(struct object *object)
+{
+	pthread_mutex_lock(&lock);
+	freed = realloc(freed, (freed_count + 1) * sizeof *freed);
+	freed[freed_count++] = object;
+	pthread_mutex_unlock(&lock);
 }
 
 struct object *object_of(const void *pointer)
@@ -112,6 +137,8 @@ int destroy(const void *pointer)
 	free(object->parents);
 	object->parents = NULL;
 	object->live = false;
+	if (IS_PLAIN)
+		give_back(object);
 	return 0;
 }
 
@@ -143,6 +170,8 @@ bool label_address(uint64_t address, char *label, size_t size)
 {
 	struct object *object = object_of((const void *)(uintptr_t)address);
 
+	if (IS_PLAIN)
+		return false;
 	if (!object)
 		return label_memory(address, label, size);
 	label_object(object, label, size);

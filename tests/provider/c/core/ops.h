@@ -16,6 +16,9 @@
 	OP(create_flow_action_esp) OP(modify_flow_action_esp) OP(destroy_flow_action) \
 	OP(create_counters) OP(destroy_counters) OP(attach_counters_point_flow) OP(read_counters)
 
+// Queues what has come to a queue that moves data. Returns whether any completion is there.
+bool take_moved(struct cq_object *object);
+
 #define DECLARE_CONTEXT_OP(op) typeof(*((struct ibv_context_ops *)0)->op) op;
 #define DECLARE_EXTENDED_OP(op) typeof(*((struct verbs_context *)0)->op) op;
 CONTEXT_OPS(DECLARE_CONTEXT_OP)

@@ -27,6 +27,13 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct log records;
 static struct log violations;
 static __thread struct call *call;
+// Where the records of the plain device go.
+static FILE *nothing;
+
+__attribute__((constructor)) static void begin_without_records(void)
+{
+	nothing = fopen("/dev/null", "we");
+}
 
 static void append(struct log *log, const char *line)
 {
@@ -50,7 +57,10 @@ void violation(const char *format, ...)
 	if (vasprintf(&text, format, arguments) < 0)
 		abort();
 	va_end(arguments);
-	append(&violations, text);
+	if (IS_PLAIN)
+		fprintf(stderr, "shm0: %s\n", text);
+	else
+		append(&violations, text);
 	free(text);
 }
 
@@ -79,7 +89,7 @@ void begin(const char *verb, enum failure failure)
 	snprintf(inner->verb, sizeof inner->verb, "%s", verb);
 	inner->failure = failure;
 	inner->outer = call;
-	inner->stream = open_memstream(&inner->text, &inner->size);
+	inner->stream = IS_PLAIN ? nothing : open_memstream(&inner->text, &inner->size);
 	fprintf(inner->stream, "{\"verb\":\"%s\",\"args\":[", verb);
 	call = inner;
 	pause_in(verb);
@@ -193,11 +203,13 @@ static void end(const char *result, int error)
 {
 	struct call *ended = call;
 
-	fprintf(ended->stream, "],\"result\":%s,\"errno\":%d}", result, error);
-	fclose(ended->stream);
-	append(&records, ended->text);
 	call = ended->outer;
-	free(ended->text);
+	if (!IS_PLAIN) {
+		fprintf(ended->stream, "],\"result\":%s,\"errno\":%d}", result, error);
+		fclose(ended->stream);
+		append(&records, ended->text);
+		free(ended->text);
+	}
 	free(ended);
 }
 
@@ -277,7 +289,7 @@ void recorder_reset(void)
 	forget_plans();
 	forget_objects();
 	forget_events();
-	forget_wire();
+	moves_data = IS_PLAIN;
 	calls_allocators = false;
 	device_count = 1;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "newer.h"
+#include "../shm/shm.h"
 
 // The header's macros stand for inline functions; this library holds the symbols behind them.
 #undef ibv_query_port
@@ -72,6 +73,7 @@ struct cq_object {
 	unsigned taken;
 	bool armed;
 	bool solicited_only;
+	struct shm_cq shm;
 	// Between start_poll and end_poll, with the completion that the readers read.
 	bool polling;
 	struct completion current;
@@ -81,13 +83,10 @@ struct cq_object {
 struct srq_object {
 	struct ibv_srq srq;
 	struct ibv_srq_attr attr;
-	// Requests that are not done, see wire.c.
-	struct works *receives;
+	struct shm_rq shm;
 };
 
 enum { FIRST_QP_NUM = 0x100 };
-
-struct works;
 
 struct qp_object {
 	union {
@@ -104,9 +103,12 @@ struct qp_object {
 	// The allocation of a parent domain, see allocator.c.
 	struct ibv_pd *domain;
 	void *allocated;
-	// Requests that are not done, see wire.c.
-	struct works *sends;
-	struct works *receives;
+	struct shm_qp shm;
+};
+
+struct ah_object {
+	struct ibv_ah ah;
+	struct route route;
 };
 
 struct pd_object {
@@ -140,7 +142,7 @@ struct dm_object {
 	unsigned char bytes[512];
 };
 
-// objects.c
+// core/objects.c
 // Makes an object and returns what the caller gets: a pointer to zeroed bytes of the size of its struct.
 void *create(enum kind kind, size_t size);
 // The object behind a pointer, or NULL if the recorder never handed it out.
@@ -282,21 +284,12 @@ void free_to(struct ibv_pd *pd, void *memory);
 extern unsigned device_count;
 // Devices end with the last list and the last context that they are in.
 void end_unused_devices(void);
-
-// wire.c
-bool moves_data(void);
-void keep_receives(struct ibv_qp *qp, const struct ibv_recv_wr *wr);
-void keep_shared_receives(struct ibv_srq *srq, const struct ibv_recv_wr *wr);
-void keep_sends(struct ibv_qp *qp, const struct ibv_send_wr *wr);
-void change_state(struct ibv_qp *qp);
-void move_data(void);
-void forget_wire(void);
-
-// cq.c
-void complete(struct ibv_cq *cq, const struct ibv_wc *wc);
+// Whether objects that are made now move data.
+extern bool moves_data;
 
 // query.c
-void fill_gid(union ibv_gid *gid, unsigned index);
+// An address of a port, by its index. Returns whether there is one.
+bool fill_gid(union ibv_gid *gid, unsigned host, unsigned port, unsigned index);
 
 // event.c
 void forget_events(void);

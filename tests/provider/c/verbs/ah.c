@@ -2,10 +2,16 @@
 #include <arpa/inet.h>
 #include "ops.h"
 
-static struct ibv_ah *make_ah(struct ibv_pd *pd)
+static struct ibv_ah *make_ah(struct ibv_pd *pd, const struct ibv_ah_attr *attr)
 {
-	struct ibv_ah *ah = create(AH, sizeof *ah);
+	struct ah_object *object = create(AH, sizeof *object);
+	struct ibv_ah *ah = &object->ah;
 
+	// As RoCE, the plain device has no other addresses than GIDs.
+	if (!set_route(&object->route, attr) && IS_PLAIN) {
+		destroy(ah);
+		return (void *)fails_with(EINVAL);
+	}
 	ah->context = pd->context;
 	ah->pd = pd;
 	ah->handle = object_of(ah)->handle;
@@ -16,30 +22,57 @@ static struct ibv_ah *make_ah(struct ibv_pd *pd)
 struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 {
 	MAKE(OBJECT(PD, pd), STRUCT(ibv_ah_attr, attr));
-	return make_ah(pd);
+	return make_ah(pd, attr);
+}
+
+// The address that a packet came from, and the index of the one that it was sent to.
+static void read_header(const struct ibv_grh *grh, unsigned port, struct ibv_global_route *route)
+{
+	const unsigned char *ip = (const unsigned char *)grh + 20;
+	union ibv_gid to = grh->dgid, own;
+	bool is_ipv4 = *(const unsigned char *)grh >> 4 != 6 && *ip == 0x45;
+
+	route->dgid = grh->sgid;
+	route->hop_limit = grh->hop_limit;
+	route->flow_label = ntohl(grh->version_tclass_flow) & 0xfffff;
+	if (is_ipv4) {
+		memcpy(route->dgid.raw, "\0\0\0\0\0\0\0\0\0\0\xff\xff", 12);
+		to = route->dgid;
+		memcpy(route->dgid.raw + 12, ip + 12, 4);
+		memcpy(to.raw + 12, ip + 16, 4);
+		route->hop_limit = ip[8];
+		route->flow_label = 0;
+	}
+	for (unsigned i = 0; IS_PLAIN && fill_gid(&own, own_host, port, i); i++)
+		if (memcmp(&own, &to, sizeof to) == 0)
+			route->sgid_index = i;
+}
+
+static void read_address(uint8_t port_num, const struct ibv_wc *wc, const struct ibv_grh *grh, struct ibv_ah_attr *attr)
+{
+	memset(attr, 0, sizeof *attr);
+	attr->dlid = wc->slid;
+	attr->sl = wc->sl;
+	attr->src_path_bits = wc->dlid_path_bits;
+	attr->port_num = port_num;
+	attr->is_global = wc->wc_flags & IBV_WC_GRH ? 1 : 0;
+	if (attr->is_global)
+		read_header(grh, port_num, &attr->grh);
 }
 
 struct ibv_ah *ibv_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc, struct ibv_grh *grh, uint8_t port_num)
 {
 	MAKE(OBJECT(PD, pd), STRUCT(ibv_wc, wc), STRUCT(ibv_grh, grh), NUMBER(port_num));
-	return make_ah(pd);
+	struct ibv_ah_attr attr;
+	read_address(port_num, wc, grh, &attr);
+	return make_ah(pd, &attr);
 }
 
 int ibv_init_ah_from_wc(struct ibv_context *context, uint8_t port_num, struct ibv_wc *wc, struct ibv_grh *grh,
 			struct ibv_ah_attr *ah_attr)
 {
 	CALL(MINUS_ONE, OBJECT(CONTEXT, context), NUMBER(port_num), STRUCT(ibv_wc, wc), STRUCT(ibv_grh, grh));
-	memset(ah_attr, 0, sizeof *ah_attr);
-	ah_attr->dlid = wc->slid;
-	ah_attr->sl = wc->sl;
-	ah_attr->src_path_bits = wc->dlid_path_bits;
-	ah_attr->port_num = port_num;
-	if (wc->wc_flags & IBV_WC_GRH) {
-		ah_attr->is_global = 1;
-		ah_attr->grh.dgid = grh->sgid;
-		ah_attr->grh.hop_limit = grh->hop_limit;
-		ah_attr->grh.flow_label = ntohl(grh->version_tclass_flow) & 0xfffff;
-	}
+	read_address(port_num, wc, grh, ah_attr);
 	return answered(ah_attr, sizeof *ah_attr);
 }
 

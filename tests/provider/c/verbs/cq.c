@@ -41,6 +41,8 @@ static struct cq_object *make_cq(struct ibv_context *context, int cqe, void *cq_
 	cq->cq.cqe = cqe;
 	depend(cq, context);
 	depend(cq, channel);
+	if (moves_data && !shm_make_cq(cq))
+		abort();
 	return cq;
 }
 
@@ -79,6 +81,15 @@ int modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr)
 	return done(0);
 }
 
+static void add(struct cq_object *object, const struct completion *completion)
+{
+	// Whoever has read all of them starts again.
+	if (object->taken == object->queued)
+		object->taken = object->queued = 0;
+	object->queue = realloc(object->queue, (object->queued + 1) * sizeof *object->queue);
+	object->queue[object->queued++] = *completion;
+}
+
 // Sends an event of a queue, whether it is armed or not.
 void recorder_cq_event(struct ibv_cq *cq)
 {
@@ -112,8 +123,18 @@ int ibv_destroy_cq(struct ibv_cq *cq)
 	int error = destroy(cq);
 	if (error)
 		return done(error);
+	shm_end_cq(object);
 	drop_events(cq);
 	return done(0);
+}
+
+bool take_moved(struct cq_object *object)
+{
+	struct completion moved = { 0 };
+
+	while (object->shm.shared && take_completions(&object->shm, 1, &moved.wc))
+		add(object, &moved);
+	return object->taken < object->queued;
 }
 
 int poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc)
@@ -122,7 +143,7 @@ int poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc)
 	int count = 0;
 
 	// Those who wait for data poll without end: a poll that finds nothing leaves no record.
-	if (moves_data() && object_of(cq)->live && object->taken == object->queued && !may_fail(verb_of(__func__)))
+	if (moves_data && object_of(cq)->live && !take_moved(object) && !may_fail(verb_of(__func__)))
 		return 0;
 	CALL(MINUS_ONE, OBJECT(CQ, cq), NUMBER(num_entries));
 	while (count < num_entries && object->taken < object->queued)
@@ -137,6 +158,8 @@ int req_notify_cq(struct ibv_cq *cq, int solicited_only)
 	CALL(ERRNO, OBJECT(CQ, cq), NUMBER(solicited_only));
 	object->solicited_only = solicited_only && (object->solicited_only || !object->armed);
 	object->armed = true;
+	if (object->shm.shared)
+		arm(&object->shm, object->solicited_only);
 	return done(0);
 }
 
@@ -168,22 +191,16 @@ void recorder_complete(struct ibv_cq *cq, const struct ibv_wc *wc, bool solicite
 	struct cq_object *object = (void *)cq;
 	bool awaited = !object->solicited_only || solicited || wc->status != IBV_WC_SUCCESS;
 
-	object->queue = realloc(object->queue, (object->queued + 1) * sizeof *object->queue);
-	object->queue[object->queued++] = (struct completion){
+	add(object, &(struct completion){
 		.wc = *wc,
 		.timestamp = timestamp,
 		.wallclock_ns = wallclock_ns,
 		.flow_tag = flow_tag,
 		.cvlan = cvlan,
 		.tm_info = { .tag = tag, .priv = priv },
-	};
+	});
 	if (!object->armed || !cq->channel || !awaited)
 		return;
 	object->armed = false;
 	recorder_cq_event(cq);
-}
-
-void complete(struct ibv_cq *cq, const struct ibv_wc *wc)
-{
-	recorder_complete(cq, wc, false, 0, 0, 0, 0, 0, 0);
 }

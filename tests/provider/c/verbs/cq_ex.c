@@ -5,7 +5,7 @@
 
 static bool load(struct cq_object *object)
 {
-	if (object->taken == object->queued)
+	if (!take_moved(object))
 		return false;
 	object->current = object->queue[object->taken++];
 	object->cq.status = object->current.wc.status;

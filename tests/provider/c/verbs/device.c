@@ -9,6 +9,7 @@
 enum { COMP_VECTORS = 4 };
 
 unsigned device_count = 1;
+bool moves_data = IS_PLAIN;
 
 // Held from where a device is found until something uses it: another thread may end it meanwhile.
 static pthread_mutex_t unused = PTHREAD_MUTEX_INITIALIZER;
@@ -26,7 +27,7 @@ static struct device_object *device(unsigned index)
 	fresh->index = index;
 	fresh->device.node_type = IBV_NODE_CA;
 	fresh->device.transport_type = IBV_TRANSPORT_IB;
-	snprintf(fresh->device.name, sizeof fresh->device.name, "recorder%u", index);
+	snprintf(fresh->device.name, sizeof fresh->device.name, IS_PLAIN ? "shm%u" : "recorder%u", index);
 	snprintf(fresh->device.dev_name, sizeof fresh->device.dev_name, "uverbs%u", index);
 	apply_patches(DEVICE, fresh);
 	return fresh;
@@ -98,12 +99,31 @@ int ibv_get_device_index(struct ibv_device *device)
 #define SET_CONTEXT_OP(op) verbs->context.ops.op = op;
 #define SET_EXTENDED_OP(op) verbs->op = op;
 
+// Nothing is recorded on the way of data.
+static void set_plain_ops(struct ibv_context_ops *ops)
+{
+	ops->post_send = shm_post_send;
+	ops->post_recv = shm_post_recv;
+	ops->post_srq_recv = shm_post_srq_recv;
+	ops->poll_cq = shm_poll_cq;
+	ops->req_notify_cq = shm_req_notify_cq;
+}
+
 static void set_ops(struct verbs_context *verbs)
 {
 	CONTEXT_OPS(SET_CONTEXT_OP)
 	EXTENDED_OPS(SET_EXTENDED_OP)
 	verbs->ibv_create_flow = create_flow;
 	verbs->ibv_destroy_flow = destroy_flow;
+	if (IS_PLAIN)
+		set_plain_ops(&verbs->context.ops);
+}
+
+// Connects queue pairs that are made until the next reset.
+void recorder_connect(void)
+{
+	make_private_segment();
+	moves_data = true;
 }
 
 static struct ibv_context *open_context(struct ibv_device *of)

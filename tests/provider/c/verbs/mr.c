@@ -4,7 +4,7 @@
 
 enum { FIRST_KEY = 0x1000, KEY_STEP = 0x100 };
 
-static struct mr_object *make_mr(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova)
+static struct mr_object *make_mr(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova, int access)
 {
 	struct mr_object *mr = create(MR, sizeof *mr);
 
@@ -16,6 +16,8 @@ static struct mr_object *make_mr(struct ibv_pd *pd, void *addr, size_t length, u
 	mr->mr.handle = object_of(mr)->handle;
 	mr->mr.lkey = FIRST_KEY + KEY_STEP * object_of(mr)->number;
 	mr->mr.rkey = mr->mr.lkey + 1;
+	if (moves_data && addr && !shm_keep_mr(&mr->mr, iova, access))
+		abort();
 	depend(mr, pd);
 	return mr;
 }
@@ -23,31 +25,33 @@ static struct mr_object *make_mr(struct ibv_pd *pd, void *addr, size_t length, u
 struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access)
 {
 	MAKE(OBJECT(PD, pd), ADDRESS(addr), NUMBER(length), NUMBER(access));
-	return made(make_mr(pd, addr, length, (uintptr_t)addr));
+	return made(make_mr(pd, addr, length, (uintptr_t)addr, access));
 }
 
 struct ibv_mr *ibv_reg_mr_iova(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova, int access)
 {
 	MAKE(OBJECT(PD, pd), ADDRESS(addr), NUMBER(length), ADDRESS(iova), NUMBER(access));
-	return made(make_mr(pd, addr, length, iova));
+	return made(make_mr(pd, addr, length, iova, access));
 }
 
 struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova, unsigned int access)
 {
 	MAKE(OBJECT(PD, pd), ADDRESS(addr), NUMBER(length), ADDRESS(iova), NUMBER(access));
-	return made(make_mr(pd, addr, length, iova));
+	return made(make_mr(pd, addr, length, iova, access));
 }
 
 struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova, int fd, int access)
 {
 	MAKE(OBJECT(PD, pd), NUMBER(offset), NUMBER(length), ADDRESS(iova), NUMBER(fd), NUMBER(access));
-	return made(make_mr(pd, (void *)offset, length, iova));
+	struct mr_object *mr = make_mr(pd, NULL, length, iova, access);
+	mr->mr.addr = (void *)offset;
+	return made(mr);
 }
 
 struct ibv_mr *reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *dm, uint64_t dm_offset, size_t length, unsigned int access)
 {
 	MAKE(OBJECT(PD, pd), OBJECT(DM, dm), NUMBER(dm_offset), NUMBER(length), NUMBER(access));
-	struct mr_object *mr = make_mr(pd, NULL, length, 0);
+	struct mr_object *mr = make_mr(pd, NULL, length, 0, access);
 	depend(mr, dm);
 	return made(mr);
 }
@@ -55,7 +59,7 @@ struct ibv_mr *reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *dm, uint64_t dm_offse
 struct ibv_mr *alloc_null_mr(struct ibv_pd *pd)
 {
 	MAKE(OBJECT(PD, pd));
-	return made(make_mr(pd, NULL, SIZE_MAX, 0));
+	return made(make_mr(pd, NULL, SIZE_MAX, 0, 0));
 }
 
 struct ibv_mr *ibv_import_mr(struct ibv_pd *pd, uint32_t mr_handle)
@@ -66,7 +70,7 @@ struct ibv_mr *ibv_import_mr(struct ibv_pd *pd, uint32_t mr_handle)
 		return (void *)fails_with(ENOENT);
 	const struct mr_object *of = pointer_of(original);
 	// The library knows neither where nor how an imported region was registered.
-	struct mr_object *mr = make_mr(pd, NULL, of->mr.length, 0);
+	struct mr_object *mr = make_mr(pd, NULL, of->mr.length, 0, 0);
 	mr->mr.handle = mr_handle;
 	mr->mr.lkey = of->mr.lkey;
 	mr->mr.rkey = of->mr.rkey;
@@ -84,6 +88,8 @@ int ibv_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr, si
 		mr->length = length;
 		((struct mr_object *)mr)->iova = (uintptr_t)addr;
 	}
+	if (moves_data)
+		shm_change_mr(mr, ((struct mr_object *)mr)->iova, flags & IBV_REREG_MR_CHANGE_ACCESS ? &access : NULL);
 	if (flags & IBV_REREG_MR_CHANGE_PD) {
 		object_of(mr->pd)->users--;
 		object_of(mr)->parents[0] = object_of(pd);
@@ -93,7 +99,14 @@ int ibv_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr, si
 	return done(0);
 }
 
-DESTROYER(ibv_dereg_mr, MR, struct ibv_mr, mr)
+int ibv_dereg_mr(struct ibv_mr *mr)
+{
+	CALL(ERRNO, OBJECT(MR, mr));
+	int error = destroy(mr);
+	if (!error && moves_data)
+		shm_forget_mr(mr);
+	return done(error);
+}
 
 int advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags, struct ibv_sge *sg_list, uint32_t num_sge)
 {
@@ -115,7 +128,7 @@ struct ibv_mr *ibv_reg_mr_ex(struct ibv_pd *pd, struct ibv_mr_init_attr *mr_init
 	     dmah = put_given(mask & IBV_REG_MR_MASK_DMAH, "mr_init_attr.dmah", DMAH, mr_init_attr->dmah),
 	     buf = put_given(mask & IBV_REG_MR_MASK_BUF, "mr_init_attr.buf", BUF, mr_init_attr->buf));
 	uint64_t iova = mask & IBV_REG_MR_MASK_IOVA ? mr_init_attr->iova : (uintptr_t)addr;
-	struct mr_object *mr = make_mr(pd, addr, mr_init_attr->length, iova);
+	struct mr_object *mr = make_mr(pd, addr, mr_init_attr->length, iova, mr_init_attr->access);
 	depend(mr, dmah);
 	depend(mr, buf);
 	return made(mr);
@@ -146,7 +159,7 @@ void ibv_free_buf(struct ibv_buf *buf)
 struct ibv_mr *ibv_reg_buf_mr(struct ibv_pd *pd, struct ibv_buf *buf, void *addr, size_t length, int access)
 {
 	MAKE(OBJECT(PD, pd), OBJECT(BUF, buf), ADDRESS(addr), NUMBER(length), NUMBER(access));
-	struct mr_object *mr = make_mr(pd, addr, length, (uintptr_t)addr);
+	struct mr_object *mr = make_mr(pd, addr, length, (uintptr_t)addr, access);
 	depend(mr, buf);
 	return made(mr);
 }

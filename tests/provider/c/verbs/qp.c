@@ -24,6 +24,8 @@ static struct qp_object *make_qp(struct ibv_context *context, struct ibv_pd *pd,
 	depend(qp, qp->srq);
 	object->domain = pd;
 	object->allocated = allocate_from(pd, 4096);
+	if (moves_data && !shm_make_qp(object))
+		abort();
 	return object;
 }
 
@@ -49,6 +51,10 @@ struct ibv_qp *create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr
 	struct ibv_xrcd *xrcd;
 	struct ibv_rwq_ind_table *table;
 
+	if (IS_PLAIN && attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) {
+		errno = EOPNOTSUPP;
+		return NULL;
+	}
 	MAKE(OBJECT(CONTEXT, context), STRUCT(ibv_qp_init_attr_ex, attr), put_queues("attr", init),
 	     pd = put_given(attr->comp_mask & IBV_QP_INIT_ATTR_PD, "attr.pd", PD, attr->pd),
 	     xrcd = put_given(attr->comp_mask & IBV_QP_INIT_ATTR_XRCD, "attr.xrcd", XRCD, attr->xrcd),
@@ -114,10 +120,9 @@ int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask)
 	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
 		if (attr_mask & fields[i].flag)
 			memcpy((char *)&object->attr + fields[i].offset, (char *)attr + fields[i].offset, fields[i].size);
-	if (attr_mask & IBV_QP_STATE) {
+	if (attr_mask & IBV_QP_STATE)
 		qp->state = attr->qp_state;
-		change_state(qp);
-	}
+	shm_change_qp(object, attr_mask);
 	return done(0);
 }
 
@@ -126,6 +131,8 @@ int ibv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask, str
 	struct qp_object *object = (void *)qp;
 
 	CALL(ERRNO, OBJECT(QP, qp), NUMBER(attr_mask));
+	if (object->shm.shared)
+		object->attr.qp_state = object->shm.shared->state;
 	*attr = object->attr;
 	*init_attr = object->init;
 	answer("ibv_query_qp", attr, sizeof *attr);
@@ -159,8 +166,7 @@ int ibv_destroy_qp(struct ibv_qp *qp)
 	int error = destroy(qp);
 	if (!error) {
 		free_to(object->domain, object->allocated);
-		// What waits for it fails.
-		move_data();
+		shm_end_qp(object);
 	}
 	return done(error);
 }
@@ -183,6 +189,8 @@ static int change_group(const char *verb, struct ibv_qp *qp, const union ibv_gid
 {
 	CALL_AS(verb, ERRNO, OBJECT(QP, qp), put_struct("gid", "ibv_gid", gid, sizeof *gid, 1), NUMBER(lid));
 	if (by < 0 && !object_of(qp)->users)
+		return fails_with(EINVAL);
+	if (((struct qp_object *)qp)->shm.shared && !shm_change_group(qp->qp_num, gid, by > 0))
 		return fails_with(EINVAL);
 	object_of(qp)->users += by;
 	return done(0);
@@ -211,13 +219,11 @@ static void put_request_objects(const struct ibv_send_wr *wr, enum ibv_qp_type t
 int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr)
 {
 	POST(wr, bad_wr, OBJECT(QP, qp), put_send_wrs(wr), put_request_objects(wr, qp->qp_type));
-	keep_sends(qp, wr);
-	return done(0);
+	return done(shm_post_send(qp, wr, bad_wr));
 }
 
 int post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
 {
 	POST(wr, bad_wr, OBJECT(QP, qp), put_recv_wrs(wr));
-	keep_receives(qp, wr);
-	return done(0);
+	return done(shm_post_recv(qp, wr, bad_wr));
 }

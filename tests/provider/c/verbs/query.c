@@ -2,9 +2,9 @@
 #include <time.h>
 #include "ops.h"
 
-enum { PORTS = 1, GIDS = 4, PKEYS = 1, SIZE = 1 << 15 };
+enum { PORTS = 1, PLAIN_PORTS = 2, GIDS = 4, PKEYS = 1, SIZE = 1 << 15, MOST_CQES = 1 << 20 };
 
-static const struct ibv_device_attr plain_attr = {
+static const struct ibv_device_attr recorder_attr = {
 	.fw_ver = "1.2.3",
 	.max_mr_size = UINT64_MAX,
 	.page_size_cap = 0xfffff000,
@@ -55,10 +55,30 @@ static const struct ibv_port_attr port = {
 	.link_layer = IBV_LINK_LAYER_ETHERNET,
 };
 
+static unsigned ports(void)
+{
+	return IS_PLAIN ? PLAIN_PORTS : PORTS;
+}
+
+static struct ibv_device_attr device_attr(void)
+{
+	struct ibv_device_attr attr = recorder_attr;
+
+	if (IS_PLAIN) {
+		attr.phys_port_cnt = PLAIN_PORTS;
+		attr.max_sge = attr.max_srq_sge = MOST_SGES;
+		attr.max_qp = MOST_QPS;
+		attr.max_mr = MOST_MRS;
+		attr.max_cqe = MOST_CQES;
+		attr.max_mcast_grp = MOST_GROUPS;
+	}
+	return attr;
+}
+
 int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 {
 	CALL(ERRNO, OBJECT(CONTEXT, context));
-	*attr = plain_attr;
+	*attr = device_attr();
 	return answered(attr, sizeof *attr);
 }
 
@@ -68,8 +88,8 @@ int query_device_ex(struct ibv_context *context, const struct ibv_query_device_e
 	struct ibv_device_attr_ex whole = ex_attr;
 
 	CALL(ERRNO, OBJECT(CONTEXT, context), STRUCT(ibv_query_device_ex_input, input), NUMBER(attr_size));
-	whole.orig_attr = plain_attr;
-	AT(uint32_t, &whole, ibv_device_attr_ex, phys_port_cnt_ex) = PORTS;
+	whole.orig_attr = device_attr();
+	AT(uint32_t, &whole, ibv_device_attr_ex, phys_port_cnt_ex) = ports();
 	answer("ibv_query_device", &whole.orig_attr, sizeof whole.orig_attr);
 	answer("ibv_query_device_ex", &whole, sizeof whole);
 	memcpy(attr, &whole, attr_size < sizeof whole ? attr_size : sizeof whole);
@@ -105,14 +125,32 @@ int ibv_query_port_speed(struct ibv_context *context, uint32_t port_num, uint64_
 	return answered(port_speed, sizeof *port_speed);
 }
 
-// Index 0 is link-local, index 1 holds an IPv4 address, the others are empty.
-void fill_gid(union ibv_gid *gid, unsigned index)
+// The recorder's first address is link-local, the second one IPv4. The plain device has a global IPv6 address as well.
+static unsigned addresses(void)
 {
+	return IS_PLAIN ? 3 : 2;
+}
+
+bool fill_gid(union ibv_gid *gid, unsigned host, unsigned port, unsigned index)
+{
+	static const char *const starts[] = {
+		"\xfe\x80\0\0\0\0\0\0\0\0\0\xff\xfe\0", "\0\0\0\0\0\0\0\0\0\0\xff\xff\x0a\0",
+		"\xfd\0\0\0\0\0\0\0\0\0\0\0\0\0",
+	};
+
 	memset(gid, 0, sizeof *gid);
-	if (index == 0)
-		memcpy(gid->raw, "\xfe\x80\0\0\0\0\0\0\0\0\0\xff\xfe\0\0\1", sizeof gid->raw);
-	if (index == 1)
-		memcpy(gid->raw, "\0\0\0\0\0\0\0\0\0\0\xff\xff\x0a\0\0\1", sizeof gid->raw);
+	if (index >= addresses())
+		return false;
+	memcpy(gid->raw, starts[index], 14);
+	gid->raw[14] = port - 1;
+	gid->raw[15] = host;
+	return port >= 1 && port <= ports();
+}
+
+// The recorder has the addresses of its first port at any port.
+static void own_gid(union ibv_gid *gid, unsigned port, unsigned index)
+{
+	fill_gid(gid, own_host, IS_PLAIN ? port : 1, index);
 }
 
 int ibv_query_gid(struct ibv_context *context, uint8_t port_num, int index, union ibv_gid *gid)
@@ -120,13 +158,13 @@ int ibv_query_gid(struct ibv_context *context, uint8_t port_num, int index, unio
 	CALL(MINUS_ONE, OBJECT(CONTEXT, context), NUMBER(port_num), NUMBER(index));
 	if (index < 0 || index >= GIDS)
 		return fails_with(EINVAL);
-	fill_gid(gid, index);
+	own_gid(gid, port_num, index);
 	return answered(gid, sizeof *gid);
 }
 
 static void fill_entry(struct ibv_gid_entry *entry, unsigned port_num, unsigned index)
 {
-	fill_gid(&entry->gid, index);
+	own_gid(&entry->gid, port_num, index);
 	entry->gid_index = index;
 	entry->port_num = port_num;
 	entry->gid_type = IBV_GID_TYPE_ROCE_V2;
@@ -139,7 +177,7 @@ int _ibv_query_gid_ex(struct ibv_context *context, uint32_t port_num, uint32_t g
 	struct ibv_gid_entry whole;
 
 	CALL(ERRNO, OBJECT(CONTEXT, context), NUMBER(port_num), NUMBER(gid_index), NUMBER(flags), NUMBER(entry_size));
-	if (gid_index >= 2)
+	if (gid_index >= addresses())
 		return fails_with(gid_index < GIDS ? ENODATA : EINVAL);
 	fill_entry(&whole, port_num, gid_index);
 	answer("_ibv_query_gid_ex", &whole, sizeof whole);
@@ -157,12 +195,12 @@ ssize_t _ibv_query_gid_table(struct ibv_context *context, struct ibv_gid_entry *
 	NUMBER(entry_size);
 	if (failing())
 		return -failed();
-	if (max_entries < 2 || entry_size != sizeof *entries)
+	if (max_entries < ports() * addresses() || entry_size != sizeof *entries)
 		return -fails_with(EINVAL);
-	fill_entry(&entries[0], 1, 0);
-	fill_entry(&entries[1], 1, 1);
+	for (unsigned i = 0; i < ports() * addresses(); i++)
+		fill_entry(&entries[i], 1 + i / addresses(), i % addresses());
 	answer("_ibv_query_gid_table", entries, max_entries * sizeof *entries);
-	return done(2);
+	return done(ports() * addresses());
 }
 
 int ibv_query_pkey(struct ibv_context *context, uint8_t port_num, int index, __be16 *pkey)

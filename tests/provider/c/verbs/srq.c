@@ -11,6 +11,8 @@ static struct srq_object *make_srq(struct ibv_context *context, struct ibv_pd *p
 	srq->srq.pd = pd;
 	srq->srq.handle = object_of(srq)->handle;
 	depend(srq, pd);
+	if (moves_data && !shm_make_srq(srq))
+		abort();
 	return srq;
 }
 
@@ -45,6 +47,7 @@ int ibv_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *srq_attr, int srq_a
 		object->attr.max_wr = srq_attr->max_wr;
 	if (srq_attr_mask & IBV_SRQ_LIMIT)
 		object->attr.srq_limit = srq_attr->srq_limit;
+	shm_limit_srq(object);
 	return done(0);
 }
 
@@ -62,13 +65,19 @@ int get_srq_num(struct ibv_srq *srq, uint32_t *srq_num)
 	return answered(srq_num, sizeof *srq_num);
 }
 
-DESTROYER(ibv_destroy_srq, SRQ, struct ibv_srq, srq)
+int ibv_destroy_srq(struct ibv_srq *srq)
+{
+	CALL(ERRNO, OBJECT(SRQ, srq));
+	int error = destroy(srq);
+	if (!error)
+		shm_end_srq((struct srq_object *)srq);
+	return done(error);
+}
 
 int post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
 {
 	POST(wr, bad_wr, OBJECT(SRQ, srq), put_recv_wrs(wr));
-	keep_shared_receives(srq, wr);
-	return done(0);
+	return done(shm_post_srq_recv(srq, wr, bad_wr));
 }
 
 static unsigned put_ops(const struct ibv_ops_wr *wr)
