@@ -27,13 +27,6 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct log records;
 static struct log violations;
 static __thread struct call *call;
-// Where the records of the plain device go.
-static FILE *nothing;
-
-__attribute__((constructor)) static void begin_without_records(void)
-{
-	nothing = fopen("/dev/null", "we");
-}
 
 static void append(struct log *log, const char *line)
 {
@@ -89,27 +82,32 @@ void begin(const char *verb, enum failure failure)
 	snprintf(inner->verb, sizeof inner->verb, "%s", verb);
 	inner->failure = failure;
 	inner->outer = call;
-	inner->stream = IS_PLAIN ? nothing : open_memstream(&inner->text, &inner->size);
-	fprintf(inner->stream, "{\"verb\":\"%s\",\"args\":[", verb);
 	call = inner;
+	if (IS_PLAIN)
+		return;
+	inner->stream = open_memstream(&inner->text, &inner->size);
+	fprintf(inner->stream, "{\"verb\":\"%s\",\"args\":[", verb);
 	pause_in(verb);
 }
 
+// Writes a part of the record, if there is one.
+#define RECORD(...) (void)(IS_PLAIN ? 0 : fprintf(call->stream, __VA_ARGS__))
+
 static void argument(const char *name)
 {
-	fprintf(call->stream, "%s{\"name\":\"%s\",", call->arguments++ ? "," : "", name);
+	RECORD("%s{\"name\":\"%s\",", call->arguments++ ? "," : "", name);
 }
 
 void put_number(const char *name, int64_t value)
 {
 	argument(name);
-	fprintf(call->stream, "\"value\":\"%lld\"}", (long long)value);
+	RECORD("\"value\":\"%lld\"}", (long long)value);
 }
 
 void put_unsigned(const char *name, uint64_t value)
 {
 	argument(name);
-	fprintf(call->stream, "\"value\":\"%llu\"}", (unsigned long long)value);
+	RECORD("\"value\":\"%llu\"}", (unsigned long long)value);
 }
 
 void put_address(const char *name, uint64_t address)
@@ -117,10 +115,10 @@ void put_address(const char *name, uint64_t address)
 	char label[48];
 
 	argument(name);
-	fprintf(call->stream, "\"address\":\"%llu\"", (unsigned long long)address);
+	RECORD("\"address\":\"%llu\"", (unsigned long long)address);
 	if (label_address(address, label, sizeof label))
-		fprintf(call->stream, ",\"label\":\"%s\"", label);
-	fputc('}', call->stream);
+		RECORD(",\"label\":\"%s\"", label);
+	RECORD("}");
 }
 
 static bool usable(const char *name, enum kind kind, const void *pointer)
@@ -148,7 +146,7 @@ void put_object(const char *name, enum kind kind, const void *pointer, bool opti
 	if (object)
 		label_object(object, label, sizeof label);
 	argument(name);
-	fprintf(call->stream, pointer ? "\"object\":\"%s\"}" : "\"object\":null}", label);
+	RECORD(pointer ? "\"object\":\"%s\"}" : "\"object\":null}", label);
 	if ((pointer || !optional) && !usable(name, kind, pointer))
 		call->impossible = true;
 }
@@ -164,33 +162,35 @@ static void put_labels(const unsigned char *bytes, size_t size)
 {
 	unsigned count = 0;
 
-	fputs(",\"labels\":{", call->stream);
+	RECORD(",\"labels\":{");
 	for (size_t at = 0; at + 8 <= size; at += 8) {
 		uint64_t word;
 		char label[48];
 		memcpy(&word, bytes + at, sizeof word);
 		if (word && label_address(word, label, sizeof label))
-			fprintf(call->stream, "%s\"%zu\":\"%s\"", count++ ? "," : "", at, label);
+			RECORD("%s\"%zu\":\"%s\"", count++ ? "," : "", at, label);
 	}
-	fputc('}', call->stream);
+	RECORD("}");
 }
 
 void put_struct(const char *name, const char *tag, const void *bytes, size_t size, size_t count)
 {
 	const unsigned char *all = bytes;
 
+	if (IS_PLAIN)
+		return;
 	argument(name);
-	fprintf(call->stream, "\"struct\":\"%s\",\"at\":\"%llu\",\"count\":%zu", tag, (unsigned long long)(uintptr_t)bytes, count);
+	RECORD("\"struct\":\"%s\",\"at\":\"%llu\",\"count\":%zu", tag, (unsigned long long)(uintptr_t)bytes, count);
 	if (!bytes) {
-		fputs("}", call->stream);
+		RECORD("}");
 		return;
 	}
-	fputs(",\"hex\":\"", call->stream);
+	RECORD(",\"hex\":\"");
 	for (size_t i = 0; i < size * count; i++)
-		fprintf(call->stream, "%02x", all[i]);
-	fputc('"', call->stream);
+		RECORD("%02x", all[i]);
+	RECORD("\"");
 	put_labels(all, size * count);
-	fputc('}', call->stream);
+	RECORD("}");
 }
 
 bool failing(void)

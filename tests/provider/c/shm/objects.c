@@ -257,6 +257,7 @@ int shm_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr 
 	take_lock(&shm->lock);
 	for (; wr && !error; wr = error ? wr : wr->next)
 		error = send_one(shm, wr);
+	let_go(shm);
 	give_lock(&shm->lock);
 	if (error)
 		*bad_wr = wr;

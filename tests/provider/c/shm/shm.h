@@ -15,7 +15,7 @@
 enum {
 	MOST_QPS = 1 << 15, MOST_MRS = 1 << 16, MOST_GROUPS = 64, MEMBERS = 64, MOST_SGES = 8,
 	// The longest datagram, and the longest message that travels in the segment: longer ones are copied from memory to memory.
-	MTU = 4096, GRH_SIZE = sizeof(struct ibv_grh), INLINE = 256, MULTICAST_QPN = 0xffffff,
+	MTU = 4096, GRH_SIZE = sizeof(struct ibv_grh), INLINE = 248, MULTICAST_QPN = 0xffffff,
 };
 
 // Held by a thread of the process whose number it has; 0 if it is free. Who waits takes it over from a process that has ended.
@@ -66,10 +66,10 @@ struct entry {
 	uint16_t length;
 	// How many sends it ends, signaled or not.
 	uint16_t sends;
-	char bytes[INLINE];
-	struct ibv_sge others[MOST_SGES - 1];
 	// From which time on it can be seen, in nanoseconds.
 	uint64_t when;
+	char bytes[INLINE];
+	struct ibv_sge others[MOST_SGES - 1];
 } __attribute__((aligned(64)));
 
 enum armed { UNARMED, ARMED, ARMED_SOLICITED };
@@ -155,6 +155,10 @@ struct shm_qp {
 	bool all_signaled;
 	_Atomic uint32_t in_flight;
 	uint32_t unsignaled;
+	// The peer of the requests that are being posted, whose lock is held, when they arrive there, and whether it has got any.
+	struct shared_qp *held;
+	uint64_t when;
+	bool has_delivered, is_solicited;
 	// Sends that wait for the peer, oldest first, and what the oldest one has been through.
 	struct stalled *oldest, **end;
 	uint32_t failures;
@@ -208,7 +212,9 @@ bool change_word(const struct ibv_send_wr *wr, int pid, uint64_t address, uint64
 // completions.c
 // The place of the next completion, of which the caller holds the queue until it closes it; NULL if the queue is full.
 struct entry *open_entry(struct completions *to);
-void close_entry(struct completions *to, struct entry *entry, bool is_solicited);
+void close_entry(struct completions *to, struct entry *entry);
+// Sends the event that the owner may wait for. One call is enough for several entries.
+void fire(struct completions *of, bool is_solicited);
 void send_async_event(const struct pipe_end *end, enum ibv_event_type type, uint64_t element);
 int take_completions(struct shm_cq *cq, int most, struct ibv_wc *wc);
 void arm(struct shm_cq *cq, bool solicited_only);
@@ -220,6 +226,8 @@ struct shared_qp *qp_of(uint32_t number);
 void break_down(struct shared_qp *qp);
 void drop_receives(struct shared_qp *qp);
 int send_one(struct shm_qp *qp, const struct ibv_send_wr *wr);
+// Gives the lock of the peer that the sends of a list share, and tells the peer what has come.
+void let_go(struct shm_qp *qp);
 void flush_sends(struct shm_qp *qp);
 void forget_sends(struct shm_qp *qp);
 // Tries the sends again that wait for their peers. Returns when the next of them can be tried.

@@ -70,9 +70,10 @@ void break_down(struct shared_qp *qp)
 		entry->rq = receives->rq;
 		entry->status = IBV_WC_WR_FLUSH_ERR;
 		entry->qp_num = qp->number;
-		close_entry(completions, entry, true);
+		close_entry(completions, entry);
 	}
 	receives->known_tail = receives->head;
+	fire(completions, true);
 }
 
 static void break_peer(struct shared_qp *peer, enum ibv_event_type type)
@@ -147,7 +148,10 @@ static void complete_receive(struct shm_qp *qp, struct shared_qp *peer, const st
 			put_header(to, route, length);
 		gather(wr, to + header);
 	}
-	close_entry(completions, entry, wr->send_flags & IBV_SEND_SOLICITED);
+	entry->when = qp->when;
+	close_entry(completions, entry);
+	qp->has_delivered = true;
+	qp->is_solicited |= !is_whole || wr->send_flags & IBV_SEND_SOLICITED;
 }
 
 // Gives a message to a queue pair whose lock is held.
@@ -172,6 +176,30 @@ static enum outcome deliver(struct shm_qp *qp, struct shared_qp *peer, const str
 	return ENDED;
 }
 
+// Takes the lock of a peer, unless the request before has the same peer.
+static void hold(struct shm_qp *qp, struct shared_qp *peer)
+{
+	if (qp->held == peer)
+		return;
+	let_go(qp);
+	take_lock(&peer->lock);
+	qp->held = peer;
+	qp->when = delay_ns ? now_ns() + delay_ns : 0;
+}
+
+void let_go(struct shm_qp *qp)
+{
+	struct shared_qp *peer = qp->held;
+
+	if (!peer)
+		return;
+	if (qp->has_delivered)
+		fire(place(peer->completions), qp->is_solicited);
+	qp->held = NULL;
+	qp->has_delivered = qp->is_solicited = false;
+	give_lock(&peer->lock);
+}
+
 static void deliver_datagram(struct shm_qp *qp, const struct ibv_send_wr *wr, uint32_t number, const struct route *route,
 			     uint64_t length)
 {
@@ -181,11 +209,10 @@ static void deliver_datagram(struct shm_qp *qp, const struct ibv_send_wr *wr, ui
 	enum outcome outcome = NOT_READY;
 
 	if (peer) {
-		take_lock(&peer->lock);
+		hold(qp, peer);
 		if (peer->number == number && peer->type == IBV_QPT_UD && may_receive(peer) && peer->qkey == qkey &&
 		    (!IS_PLAIN || !route->to || route->to == peer->route))
 			outcome = deliver(qp, peer, wr, route, length, &status);
-		give_lock(&peer->lock);
 	}
 	if (outcome != ENDED)
 		atomic_fetch_add(&segment->lost, 1);
@@ -287,7 +314,7 @@ static enum outcome send_connected(struct shm_qp *qp, const struct ibv_send_wr *
 
 	if (!peer || has_ended(peer))
 		return UNKNOWN;
-	take_lock(&peer->lock);
+	hold(qp, peer);
 	if (peer->number != own->dest || peer->type != own->type || peer->state == IBV_QPS_ERR)
 		outcome = UNKNOWN;
 	else if (!may_receive(peer))
@@ -296,7 +323,6 @@ static enum outcome send_connected(struct shm_qp *qp, const struct ibv_send_wr *
 		outcome = UNKNOWN;
 	else
 		outcome = reach_peer(qp, peer, wr, length, status);
-	give_lock(&peer->lock);
 	if (outcome == NOT_READY && !is_alive(peer->pid))
 		outcome = UNKNOWN;
 	if (own->type != IBV_QPT_UC)
@@ -344,13 +370,16 @@ static void end_send(struct shm_qp *qp, const struct ibv_send_wr *wr, enum ibv_w
 	entry->qp_num = qp->shared->number;
 	entry->sends = qp->unsignaled;
 	qp->unsignaled = 0;
-	close_entry(qp->sent, entry, false);
+	close_entry(qp->sent, entry);
+	fire(qp->sent, status != IBV_WC_SUCCESS);
 }
 
 // Ends a send that failed, and those behind it.
 static void fail(struct shm_qp *qp, const struct ibv_send_wr *wr, enum ibv_wc_status status)
 {
 	end_send(qp, wr, status);
+	// A queue pair may be its own peer.
+	let_go(qp);
 	take_lock(&qp->shared->lock);
 	break_down(qp->shared);
 	give_lock(&qp->shared->lock);
@@ -524,6 +553,7 @@ static uint64_t go_on(struct shm_qp *qp)
 		else
 			drop_oldest(qp);
 	}
+	let_go(qp);
 	uint64_t next = qp->oldest ? qp->next_try : UINT64_MAX;
 	if (!qp->oldest)
 		unlist(qp);
