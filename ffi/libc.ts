@@ -3,8 +3,11 @@ import { openedLater } from "./seldom.ts";
 import { askForFfi } from "./permission.ts";
 import { checkPlatform } from "./platform.ts";
 import { cString } from "./pointers.ts";
+import { otherThread } from "../internal/turns.ts";
 
 const LIBC = "libc.so.6";
+
+const NOTHING = new Int32Array(2);
 
 /** The C library's functions that the binding calls, each beside its prototype. */
 const SYMBOLS = {
@@ -58,7 +61,13 @@ let functions: Libc | undefined;
  * @throws {Error} Where there is no `libc.so.6`.
  */
 export function libc(): Libc {
-  return functions ??= open();
+  return functions ??= openOnce();
+}
+
+function openOnce(): Libc {
+  const opened = open();
+  otherThread.visit = () => opened.poll(NOTHING, 0n, 0);
+  return opened;
 }
 
 interface CFunction extends Deno.ForeignFunction {

@@ -11,9 +11,14 @@ const READER_MS = 2 * SLICE_MS;
 
 /**
  * Deno looks at sockets when nothing else is to be done, and else once in about 60 turns. So of as many turns that a loop
- * waits for, one is a timer, which leaves nothing to be done for about a millisecond.
+ * waits for, one waits for another thread, which leaves nothing to be done meanwhile.
  */
-const TURNS_PER_TIMER = 16;
+const TURNS_PER_REST = 2;
+
+/** A call of another thread that does nothing. A timer of a millisecond is in its place until the system can be called. */
+export const otherThread: { visit: () => Promise<unknown> } = {
+  visit: () => new Promise((resolve) => setTimeout(resolve, 0)),
+};
 
 /** When a turn of the event loop began. */
 let start = -Infinity;
@@ -89,7 +94,7 @@ export function nextTurn(isLate = false): Promise<void> {
       resolve();
     };
     setImmediate(() => {
-      if (isWaited && ++waited % TURNS_PER_TIMER === 0) setTimeout(end, 0);
+      if (isWaited && ++waited % TURNS_PER_REST === 0) void otherThread.visit().then(end);
       else end();
     });
   });
@@ -102,6 +107,15 @@ function readAll(): void {
     } catch {
       // The reader meets the error again when it reads after its wait.
     }
+  }
+}
+
+/** A call that ends in a turn by itself. What it throws before it has a promise rejects, in a turn as well. */
+export function asPromise<T>(call: () => Promise<T>): Promise<T> {
+  try {
+    return call();
+  } catch (error) {
+    return inTurn(() => Promise.reject(error));
   }
 }
 
