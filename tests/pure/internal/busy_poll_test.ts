@@ -32,6 +32,23 @@ Deno.test("BusyPoll polls until it finds something, or its time is over", () => 
   assertEquals(most >= 50 && most < 50 + 16, true, `${most} polls`);
 });
 
+Deno.test("BusyPoll looks at the clock about as often, whatever a poll takes", () => {
+  for (const pollMs of [0.00002, 0.001, 0.01]) {
+    let now = 0;
+    let looks = 0;
+    using _clock = stub(performance, "now", () => (looks++, now));
+    const busyPoll = new BusyPoll(200);
+    const wait = (): void => {
+      while (!busyPoll.finds(() => (now += pollMs, false)) && looks === 0);
+    };
+    for (let i = 0; i < 20; i++) {
+      looks = 0;
+      wait();
+    }
+    assertEquals(looks > 2 && looks <= 40, true, `${looks} looks with polls of ${pollMs} ms`);
+  }
+});
+
 Deno.test("BusyPoll of no time polls never", () => {
   using polls = polling(0);
   assertEquals(polls.wait(1), 0);
