@@ -1,5 +1,6 @@
 /** Waits for descriptors to become readable, by one `poll(2)` on one thread; while nobody waits there is no thread. */
 
+import { Glance } from "../internal/glance.ts";
 import { hasTurned, nextTurn } from "../internal/turns.ts";
 import { mappedErrno } from "./errno.ts";
 import { LONGEST_MS } from "./fd_block.ts";
@@ -7,9 +8,6 @@ import { constants } from "./layout.ts";
 import { libc } from "./libc.ts";
 import { inWorker } from "./native_memory.ts";
 import { checkedCall, type SystemError, systemError } from "./system_error.ts";
-
-/** A `poll` on another thread keeps the process alive. Waits that must not do so are looked at this often. */
-const GLANCE_MS = 10;
 
 /** A wait for a descriptor. */
 export interface FdWait {
@@ -52,7 +50,8 @@ export class FdWatcher {
   #polled: ReadonlySet<Wait> = new Set();
   #looping = false;
   #woken = false;
-  #glances: ReturnType<typeof setInterval> | undefined;
+  /** A `poll` on another thread keeps the process alive. Waits that must not do so are looked at now and then. */
+  readonly #glances = new Glance(() => this.#lookOnce());
   /** Whether {@linkcode FdWatcher.#eventFd} stays open while nobody waits. */
   readonly #keepsEventFd: boolean;
   /** Wakes the `poll` that is running. It is opened by the first wait. */
@@ -136,6 +135,7 @@ export class FdWatcher {
 
   async #loop(): Promise<void> {
     this.#looping = true;
+    this.#glances.rest();
     while (this.#isHeld) {
       await this.#pollOnce();
       // Those that wait again at once are part of the next poll, and need not wake it.
@@ -195,28 +195,21 @@ export class FdWatcher {
   /** Looks at the descriptors now and then, as long as somebody waits and no `poll` does. */
   #glance(): void {
     if (this.#waits.size === 0) {
-      clearInterval(this.#glances);
-      this.#glances = undefined;
+      this.#glances.end();
       if (!this.#keepsEventFd && this.#eventFd >= 0) {
         libc().close(this.#eventFd);
         this.#eventFd = -1;
       }
-    } else if (this.#glances === undefined) {
-      this.#glances = setInterval(() => this.#lookOnce(), GLANCE_MS);
-      Deno.unrefTimer(this.#glances);
-    }
+    } else this.#glances.begin(false);
   }
 
-  #lookOnce(): void {
-    if (this.#looping) {
-      clearInterval(this.#glances);
-      this.#glances = undefined;
-      return;
-    }
+  #lookOnce(): boolean {
     const polled = new Set(this.#waits);
     const fds = this.#descriptors(polled);
-    this.#finish(polled, fds, libc().poll_here(fds, BigInt(fds.length / 2), 0));
-    this.#glance();
+    const ready = libc().poll_here(fds, BigInt(fds.length / 2), 0);
+    this.#finish(polled, fds, ready);
+    this.#update();
+    return ready !== 0;
   }
 }
 

@@ -1,0 +1,133 @@
+// Looking now and then at what nobody waits for.
+import { assertEquals } from "@std/assert";
+import { stub } from "@std/testing/mock";
+import { clock } from "../../../internal/clock.ts";
+import { Glance } from "../../../internal/glance.ts";
+
+/** A clock and timers that a test moves on. Only one timer may run. */
+class Time implements Disposable {
+  now = 1_000_000;
+  /** By how much the system's clock was set back. Timers do not follow it. */
+  setBack = 0;
+  /** Whether the timer keeps the process alive. */
+  isHeld = true;
+  timers = 0;
+  #timer: { readonly call: () => void; readonly at: number } | undefined;
+  readonly #stack = new DisposableStack();
+
+  constructor() {
+    const set = (call: () => void, ms: number): number => {
+      assertEquals(this.#timer, undefined, "two timers run");
+      this.#timer = { call, at: this.now + ms };
+      this.isHeld = true;
+      return ++this.timers;
+    };
+    const clear = (): void => void (this.#timer = undefined);
+    this.#stack.use(stub(clock, "now", () => this.now - this.setBack));
+    this.#stack.use(stub(globalThis, "setTimeout", set as unknown as typeof setTimeout));
+    this.#stack.use(stub(globalThis, "clearTimeout", clear));
+    this.#stack.use(stub(Deno, "refTimer", () => void (this.isHeld = true)));
+    this.#stack.use(stub(Deno, "unrefTimer", () => void (this.isHeld = false)));
+  }
+
+  get isRunning(): boolean {
+    return this.#timer !== undefined;
+  }
+
+  pass(ms: number): void {
+    for (const end = this.now + ms; this.now < end;) {
+      const timer = this.#timer;
+      this.now = Math.min(timer?.at ?? end, end);
+      if (timer === undefined || timer.at > end) continue;
+      this.#timer = undefined;
+      timer.call();
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#stack.dispose();
+  }
+}
+
+Deno.test("Glance looks soon at first, then about after an eighth of the time that was quiet, and at least twice a second", () => {
+  using time = new Time();
+  let looks = 0;
+  const glance = new Glance(() => (looks++, false));
+  glance.begin(false);
+  const counts = [1, 8, 100, 1000, 10_000, 10_000].map((ms) => {
+    looks = 0;
+    time.pass(ms);
+    return looks;
+  });
+  assertEquals(
+    counts.map((count, i) => count >= [1, 3, 8, 8, 15, 18][i]!),
+    Array(6).fill(true),
+    `${counts}`,
+  );
+  assertEquals(counts[5]! <= 22, true, `${counts}`);
+  glance.end();
+  assertEquals(time.isRunning, false);
+});
+
+Deno.test("Glance looks soon again after it has found something", () => {
+  using time = new Time();
+  let isThere = false;
+  const looks: number[] = [];
+  const glance = new Glance(() => (looks.push(time.now), isThere));
+  glance.begin(false);
+  time.pass(10_000);
+  isThere = true;
+  time.pass(600);
+  isThere = false;
+  looks.length = 0;
+  time.pass(20);
+  assertEquals(looks.length > 3, true, `${looks.length} looks`);
+  glance.end();
+});
+
+Deno.test("Glances that do nothing for long share their wake-ups", () => {
+  using time = new Time();
+  const glances = [0, 1, 2, 3].map((i) => {
+    time.pass(i * 37);
+    const glance = new Glance(() => false);
+    glance.begin(false);
+    return glance;
+  });
+  time.pass(60_000);
+  const before = time.timers;
+  time.pass(10_240);
+  assertEquals(time.timers - before, 20);
+  for (const glance of glances) glance.end();
+});
+
+Deno.test("Glance keeps the process alive only while one is held", () => {
+  using time = new Time();
+  const [first, second] = [new Glance(() => false), new Glance(() => false)];
+  first.begin(false);
+  assertEquals(time.isHeld, false);
+  second.begin(true);
+  assertEquals(time.isHeld, true);
+  time.pass(100);
+  assertEquals(time.isHeld, true);
+  second.rest();
+  assertEquals(time.isHeld, false);
+  time.pass(100);
+  assertEquals(time.isHeld, false);
+  first.end();
+  second.end();
+  assertEquals(time.isRunning, false);
+});
+
+Deno.test("Glance goes on when the clock is set back, and ends within its own look", () => {
+  using time = new Time();
+  let looks = 0;
+  const glance = new Glance(() => {
+    if (++looks === 3) glance.end();
+    return false;
+  });
+  glance.begin(false);
+  time.pass(1);
+  time.setBack = 100_000;
+  time.pass(1000);
+  assertEquals([looks, time.isRunning], [3, false]);
+});
