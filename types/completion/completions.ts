@@ -27,8 +27,9 @@ export class Completions<C = WorkCompletion> implements AsyncIterableIterator<C,
   /** Whether the event loop has to run before the next completion is given. */
   #mustYield = false;
   #ended = false;
-  /** The last step, while it runs. */
-  #running: Promise<IteratorResult<C, void>> | undefined;
+  /** How many steps run or wait for those before them, and the last of them. */
+  #steps = 0;
+  #last: Promise<unknown> = Promise.resolve();
 
   /** @ignore Iterates over a queue. */
   constructor(source: CompletionSource<C>) {
@@ -37,28 +38,17 @@ export class Completions<C = WorkCompletion> implements AsyncIterableIterator<C,
 
   /** The next completion. */
   next(): Promise<IteratorResult<C, void>> {
-    if (this.#running !== undefined || this.#ended) return this.#afterOthers();
-    try {
-      const completion = this.#takeNow();
-      if (completion !== undefined) return Promise.resolve({ value: completion, done: false });
-    } catch (error) {
-      this.#ended = true;
-      return Promise.reject(error);
-    }
-    return this.#afterOthers();
-  }
-
-  /** Apart from next(), so that next() allocates no closure. */
-  #afterOthers(): Promise<IteratorResult<C, void>> {
+    // Alone, because each promise that a step waits for costs as much as a poll.
+    if (this.#steps++ === 0) return this.#last = this.#step();
     return this.#after(() => this.#step());
   }
 
   /** Ends the iteration. Completions that were polled ahead stay in the queue. */
   return(): Promise<IteratorResult<C, void>> {
     return inTurn(() =>
-      this.#after(async () => {
+      this.#after(() => {
         this.#ended = true;
-        return await END;
+        return Promise.resolve(END);
       })
     );
   }
@@ -66,9 +56,9 @@ export class Completions<C = WorkCompletion> implements AsyncIterableIterator<C,
   /** Ends the iteration with an error. */
   throw(error: unknown): Promise<IteratorResult<C, void>> {
     return inTurn(() =>
-      this.#after(async () => {
+      this.#after(() => {
         this.#ended = true;
-        return await Promise.reject(error);
+        return Promise.reject(error);
       })
     );
   }
@@ -84,20 +74,10 @@ export class Completions<C = WorkCompletion> implements AsyncIterableIterator<C,
   }
 
   /** Runs a step after those before it, as an async generator does. */
-  #after(step: () => Promise<IteratorResult<C, void>>): Promise<IteratorResult<C, void>> {
-    const result = this.#running === undefined ? step() : this.#running.then(step, step);
-    this.#running = result;
-    const over = (): void => {
-      if (this.#running === result) this.#running = undefined;
-    };
-    result.then(over, over);
+  #after<T>(step: () => Promise<T>): Promise<T> {
+    const result = this.#last.then(step, step);
+    this.#last = result;
     return result;
-  }
-
-  /** A completion, if one is there and nothing else is to be done first. */
-  #takeNow(): C | undefined {
-    if (this.#source.signal?.aborted || this.#isTurnOver()) return undefined;
-    return this.#source.take();
   }
 
   #isTurnOver(): boolean {
@@ -105,33 +85,39 @@ export class Completions<C = WorkCompletion> implements AsyncIterableIterator<C,
   }
 
   async #step(): Promise<IteratorResult<C, void>> {
-    if (this.#ended) return END;
     try {
-      return { value: await this.#wait(), done: false };
+      while (!this.#ended) {
+        const completion = this.#takeNow();
+        if (completion !== undefined) return { value: completion, done: false };
+        await this.#rest();
+      }
+      return END;
     } catch (error) {
       this.#ended = true;
       throw error;
+    } finally {
+      this.#steps--;
     }
   }
 
-  async #wait(): Promise<C> {
-    const { take, arm, wait, signal, busyPoll } = this.#source;
-    for (;;) {
-      signal?.throwIfAborted();
-      if (this.#isTurnOver()) {
-        await nextTurn();
-        this.#mustYield = false;
-        continue;
-      }
-      let completion = take();
-      if (completion !== undefined) return completion;
-      if (busyPoll.finds(() => (completion = take()) !== undefined)) return completion!;
-      // The queue is polled once more after it was armed: a completion before the arming makes no event.
-      arm();
-      completion = take();
-      if (completion !== undefined) return completion;
-      await wait(signal);
-    }
+  /** A completion that is there, or comes while it polls; else `undefined`, and the queue is armed. */
+  #takeNow(): C | undefined {
+    const { take, arm, signal, busyPoll } = this.#source;
+    signal?.throwIfAborted();
+    if (this.#isTurnOver()) return undefined;
+    let completion = take();
+    if (completion !== undefined) return completion;
+    if (busyPoll.finds(() => (completion = take()) !== undefined)) return completion;
+    // The queue is polled once more after it was armed: a completion before the arming makes no event.
+    arm();
+    return take();
+  }
+
+  /** Waits for an event, or for the event loop if its turn is over. */
+  async #rest(): Promise<void> {
+    if (!this.#mustYield) return void await this.#source.wait(this.#source.signal);
+    await nextTurn();
+    this.#mustYield = false;
   }
 }
 
