@@ -22,6 +22,15 @@ export class Waiters<W extends object, T> {
     return [...this.#waiting.keys()];
   }
 
+  /** {@linkcode Waiters.wait}, before all others. */
+  waitFirst(waiter: W, signal: AbortSignal | undefined): Promise<T> {
+    const others = [...this.#waiting];
+    this.#waiting.clear();
+    const waiting = this.wait(waiter, signal);
+    for (const [other, resolvers] of others) this.#waiting.set(other, resolvers);
+    return waiting;
+  }
+
   /** Waits until {@linkcode Waiters.resolve} or {@linkcode Waiters.reject} names the waiter. */
   wait(waiter: W, signal: AbortSignal | undefined): Promise<T> {
     if (signal?.aborted) return Promise.reject(signal.reason);

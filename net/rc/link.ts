@@ -15,9 +15,9 @@ import { orAborted } from "../../internal/abort.ts";
 import { BusyPoll } from "../../internal/busy_poll.ts";
 import { nextTurn } from "../../internal/turns.ts";
 import { Waiters } from "../../internal/waiters.ts";
+import { Incoming } from "../shared/incoming.ts";
 import { BATCH, Pump } from "../shared/pump.ts";
 import { FIRST_RECEIVE, Inbox } from "./inbox.ts";
-import { Incoming } from "./incoming.ts";
 import { Outbox } from "./outbox.ts";
 import { FrameType, peerLeft, Protocol } from "./protocol.ts";
 import type { RcSettings } from "./rc_options.ts";
@@ -94,6 +94,7 @@ export class Link {
     const supply = {
       hasEnded: () => this.#hasPeerEnded(),
       drain: () => void this.#pump.read(),
+      spin: () => void this.#pump.spin(),
       look: () => this.#pump.look(),
     };
     this.messages = new Incoming({
@@ -161,8 +162,8 @@ export class Link {
     return taken;
   }
 
-  /** Sends a message. It resolves when the message is copied and posted. */
-  send(message: Uint8Array, signal: AbortSignal | undefined): Promise<void> {
+  /** Sends a message at once, or returns what to wait for until it is copied and posted. */
+  send(message: Uint8Array, signal: AbortSignal | undefined): Promise<void> | undefined {
     const post = (): void => {
       this.#outbox.send(message, this.#protocol.frame(DATA));
       this.#protocol.sent(DATA);
@@ -188,21 +189,22 @@ export class Link {
     return await orAborted(completed!, signal);
   }
 
-  /** Posts now if nobody else waits, or else in turn. */
-  async #post(sending: Sending, signal: AbortSignal | undefined): Promise<void> {
+  /** Posts now if nobody else waits, or returns what to wait for. */
+  #post(sending: Sending, signal: AbortSignal | undefined): Promise<void> | undefined {
     signal?.throwIfAborted();
     const isNext = !this.#hasWaiting;
     if (isNext && !this.#mayPost(sending)) this.#drain();
     this.#assertSending(sending);
     if (isNext && this.#mayPost(sending)) {
       sending.post();
-      return this.#pump.look();
+      this.#pump.look();
+      return undefined;
     }
     const sent = this.#waitersOf(sending).wait({ ...sending, number: ++this.#lastNumber }, signal);
     // Those that wait for credits do not stop other requests.
     if (!isNext && sending.needs !== "credit") this.#serveSoon();
     this.#pump.look();
-    await sent;
+    return sent;
   }
 
   /** Checks that messages, and writes that use a receive, can be sent. */
@@ -335,12 +337,16 @@ export class Link {
 
   #serve(): void {
     this.#giveCredits();
+    if (this.#flushing.size > 0) this.#serveFlushes();
+    this.#serveReceives();
+    if (this.#hasWaiting) this.#serveSends();
+  }
+
+  #serveFlushes(): void {
     for (const waiter of this.#flushing.all()) {
       if (waiter.count > this.#outbox.completed) break;
       this.#flushing.resolve(waiter, undefined);
     }
-    this.#serveReceives();
-    this.#serveSends();
   }
 
   #serveReceives(): void {

@@ -1,8 +1,8 @@
 import { type AbortOptions, checkSignal, signalOf } from "../../internal/abort.ts";
 import { byteArray, integer, snapshot, uint32, uint64 } from "../../internal/checks.ts";
-import { inTurn, mayContinue, nextTurn } from "../../internal/turns.ts";
+import { asPromise, inTurn, mayContinue, nextTurn } from "../../internal/turns.ts";
 import { type RemoteMemory, type SendRequest, WrOpcode } from "../../mod.ts";
-import type { Incoming } from "./incoming.ts";
+import type { Incoming } from "../shared/incoming.ts";
 import type { RcAddress } from "./rc_address.ts";
 import { closedError, type RcEnd } from "./rc_end.ts";
 import {
@@ -111,17 +111,15 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
    * @throws {Deno.errors.InvalidData} If the peer broke the protocol.
    * @throws {Deno.errors.BadResource} If this end is closed, and all that was received is read.
    */
-  async receive(
+  receive(
     p?: Uint8Array<ArrayBuffer>,
     options?: AbortOptions,
   ): Promise<Uint8Array<ArrayBuffer> | null> {
-    try {
+    return asPromise(() => {
       const signal = signalOf(options);
       if (p !== undefined) byteArray(p, "p");
-      return await this.#next(this.#end.link.messages, { buffer: p }, signal);
-    } finally {
-      if (!mayContinue()) await nextTurn();
-    }
+      return this.#next(this.#end.link.messages, { buffer: p }, signal);
+    });
   }
 
   /** What was received before this end was closed can still be taken. */
@@ -155,7 +153,8 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
         );
       }
       this.#assertOpen();
-      await this.#end.link.send(p, signal);
+      const waiting = this.#end.link.send(p, signal);
+      if (waiting !== undefined) await waiting;
       return length;
     } finally {
       if (!mayContinue()) await nextTurn();

@@ -1,4 +1,5 @@
 import type { BusyPoll } from "../../internal/busy_poll.ts";
+import { Glance } from "../../internal/glance.ts";
 import { mayContinue, nextTurn, readers } from "../../internal/turns.ts";
 import type { CompletionChannel, CompletionQueue } from "../../mod.ts";
 
@@ -21,15 +22,16 @@ export interface Pumping {
 /** The most completions of a poll. */
 export const BATCH = 64;
 
-/** While nobody waits, a queue is read after pauses in milliseconds: short ones while each finds something. */
-const SHORT_PAUSE_MS = 1;
-const LONG_PAUSE_MS = 8;
-
-/**
- * Where more completions than these have come since the last wait, others come soon after the next one. A wait that sleeps
- * gets several together, and one that polls gets each for itself, which takes longer for all.
- */
-const SPARSE = 2;
+/** What waits of all connections of the program have in common. */
+export const waits: {
+  /** How many there were. */
+  count: number;
+  /**
+   * Those who have datagrams in a list that is not posted. A wait that polls holds up everything else, be it what its answer
+   * depends on.
+   */
+  readonly unposted: Set<{ readonly flush: () => void }>;
+} = { count: 0, unposted: new Set() };
 
 /** What a pump does between two looks at its queue. */
 type State =
@@ -48,12 +50,12 @@ export class Pump {
   readonly #pumping: Pumping;
   readonly #watch: ReturnType<CompletionChannel["watch"]>;
   #state: State = "off";
-  #pauseMs = LONG_PAUSE_MS;
-  /** Completions since the last wait. */
-  #read = 0;
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  /** Whether the time of a pause is over, and the queue was not read since. */
-  #isPauseOver = false;
+  /** Whether somebody has polled in vain, and waits now. */
+  #hasSpun = false;
+  readonly #finds = (): boolean => this.read() > 0;
+  /** Reads while nobody waits. */
+  readonly #glance = new Glance(() => this.#lookOnce());
+  #hasFound = false;
   readonly #readInTurn = (): void => void (this.#pumping.isAwaited() && this.read());
   readonly #run = (): void => {
     try {
@@ -84,7 +86,7 @@ export class Pump {
     if (!this.#pumping.isOpen()) return this.#stop();
     this.#watch.hold(this.#isHeld);
     if (this.#state !== "pausing") return;
-    if (!this.#pumping.isAwaited()) return this.#holdPause();
+    if (!this.#pumping.isAwaited()) return this.#glance.hold(this.#isExpecting);
     // Not at once: what the caller posts next goes out before a wait polls for the first of it.
     this.#state = "yielding";
     queueMicrotask(this.#run);
@@ -92,20 +94,32 @@ export class Pump {
 
   /** Reads completions. Returns how many there were. */
   read(): number {
-    const count = this.#pumping.drain();
-    this.#read += count;
-    return count;
+    return this.#pumping.drain();
+  }
+
+  /** Reads completions for a while. Returns whether there were any. */
+  spin(): boolean {
+    const { busyPoll } = this.#pumping;
+    waits.count++;
+    if (waits.unposted.size > 0) { for (const sender of waits.unposted) sender.flush(); }
+    // Hundreds of connections may begin to wait in one turn of the event loop.
+    const hasFound = mayContinue() && busyPoll.finds(this.#finds);
+    this.#hasSpun = !hasFound;
+    return hasFound;
   }
 
   // A wait that nobody needs any more goes on until there is an event.
   get #isHeld(): boolean {
-    return this.#pumping.isAwaited() || this.#pumping.unawaited() === "expected";
+    return this.#pumping.isAwaited() || this.#isExpecting;
+  }
+
+  get #isExpecting(): boolean {
+    return this.#pumping.unawaited() === "expected";
   }
 
   #stop(): void {
     this.#state = "off";
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+    this.#glance.end();
     readers.delete(this.#readInTurn);
     this.ended = this.#watch.end();
   }
@@ -120,10 +134,7 @@ export class Pump {
     this.#state = "yielding";
     while (isOpen()) {
       const count = this.read();
-      if (this.#isPauseOver) {
-        this.#pauseMs = count > 0 ? SHORT_PAUSE_MS : LONG_PAUSE_MS;
-        this.#isPauseOver = false;
-      }
+      this.#hasFound ||= count > 0;
       // Reading can fail, which closes the queue.
       if (count === 0 && isOpen()) {
         if (!isAwaited()) return unawaited() === "nothing" ? this.#stop() : this.#pause();
@@ -138,35 +149,30 @@ export class Pump {
 
   /** Returns whether there is something to be done at once. */
   #wait(): boolean {
-    const { busyPoll, cq, isOpen } = this.#pumping;
-    const isSparse = this.#read <= SPARSE;
-    this.#read = 0;
-    // Hundreds of connections may begin to wait in one turn of the event loop.
-    if (isSparse && mayContinue() && busyPoll.finds(() => this.read() > 0)) return true;
+    const { cq, isOpen } = this.#pumping;
+    if (!this.#hasSpun && this.spin()) return true;
+    this.#hasSpun = false;
     this.#watch.arm(cq);
     // A completion before the arming makes no event.
     if (this.read() > 0 || !isOpen()) return true;
     this.#state = "watching";
+    this.#glance.rest();
     readers.add(this.#readInTurn);
     this.#watch.begin(this.#isHeld);
     return false;
   }
 
-  /** Ends early if somebody begins to wait. Pauses share a timer, because most of them are short. */
+  /** Ends early if somebody begins to wait. */
   #pause(): void {
     this.#state = "pausing";
-    this.#timer ??= setTimeout(() => {
-      this.#timer = undefined;
-      if (this.#state !== "pausing") return;
-      this.#isPauseOver = true;
-      this.#run();
-    }, this.#pauseMs);
-    this.#holdPause();
+    this.#glance.begin(this.#isExpecting);
   }
 
-  #holdPause(): void {
-    if (this.#timer === undefined) return;
-    if (this.#pumping.unawaited() === "expected") Deno.refTimer(this.#timer);
-    else Deno.unrefTimer(this.#timer);
+  #lookOnce(): boolean {
+    // It has looked already, and goes on in the next turn.
+    if (this.#state !== "pausing") return true;
+    this.#hasFound = false;
+    this.#run();
+    return this.#hasFound;
   }
 }

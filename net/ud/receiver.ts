@@ -1,5 +1,4 @@
 import { BusyPoll } from "../../internal/busy_poll.ts";
-import { Waiters } from "../../internal/waiters.ts";
 import {
   type CompletionQueue,
   type MemoryRegion,
@@ -9,6 +8,7 @@ import {
   WorkCompletionError,
   type WorkCompletionList,
 } from "../../mod.ts";
+import { Incoming } from "../shared/incoming.ts";
 import { Pump } from "../shared/pump.ts";
 import type { Peers } from "./peers.ts";
 import { runAt, Slots } from "./slots.ts";
@@ -16,8 +16,10 @@ import type { UdAddress } from "./ud_address.ts";
 
 export type Datagram = [Uint8Array<ArrayBuffer>, UdAddress];
 
+/** Where a datagram goes, or those that have come. */
 interface Target {
   readonly buffer: Uint8Array<ArrayBuffer> | undefined;
+  readonly isMany: boolean;
 }
 
 /** Receives are posted again when one of so many is missing: to post one takes as long as to answer. */
@@ -46,8 +48,6 @@ export interface ReceiverParts {
   readonly peers: Peers;
   /** How long a wait polls before it sleeps, in microseconds. */
   readonly spinMicroseconds: number;
-  /** It is called when somebody begins to wait: what was sent must be on its way then. */
-  readonly onWait: () => void;
   /** It is called when datagrams were received, and when a receive has failed: the queue pair must be reset then. */
   readonly onReceived: () => void;
   readonly onError: (error: WorkCompletionError) => void;
@@ -78,7 +78,7 @@ export class Receiver {
   #queue: Arrived[] = [];
   /** Whether the queue pair is being reset. No receive is posted meanwhile. */
   #isStopped = false;
-  readonly #waiters: Waiters<Target, Datagram> = new Waiters(() => this.#pump.look());
+  readonly #incoming: Incoming<Target, Datagram | Datagram[]>;
   readonly #pump: Pump;
   #isClosing = false;
   #failure: unknown;
@@ -95,11 +95,19 @@ export class Receiver {
       this.#requests.set(i, { wrId: i, sge: mr.slice(i * slotSize, slotSize) });
     }
     this.#post();
+    this.#incoming = new Incoming({
+      size: () => this.#queue.length,
+      take: (target) => this.#take(target),
+      hasEnded: () => this.#hasEnded(),
+      drain: () => void this.#pump.read(),
+      spin: () => void this.#pump.spin(),
+      look: () => this.#pump.look(),
+    });
     this.#pump = new Pump({
       cq: parts.cq,
       drain: () => this.#drain(),
       isOpen: () => this.#failure === undefined,
-      isAwaited: () => this.#waiters.size > 0,
+      isAwaited: () => this.#incoming.isAwaited,
       unawaited: () => "any",
       busyPoll: new BusyPoll(parts.spinMicroseconds),
       onError: (error) => this.fail(error),
@@ -112,26 +120,32 @@ export class Receiver {
     return this.#pump.ended;
   }
 
-  /** Whether a datagram was read that nobody has taken. */
-  get hasMore(): boolean {
-    return this.#queue.length > 0;
+  /** The next datagram, written to a buffer or to a new one. */
+  receive(
+    buffer: Uint8Array<ArrayBuffer> | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<Datagram> {
+    // There is no end but by an error.
+    return this.#incoming.receive({ buffer, isMany: false }, signal) as Promise<Datagram>;
   }
 
-  /** A datagram that is there, if nobody else waits. */
-  receiveNow(buffer: Uint8Array<ArrayBuffer> | undefined): Datagram | undefined {
-    if (this.#queue.length === 0) this.#pump.read();
-    const [oldest] = this.#queue;
-    if (oldest === undefined && this.#failure !== undefined) throw this.#failure;
-    if (oldest === undefined || this.#waiters.size > 0) return undefined;
-    const datagram = this.#consume(oldest, buffer);
+  /** The next datagram, written to the start of a buffer, and those that are there then and fit behind it. */
+  receiveMany(
+    buffer: Uint8Array<ArrayBuffer>,
+    signal: AbortSignal | undefined,
+  ): Promise<Datagram[]> {
+    return this.#incoming.receive({ buffer, isMany: true }, signal) as Promise<Datagram[]>;
+  }
+
+  #take({ buffer, isMany }: Target): Datagram | Datagram[] {
+    const first = this.#consume(this.#queue[0]!, buffer);
+    const taken = isMany ? this.#takeMore(first, buffer!) : first;
     this.#refill();
-    return datagram;
+    return taken;
   }
 
-  /** A datagram that was written to the start of a buffer, and those that are there and fit behind it. */
-  takeMore(first: Datagram, buffer: Uint8Array<ArrayBuffer>): Datagram[] {
+  #takeMore(first: Datagram, buffer: Uint8Array<ArrayBuffer>): Datagram[] {
     const taken = [first];
-    this.#pump.read();
     let end = first[0].length;
     for (let next = this.#queue[0]; next !== undefined; next = this.#queue[0]) {
       const room = buffer.length - end;
@@ -139,19 +153,12 @@ export class Receiver {
       taken.push(this.#consume(next, buffer.subarray(end, end + next.length)));
       end += next.length;
     }
-    this.#refill();
     return taken;
   }
 
-  /** Waits for a datagram. It comes after those that others wait for. */
-  wait(
-    buffer: Uint8Array<ArrayBuffer> | undefined,
-    signal: AbortSignal | undefined,
-  ): Promise<Datagram> {
-    const received = this.#waiters.wait({ buffer }, signal);
-    this.#parts.onWait();
-    this.#pump.look();
-    return received;
+  #hasEnded(): boolean {
+    if (this.#failure !== undefined) throw this.#failure;
+    return false;
   }
 
   /** Reads all completions that are there. Receives are posted again by {@linkcode Receiver.restart} only. */
@@ -190,18 +197,6 @@ export class Receiver {
     return [room === length ? target : target.subarray(0, length), from];
   }
 
-  #serve(): void {
-    while (this.#queue.length > 0) {
-      const waiter = this.#waiters.first;
-      if (waiter === undefined) return;
-      try {
-        this.#waiters.resolve(waiter, this.#consume(this.#queue[0]!, waiter.buffer));
-      } catch (error) {
-        this.#waiters.reject(waiter, error);
-      }
-    }
-  }
-
   /** Reads completed receives, and posts others. Returns how many there were. */
   #drain(): number {
     if (this.#failure !== undefined) return 0;
@@ -220,14 +215,14 @@ export class Receiver {
     let failed = -1;
     this.#posted -= count;
     for (let i = 0; i < count; i++) {
-      if (batch.status(i) === WcStatus.SUCCESS) this.#take(i);
+      if (batch.status(i) === WcStatus.SUCCESS) this.#enqueue(i);
       else {
         this.#slots.give(batch.wrIdLow(i));
         if (failed < 0) failed = i;
         if (batch.status(i) !== WcStatus.WR_FLUSH_ERR) this.errors++;
       }
     }
-    this.#serve();
+    this.#incoming.serve();
     if (this.#isClosing) return;
     if (!this.#parts.isReliable) this.#dropExcess();
     if (failed >= 0) this.#parts.onError(new WorkCompletionError(batch.at(failed)));
@@ -243,7 +238,7 @@ export class Receiver {
     this.dropped += excess;
   }
 
-  #take(index: number): void {
+  #enqueue(index: number): void {
     const { batch, headroom, peers, slotSize } = this.#parts;
     const slot = batch.wrIdLow(index);
     const from = peers.sender(batch, index, this.#words, slot * slotSize / 4);
@@ -281,8 +276,8 @@ export class Receiver {
   /** Nothing is received any more. Datagrams that wait can still be taken. */
   fail(reason: unknown): void {
     this.#failure ??= reason;
-    this.#serve();
-    this.#waiters.rejectAll(this.#failure);
+    this.#incoming.serve();
+    this.#incoming.rejectAll(this.#failure);
     this.#pump.look();
   }
 

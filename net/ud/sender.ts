@@ -10,7 +10,7 @@ import {
   WorkCompletionList,
 } from "../../mod.ts";
 import { copyMessage } from "../shared/copy_message.ts";
-import { Pump } from "../shared/pump.ts";
+import { Pump, waits } from "../shared/pump.ts";
 import { runAt, Slots } from "./slots.ts";
 import type { Target } from "./ud_address.ts";
 
@@ -73,6 +73,11 @@ export class Sender {
   readonly #arrivalWaiters: (object | undefined)[];
   readonly #pump: Pump;
   #scheduled = false;
+  /** Sends since the last wait or pause, and whether there were several before it: then a list is worth waiting for. */
+  #inRow = 0;
+  #isBurst = false;
+  /** The number of waits before the row. */
+  #waits = 0;
   #failure: unknown;
 
   constructor(parts: SenderParts) {
@@ -142,8 +147,13 @@ export class Sender {
     this.#slots.take();
     this.#unread++;
     this.sent++;
-    if (this.#unposted.push(slot) >= MAX_LIST || !mayWait()) this.flush();
-    else if (!this.#scheduled) void this.#flushWhenQuiet();
+    if (this.#waits !== waits.count) this.#endRow();
+    const isFirst = this.#inRow++ === 0;
+    if (this.#unposted.push(slot) >= MAX_LIST || isFirst && !this.#isBurst || !mayWait()) {
+      return this.#post();
+    }
+    waits.unposted.add(this);
+    if (!this.#scheduled) void this.#flushWhenQuiet();
   }
 
   async #flushWhenQuiet(): Promise<void> {
@@ -160,7 +170,20 @@ export class Sender {
 
   /** Posts the datagrams that were copied. Their address handles must still be open. */
   flush(): void {
+    this.#endRow();
+    this.#post();
+  }
+
+  #endRow(): void {
+    this.#waits = waits.count;
+    this.#isBurst = this.#inRow > 1;
+    this.#inRow = 0;
+  }
+
+  #post(): void {
     const slots = this.#unposted;
+    if (slots.length === 0) return;
+    waits.unposted.delete(this);
     this.#unposted = [];
     for (let at = 0; at < slots.length && this.#failure === undefined;) {
       const count = runAt(slots, at);

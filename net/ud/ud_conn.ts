@@ -1,7 +1,7 @@
 import { type AbortOptions, closeOnAbort, signalOf } from "../../internal/abort.ts";
 import { byteArray, integer, listOf } from "../../internal/checks.ts";
 import { requireDeno } from "../../internal/runtime.ts";
-import { inTurn, mayContinue, mayRead, nextTurn } from "../../internal/turns.ts";
+import { asPromise, inTurn, mayContinue, nextTurn } from "../../internal/turns.ts";
 import {
   AccessFlags,
   Context,
@@ -156,7 +156,6 @@ export class UdConn
       isReliable: this.#isReliable,
       peers,
       spinMicroseconds,
-      onWait: flush,
       onReceived: () => this.#recovery.succeeded(),
       onError: (error) => this.#recovery.recvFailed(error),
     });
@@ -212,19 +211,15 @@ export class UdConn
    * @throws {Deno.errors.BadResource} If the connection is closed, and all that was received is read.
    * @throws The reason of the signal, if it aborts.
    */
-  async receive(
+  receive(
     p?: Uint8Array<ArrayBuffer>,
     options?: AbortOptions,
   ): Promise<[Uint8Array<ArrayBuffer>, UdAddress]> {
-    try {
+    return asPromise(() => {
       const signal = signalOf(options);
-      signal?.throwIfAborted();
       if (p !== undefined) byteArray(p, "p");
-      return this.#receiver.receiveNow(p) ?? await this.#receiver.wait(p, signal);
-    } finally {
-      const isLate = this.#receiver.hasMore;
-      if (!(isLate ? mayRead() : mayContinue())) await nextTurn(isLate);
-    }
+      return this.#receiver.receive(p, signal);
+    });
   }
 
   /**
@@ -246,12 +241,14 @@ export class UdConn
    * @returns The messages, which are parts of `p`, and the addresses of their senders: at least one.
    * @throws As {@linkcode UdConn.receive}; {RangeError} if the first message is longer than `p`.
    */
-  async receiveMany(
+  receiveMany(
     p: Uint8Array<ArrayBuffer>,
     options?: AbortOptions,
   ): Promise<[Uint8Array<ArrayBuffer>, UdAddress][]> {
-    const first = await this.receive(byteArray(p, "p"), options);
-    return this.#receiver.takeMore(first, p);
+    return asPromise(() => {
+      const signal = signalOf(options);
+      return this.#receiver.receiveMany(byteArray(p, "p"), signal);
+    });
   }
 
   /**

@@ -54,6 +54,35 @@ Deno.test("UdConn posts a list when no datagram follows for a few microtasks", a
   assertEquals(lists(), [12]);
 });
 
+Deno.test("UdConn posts the first datagram after a wait at once, if it was alone the last time", async () => {
+  await using conn = await open();
+  const posted: number[][] = [];
+  for (let i = 0; i < 5; i++) {
+    // Before it polls, there is what is sent now.
+    const waiting = conn.receive();
+    conn.send(MESSAGE, conn.addr);
+    posted.push(lists());
+    await waiting;
+    recorder.take();
+  }
+  assertEquals(posted.slice(2), [[1], [1], [1]]);
+});
+
+Deno.test("UdConn posts its datagrams before another connection of the program polls", async () => {
+  await using relay = await open();
+  await using receiver = await listenUd({ device: RXE, qkey: 7 });
+  const polls = stub(CompletionQueue.prototype, "pollInto", () => 0);
+  for (let i = 0; i < 3; i++) relay.send(MESSAGE, relay.addr);
+  const waiting = receiver.receive();
+  assertEquals(lists(), []);
+  await undefined;
+  await undefined;
+  polls.restore();
+  assertEquals(lists(), [3]);
+  await receiver.send(MESSAGE, receiver.addr);
+  await waiting;
+});
+
 Deno.test("UdConn posts each datagram at once while an address handle is made", async () => {
   await using conn = await open();
   recorder.delay("ibv_create_ah", 30);

@@ -64,7 +64,7 @@ Deno.test("Pump polls while somebody waits, arms the queue, looks again, and the
     [
       [3, 0, 1, 1],
       "awaited",
-      "look 3, read, look 0, arm, look 1, read, look 1, end",
+      "look 3, read, look 0, look 1, read, look 1, end",
       1000,
     ],
     [[0, 1], "nothing", "look 0, end"],

@@ -1,7 +1,7 @@
-import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { assertEquals, assertRejects } from "@std/assert";
 import { WcStatus, type WorkCompletionError, WorkCompletionList } from "../../../mod.ts";
 import { structs } from "../../../ffi/layout.ts";
-import { Receiver, type ReceiverParts } from "../../../net/ud/receiver.ts";
+import { type Datagram, Receiver, type ReceiverParts } from "../../../net/ud/receiver.ts";
 import { batchCore } from "../../../types/completion/work_completion_list.ts";
 
 const { size: WC, fields } = structs.ibv_wc;
@@ -54,7 +54,6 @@ class Bed {
       isReliable,
       peers: { sender: () => this.isKnown ? { gid: "a peer" } : undefined },
       spinMicroseconds: 0,
-      onWait: () => {},
       onReceived: () => this.received++,
       onError: (error: WorkCompletionError) => this.errors.push(error.message.split(":")[1]!),
     };
@@ -90,9 +89,8 @@ class Bed {
   async take(count: number): Promise<number[]> {
     const bytes: number[] = [];
     while (bytes.length < count) {
-      const datagram = this.receiver.receiveNow(undefined) ??
-        await this.receiver.wait(undefined, undefined);
-      bytes.push(datagram[0][0]!);
+      const [message] = await this.receiver.receive(undefined, undefined);
+      bytes.push(message[0]!);
     }
     return bytes;
   }
@@ -117,12 +115,14 @@ Deno.test("Receiver posts the slots again in order, while datagrams wait in othe
 
 Deno.test("Receiver keeps a datagram that does not fit, and what has come when it fails", async () => {
   const bed = new Bed();
+  const receive = (length: number): Promise<Datagram> =>
+    bed.receiver.receive(new Uint8Array(length), undefined);
   bed.arrive(7);
-  assertThrows(() => bed.receiver.receiveNow(new Uint8Array(0)), RangeError, "1 bytes");
+  await assertRejects(() => receive(0), RangeError, "1 bytes");
   bed.receiver.fail(new Error("gone"));
-  assertEquals(bed.receiver.receiveNow(new Uint8Array(1))![0], Uint8Array.of(7));
+  assertEquals((await receive(1))[0], Uint8Array.of(7));
   bed.arrive(8);
-  assertThrows(() => bed.receiver.receiveNow(undefined), Error, "gone");
+  await assertRejects(() => receive(1), Error, "gone");
   await bed.close();
 });
 
@@ -185,8 +185,8 @@ Deno.test("Receiver keeps reliable messages, and posts receives when there are s
   assertEquals([bed.posted, bed.receiver.dropped, bed.receiver.received], [[], 0, 7]);
   assertEquals(await bed.take(1), [2]);
   assertEquals(bed.posted, [1]);
-  const first = bed.receiver.receiveNow(new Uint8Array(9))!;
-  assertEquals(bed.receiver.takeMore(first, new Uint8Array(3)).length, 3);
+  const many = await bed.receiver.receiveMany(new Uint8Array(3), undefined);
+  assertEquals(many.map(([message]) => [...message]), [[3], [4], [5]]);
   assertEquals(bed.posted, [1, 2, 3, 4]);
   bed.arrive(8);
   assertEquals(await bed.take(3), [6, 7, 8]);
@@ -199,7 +199,7 @@ Deno.test("Receiver drops datagrams whose sender cannot be told, and posts their
   bed.isKnown = false;
   for (let count = 0; count < 2 * SLOTS; count++) {
     bed.arrive(count);
-    assertEquals(bed.receiver.receiveNow(undefined), undefined);
+    await bed.notify();
     assertEquals(new Set(bed.posted).size, 4);
   }
   bed.isKnown = true;
@@ -221,9 +221,13 @@ Deno.test("Receiver.drain() reads what has come, and posts nothing", async () =>
 
 Deno.test("Receiver serves those who wait in order, and rejects them when it is closed", async () => {
   const bed = new Bed();
-  const unfit = assertRejects(() => bed.receiver.wait(new Uint8Array(0), undefined), RangeError);
-  const waits = [0, 1, 2].map(() => bed.receiver.wait(undefined, undefined));
-  assertEquals(bed.receiver.receiveNow(undefined), undefined);
+  const receive = (): Promise<Datagram> => bed.receiver.receive(undefined, undefined);
+  const unfit = assertRejects(
+    () => bed.receiver.receive(new Uint8Array(0), undefined),
+    RangeError,
+  );
+  const waits = [0, 1, 2].map(receive);
+  await undefined;
   bed.arrive(1);
   bed.arrive(2);
   bed.receiver.drain();
@@ -232,5 +236,5 @@ Deno.test("Receiver serves those who wait in order, and rejects them when it is 
   const closed = assertRejects(() => waits[2]!, Error, "closed");
   await bed.close();
   await closed;
-  assertThrows(() => bed.receiver.receiveNow(undefined), Error, "closed");
+  await assertRejects(receive, Error, "closed");
 });

@@ -1,3 +1,4 @@
+import { mayContinue, mayRead, nextTurn } from "../../internal/turns.ts";
 import { Waiters } from "../../internal/waiters.ts";
 
 /** Where something of the peer waits to be taken. */
@@ -9,6 +10,8 @@ export interface Supply<W extends object, T> {
   readonly hasEnded: () => boolean;
   /** Reads completions without waiting. */
   readonly drain: () => void;
+  /** Reads completions for a while, in place of a wait that sleeps. */
+  readonly spin: () => void;
   /** The number of those who wait has changed. */
   readonly look: () => void;
 }
@@ -17,6 +20,8 @@ export interface Supply<W extends object, T> {
 export class Incoming<W extends object, T> {
   readonly #supply: Supply<W, T>;
   readonly #waiters: Waiters<W, T | null>;
+  /** Whether somebody polls in place of waiting. Those who come meanwhile are behind. */
+  #isPolled = false;
 
   constructor(supply: Supply<W, T>) {
     this.#supply = supply;
@@ -29,20 +34,53 @@ export class Incoming<W extends object, T> {
   }
 
   get isAwaited(): boolean {
-    return this.#waiters.size > 0;
+    return this.#isPolled || this.#waiters.size > 0;
   }
 
-  /** The next one; null if the peer sends none any more. */
+  /**
+   * The next one; null if the peer sends none any more. It comes after those that others wait for. The most frequent call
+   * of a program: one function without others that wait, because each costs a promise.
+   */
   async receive(waiter: W, signal: AbortSignal | undefined): Promise<T | null> {
-    signal?.throwIfAborted();
-    if (!this.isAwaited) {
+    try {
+      signal?.throwIfAborted();
+      if (this.isAwaited) return await this.#looking(this.#waiters.wait(waiter, signal));
       if (this.unread === 0) this.#supply.drain();
-      const next = this.#next(waiter);
+      const there = this.#next(waiter);
+      if (there !== undefined) return there;
+      this.#isPolled = true;
+      // What the caller begins next goes out before this polls for the answer.
+      await undefined;
+      const next = this.#poll(waiter, signal);
       if (next !== undefined) return next;
+      return await this.#looking(this.#waiters.waitFirst(waiter, signal));
+    } finally {
+      const isLate = this.unread > 0;
+      if (!(isLate ? mayRead() : mayContinue())) await nextTurn(isLate);
     }
-    const received = this.#waiters.wait(waiter, signal);
+  }
+
+  #poll(waiter: W, signal: AbortSignal | undefined): T | null | undefined {
+    let isOver = true;
+    try {
+      signal?.throwIfAborted();
+      if (this.unread === 0) this.#supply.spin();
+      const next = this.#next(waiter);
+      isOver = next !== undefined;
+      return next;
+    } finally {
+      this.#isPolled = false;
+      if (isOver && this.#waiters.size > 0) this.#serveOthers();
+    }
+  }
+  #looking(received: Promise<T | null>): Promise<T | null> {
     this.#supply.look();
-    return await received;
+    return received;
+  }
+
+  #serveOthers(): void {
+    this.serve();
+    this.#supply.look();
   }
 
   /** The next one; null at the end; undefined if there is none yet. */
@@ -53,6 +91,7 @@ export class Incoming<W extends object, T> {
 
   /** Gives those who wait what there is. */
   serve(): void {
+    if (this.#isPolled) return;
     let waiter: W | undefined;
     while ((waiter = this.#waiters.first) !== undefined) {
       try {
