@@ -1,3 +1,5 @@
+import { clock } from "./clock.ts";
+
 /** How long a wait polls at most by default, in microseconds. */
 export const SPIN_MICROSECONDS = 200;
 
@@ -12,6 +14,14 @@ const LOOKS = 16;
 
 /** After that many useless tries in a row, the number of waits without one does not grow any more. */
 const MOST_MISSES = 10;
+
+/** No native call takes less. */
+const FASTEST_POLL_MS = 5e-6;
+
+/** The most polls of a wait: it ends although a clock stands still. */
+export function mostPolls(ms: number): number {
+  return ms / FASTEST_POLL_MS;
+}
 
 /**
  * Polls before a wait sleeps, as halt polling of KVM and `SO_BUSY_POLL` do: what comes soon needs no event, no other thread
@@ -44,19 +54,23 @@ export class BusyPoll {
   #poll(poll: () => boolean): boolean {
     // Before the clock: what is there already is found sooner than the time.
     for (let i = Math.min(FIRST_POLLS, this.#pollsPerLook); i > 0; i--) if (poll()) return true;
-    let now = performance.now();
-    for (const end = now + this.#limitMs; now < end;) {
+    let now = clock.precise();
+    let left = mostPolls(this.#limitMs);
+    for (const end = now + this.#limitMs; now < end && left > 0;) {
       for (let i = 0; i < this.#pollsPerLook; i++) if (poll()) return true;
+      left -= this.#pollsPerLook;
       const last = now;
-      now = performance.now();
-      this.#pollsPerLook = Math.max(1, Math.floor(this.#pollsPerLook * this.#adapt(now - last)));
+      now = clock.precise();
+      this.#adapt(now - last);
     }
     return false;
   }
 
-  /** How many times as many polls are to be between two looks that were so far apart. */
-  #adapt(passedMs: number): number {
+  /** Chooses the polls before the next look, by the time since the last one. */
+  #adapt(passedMs: number): void {
     const wantedMs = this.#limitMs / LOOKS;
-    return passedMs > 2 * wantedMs ? 0.5 : passedMs < wantedMs / 2 ? 2 : 1;
+    const polls = this.#pollsPerLook;
+    if (passedMs > 2 * wantedMs) this.#pollsPerLook = Math.max(1, polls >>> 1);
+    else if (passedMs < wantedMs / 2) this.#pollsPerLook = Math.min(2 * polls, mostPolls(wantedMs));
   }
 }

@@ -1,4 +1,4 @@
-import { clock } from "./clock.ts";
+import { clock, timers } from "./clock.ts";
 
 /**
  * How long the library runs before it looks whether the event loop has turned. It waits for the event loop after half as
@@ -17,12 +17,17 @@ const TURNS_PER_REST = 2;
 
 /** A call of another thread that does nothing. A timer of a millisecond is in its place until the system can be called. */
 export const otherThread: { visit: () => Promise<unknown> } = {
-  visit: () => new Promise((resolve) => setTimeout(resolve, 0)),
+  visit: () => new Promise<void>((resolve) => void timers.setTimeout(resolve, 0)),
 };
+
+/** More steps than a slice has time for: it ends although a clock stands still. */
+const MOST_STEPS = 100_000;
 
 /** When a turn of the event loop began. */
 let start = -Infinity;
-/** When the next one was asked for, in the time of `performance.now()`. */
+/** Steps since then. */
+let steps = 0;
+/** When the next one was asked for, in the time of {@linkcode clock.precise}. */
 let asked = -Infinity;
 /** Resolves in the next turn of the event loop, if one was asked for. */
 let turn: Promise<void> | undefined;
@@ -57,10 +62,10 @@ export function mayRead(): boolean {
 function mayRun(ms: number): boolean {
   const passed = clock.now() - start;
   // The system's clock may be set back.
-  if (passed >= 0 && passed < ms) return true;
+  if (passed >= 0 && passed < ms && ++steps < MOST_STEPS) return true;
   // The event loop may have turned since: the next turn, if it comes soon, tells.
   if (turn === undefined) nextTurn();
-  else if (performance.now() - asked >= ms / 2) {
+  else if (clock.precise() - asked >= ms / 2 || ++steps > 2 * MOST_STEPS) {
     isWaited = true;
     return false;
   }
@@ -70,6 +75,7 @@ function mayRun(ms: number): boolean {
 /** Says that the event loop has turned: it runs what another thread or a descriptor has called for. */
 export function hasTurned(): void {
   start = clock.now();
+  steps = 0;
 }
 
 /**
@@ -81,7 +87,7 @@ export function hasTurned(): void {
 export function nextTurn(isLate = false): Promise<void> {
   if (isLate) willBeBehind = true;
   if (turn !== undefined) return turn;
-  asked = performance.now();
+  asked = clock.precise();
   return turn = new Promise((resolve) => {
     const end = (): void => {
       const inLoop = isWaited;
@@ -89,11 +95,11 @@ export function nextTurn(isLate = false): Promise<void> {
       isWaited = false;
       isBehind = willBeBehind;
       willBeBehind = false;
-      start = clock.now();
+      hasTurned();
       if (inLoop) readAll();
       resolve();
     };
-    setImmediate(() => {
+    timers.setImmediate(() => {
       if (isWaited && ++waited % TURNS_PER_REST === 0) void otherThread.visit().then(end);
       else end();
     });
