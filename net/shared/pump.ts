@@ -1,4 +1,5 @@
 import type { BusyPoll } from "../../internal/busy_poll.ts";
+import { timers } from "../../internal/clock.ts";
 import { Glance } from "../../internal/glance.ts";
 import { mayContinue, nextTurn, readers } from "../../internal/turns.ts";
 import type { CompletionChannel, CompletionQueue } from "../../mod.ts";
@@ -89,7 +90,7 @@ export class Pump {
     if (!this.#pumping.isAwaited()) return this.#glance.hold(this.#isExpecting);
     // Not at once: what the caller posts next goes out before a wait polls for the first of it.
     this.#state = "yielding";
-    queueMicrotask(this.#run);
+    timers.queueMicrotask(this.#run);
   }
 
   /** Reads completions. Returns how many there were. */
