@@ -1,4 +1,5 @@
 import { whenAborted } from "./abort.ts";
+import { clock, type Timer, timers } from "./clock.ts";
 
 /**
  * A signal that aborts when another one does, or when a time is over: from the beginning, or from the last
@@ -9,8 +10,8 @@ export class Deadline implements Disposable {
   readonly #over: AbortController = new AbortController();
   readonly #ms: number;
   readonly #late: () => Error;
-  #start: number = performance.now();
-  #timer: ReturnType<typeof setTimeout>;
+  #start: number = clock.precise();
+  #timer: Timer;
 
   /** `late` makes the error after so many milliseconds. */
   constructor(ms: number, late: () => Error, signals: readonly (AbortSignal | undefined)[] = []) {
@@ -22,7 +23,7 @@ export class Deadline implements Disposable {
       whenAborted(signal, follow, { signal: this.#over.signal });
     }
     // Last: an own method of a signal may have thrown.
-    this.#timer = setTimeout(() => this.#check(), ms);
+    this.#timer = timers.setTimeout(() => this.#check(), ms);
   }
 
   get signal(): AbortSignal {
@@ -30,17 +31,17 @@ export class Deadline implements Disposable {
   }
 
   extend(): void {
-    this.#start = performance.now();
+    this.#start = clock.precise();
   }
 
   #check(): void {
-    const left = this.#start + this.#ms - performance.now();
-    if (left > 0) this.#timer = setTimeout(() => this.#check(), left);
+    const left = this.#start + this.#ms - clock.precise();
+    if (left > 0) this.#timer = timers.setTimeout(() => this.#check(), left);
     else this.#abort.abort(this.#late());
   }
 
   [Symbol.dispose](): void {
-    clearTimeout(this.#timer);
+    timers.clearTimeout(this.#timer);
     this.#over.abort();
   }
 }

@@ -1,4 +1,4 @@
-import { clock } from "./clock.ts";
+import { clock, type Timer, timers } from "./clock.ts";
 
 /** The pauses between two looks, in milliseconds: an eighth of the time for which none has found anything. */
 const SHORTEST_MS = 1;
@@ -10,7 +10,7 @@ const all: {
   readonly glances: Set<Glance>;
   /** How many keep the process alive. */
   held: number;
-  timer: ReturnType<typeof setTimeout> | undefined;
+  timer: Timer | undefined;
   /** When the timer is over. */
   due: number;
 } = { glances: new Set(), held: 0, timer: undefined, due: Infinity };
@@ -62,7 +62,7 @@ export class Glance {
     this.rest();
     all.glances.delete(this);
     if (all.glances.size > 0) return;
-    clearTimeout(all.timer);
+    timers.clearTimeout(all.timer);
     all.timer = undefined;
     all.due = Infinity;
   }
@@ -97,14 +97,14 @@ export class Glance {
 
 function wakeAt(due: number, now: number): void {
   if (due >= all.due) return;
-  clearTimeout(all.timer);
+  timers.clearTimeout(all.timer);
   all.due = due;
-  all.timer = setTimeout(Glance.lookAll, due - now);
+  all.timer = timers.setTimeout(Glance.lookAll, due - now);
   holdTimer();
 }
 
 function holdTimer(): void {
   if (all.timer === undefined) return;
-  if (all.held > 0) Deno.refTimer(all.timer);
-  else Deno.unrefTimer(all.timer);
+  if (all.held > 0) timers.refTimer(all.timer);
+  else timers.unrefTimer(all.timer);
 }

@@ -1,3 +1,4 @@
+import { clock } from "./clock.ts";
 import { integer, snapshot } from "./checks.ts";
 
 /**
@@ -28,7 +29,7 @@ export function checkTimeout(timeout: number = Infinity): number {
   return timeout === Infinity ? timeout : integer(timeout, "timeout", 0, 0x7fff_ffff);
 }
 
-/** The end of a wait that begins now, in the time of `performance.now()`. */
+/** The end of a wait that begins now, in the time of {@linkcode clock.precise}. */
 export function endOf(timeout: number): number {
-  return timeout === Infinity ? timeout : performance.now() + timeout;
+  return timeout === Infinity ? timeout : clock.precise() + timeout;
 }

@@ -1,5 +1,6 @@
 import { type AbortOptions, closeOnAbort, orAborted } from "../../internal/abort.ts";
 import { callable, quote, snapshot, text } from "../../internal/checks.ts";
+import { clock, timers } from "../../internal/clock.ts";
 import { Deadline } from "../../internal/deadline.ts";
 import { option, readOptions, within } from "../../internal/options.ts";
 import { requireDeno } from "../../internal/runtime.ts";
@@ -192,13 +193,13 @@ async function retrying<T>(
   signal: AbortSignal,
   attempt: () => Promise<T>,
 ): Promise<T> {
-  const end = performance.now() + connectTimeout;
+  const end = clock.precise() + connectTimeout;
   for (;;) {
     try {
       return await attempt();
     } catch (error) {
       const isRefused = error instanceof Deno.errors.ConnectionRefused && isAbsent(error.cause);
-      const isLast = retryInterval === 0 || performance.now() + retryInterval >= end;
+      const isLast = retryInterval === 0 || clock.precise() + retryInterval >= end;
       if (!isRefused || isLast) throw error;
     }
     await pause(retryInterval, signal);
@@ -207,11 +208,11 @@ async function retrying<T>(
 
 async function pause(ms: number, signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
+  const timer = timers.setTimeout(resolve, ms);
   try {
     await orAborted(promise, signal);
   } finally {
-    clearTimeout(timer);
+    timers.clearTimeout(timer);
   }
 }
 

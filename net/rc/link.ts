@@ -13,6 +13,7 @@ import {
 } from "../../mod.ts";
 import { orAborted } from "../../internal/abort.ts";
 import { BusyPoll } from "../../internal/busy_poll.ts";
+import { type Timer, timers } from "../../internal/clock.ts";
 import { nextTurn } from "../../internal/turns.ts";
 import { Waiters } from "../../internal/waiters.ts";
 import { Incoming } from "../shared/incoming.ts";
@@ -69,7 +70,7 @@ export class Link {
   #isConnecting = false;
   /** This end is being closed: it posts no receives and gives no credits. */
   #hasLeft = false;
-  #keepAlive: ReturnType<typeof setInterval> | undefined;
+  #keepAlive: Timer | undefined;
   /** Why nothing works any more. */
   #failure: unknown;
   /** A request was flushed: the reason is in another completion. */
@@ -390,14 +391,14 @@ export class Link {
     const ms = this.#keepAliveMs;
     // Not before: to check a peer that is not ready yet breaks the connection.
     if (ms > 0) {
-      this.#keepAlive ??= setInterval(() => this.#checkPeer(), ms);
-      Deno.unrefTimer(this.#keepAlive);
+      this.#keepAlive ??= timers.setInterval(() => this.#checkPeer(), ms);
+      timers.unrefTimer(this.#keepAlive);
     }
     this.#greeted.resolve();
   }
 
   #peerLeft(): void {
-    clearInterval(this.#keepAlive);
+    timers.clearInterval(this.#keepAlive);
     this.#rejectSends(peerLeft());
     this.#greeted.reject(peerLeft());
   }
@@ -406,7 +407,7 @@ export class Link {
   #fail(reason: unknown): void {
     if (this.#failure !== undefined) return;
     this.#failure = reason;
-    clearInterval(this.#keepAlive);
+    timers.clearInterval(this.#keepAlive);
     this.#outbox.failAll(reason);
     this.#greeted.reject(reason);
     this.#rejectSends(reason);

@@ -1,5 +1,6 @@
 import { type AbortOptions, closeOnAbort, signalOf } from "../../internal/abort.ts";
 import { callable, snapshot, text } from "../../internal/checks.ts";
+import { timers } from "../../internal/clock.ts";
 import { option, readOptions, warn, within } from "../../internal/options.ts";
 import { requireDeno } from "../../internal/runtime.ts";
 import { inTurn, mayContinue, nextTurn } from "../../internal/turns.ts";
@@ -211,7 +212,7 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
     this.#isFailing = true;
     const { hostname, port } = this.#addr;
     // In a task of its own, so that it may close the listener, and its errors are not ours.
-    queueMicrotask(() => this.#onFailure(failure(hostname, port, error)));
+    timers.queueMicrotask(() => this.#onFailure(failure(hostname, port, error)));
   }
 
   /** A peer that is gone before it is accepted is no reason to stop. */
@@ -222,7 +223,7 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
       if (this.#closing.signal.aborted || error instanceof Deno.errors.BadResource) throw error;
       this.#fail(error);
       // Too many open files: it gets better only if others close some.
-      await new Promise((resolve) => setTimeout(resolve, 10));
+      await new Promise<void>((resolve) => timers.setTimeout(resolve, 10));
       return undefined;
     }
   }

@@ -1,5 +1,6 @@
 import { type AbortOptions, closeOnAbort, signalOf } from "../../internal/abort.ts";
 import { byteArray, integer, listOf } from "../../internal/checks.ts";
+import { timers } from "../../internal/clock.ts";
 import { requireDeno } from "../../internal/runtime.ts";
 import { asPromise, inTurn, mayContinue, nextTurn } from "../../internal/turns.ts";
 import {
@@ -124,7 +125,7 @@ export class UdConn
       queues: () => [this.#receiver, this.#sender],
       refresh: () => this.#routes.refresh(),
       // In a task of its own, so that it may close the connection, and its errors are not ours.
-      warn: (cause) => queueMicrotask(() => onOutage(outage(context.device.name, cause))),
+      warn: (cause) => timers.queueMicrotask(() => onOutage(outage(context.device.name, cause))),
     });
     const memory = (slots: number, size: number): MemoryRegion =>
       new MemoryRegion(pd, slots * size, AccessFlags.LOCAL_WRITE);

@@ -5,8 +5,14 @@ import { library, verbs } from "../../ffi/library.ts";
 import { openSteps } from "../../ffi/library/native_steps.ts";
 import { readNative } from "../../ffi/struct.ts";
 import { type AbortOptions, signalOf } from "../../internal/abort.ts";
-import { BusyPoll, MAX_SPIN_MICROSECONDS, SPIN_MICROSECONDS } from "../../internal/busy_poll.ts";
+import {
+  BusyPoll,
+  MAX_SPIN_MICROSECONDS,
+  mostPolls,
+  SPIN_MICROSECONDS,
+} from "../../internal/busy_poll.ts";
 import { boolean, callable, integer, positiveInt, snapshot } from "../../internal/checks.ts";
+import { clock } from "../../internal/clock.ts";
 import { checkTimeout, endOf, timeoutOf, type TimeoutOptions } from "../../internal/timeout.ts";
 import { inTurn } from "../../internal/turns.ts";
 import { ABOVE_LIMIT, aboveLimit, causeOf, type Causes } from "../core/causes.ts";
@@ -488,11 +494,13 @@ export class CompletionQueue<C extends WorkCompletion = WorkCompletion>
   /** Polls until there is a completion, or the time is over; at least once. */
   #spin(handle: IbvCq, milliseconds: number, until: number): boolean {
     if (this.#core.hasAny(handle, AHEAD)) return true;
-    const end = milliseconds === 0 ? 0 : Math.min(performance.now() + milliseconds, until);
-    for (let polls = 1; end > 0; polls++) {
+    if (milliseconds === 0) return false;
+    const end = Math.min(clock.precise() + milliseconds, until);
+    const most = mostPolls(milliseconds);
+    for (let polls = 1; polls < most; polls++) {
       if (this.#core.hasAny(handle, AHEAD)) return true;
       // Reading the clock takes longer than an empty poll.
-      if (polls % 16 === 1 && performance.now() >= end) break;
+      if (polls % 16 === 1 && clock.precise() >= end) break;
     }
     return false;
   }

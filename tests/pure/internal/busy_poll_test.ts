@@ -2,6 +2,7 @@
 import { assertEquals } from "@std/assert";
 import { stub } from "@std/testing/mock";
 import { BusyPoll } from "../../../internal/busy_poll.ts";
+import { clock } from "../../../internal/clock.ts";
 
 /** A clock that each poll moves on by 10 microseconds. */
 function polling(microseconds: number): {
@@ -9,7 +10,7 @@ function polling(microseconds: number): {
   wait: (n: number) => number;
 } & Disposable {
   let now = 0;
-  const clock = stub(performance, "now", () => now);
+  const stopped = stub(clock, "precise", () => now);
   const busyPoll = new BusyPoll(microseconds);
   return {
     wait: (n) => {
@@ -21,7 +22,7 @@ function polling(microseconds: number): {
       assertEquals(isFound, polls === n, `${polls} polls`);
       return polls;
     },
-    [Symbol.dispose]: () => clock.restore(),
+    [Symbol.dispose]: () => stopped.restore(),
   };
 }
 
@@ -36,7 +37,7 @@ Deno.test("BusyPoll looks at the clock about as often, whatever a poll takes", (
   for (const pollMs of [0.00002, 0.001, 0.01]) {
     let now = 0;
     let looks = 0;
-    using _clock = stub(performance, "now", () => (looks++, now));
+    using _clock = stub(clock, "precise", () => (looks++, now));
     const busyPoll = new BusyPoll(200);
     const wait = (): void => {
       while (!busyPoll.finds(() => (now += pollMs, false)) && looks === 0);
@@ -47,6 +48,13 @@ Deno.test("BusyPoll looks at the clock about as often, whatever a poll takes", (
     }
     assertEquals(looks > 2 && looks <= 40, true, `${looks} looks with polls of ${pollMs} ms`);
   }
+});
+
+Deno.test("BusyPoll ends although its clock stands still", () => {
+  using _clock = stub(clock, "precise", () => 0);
+  let polls = 0;
+  assertEquals(new BusyPoll(200).finds(() => ++polls > 1e6), false);
+  assertEquals(polls > 200, true, `${polls} polls`);
 });
 
 Deno.test("BusyPoll of no time polls never", () => {

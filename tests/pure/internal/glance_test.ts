@@ -1,7 +1,7 @@
 // Looking now and then at what nobody waits for.
 import { assertEquals } from "@std/assert";
 import { stub } from "@std/testing/mock";
-import { clock } from "../../../internal/clock.ts";
+import { clock, timers } from "../../../internal/clock.ts";
 import { Glance } from "../../../internal/glance.ts";
 
 /** A clock and timers that a test moves on. Only one timer may run. */
@@ -24,10 +24,10 @@ class Time implements Disposable {
     };
     const clear = (): void => void (this.#timer = undefined);
     this.#stack.use(stub(clock, "now", () => this.now - this.setBack));
-    this.#stack.use(stub(globalThis, "setTimeout", set as unknown as typeof setTimeout));
-    this.#stack.use(stub(globalThis, "clearTimeout", clear));
-    this.#stack.use(stub(Deno, "refTimer", () => void (this.isHeld = true)));
-    this.#stack.use(stub(Deno, "unrefTimer", () => void (this.isHeld = false)));
+    this.#stack.use(stub(timers, "setTimeout", set));
+    this.#stack.use(stub(timers, "clearTimeout", clear));
+    this.#stack.use(stub(timers, "refTimer", () => void (this.isHeld = true)));
+    this.#stack.use(stub(timers, "unrefTimer", () => void (this.isHeld = false)));
   }
 
   get isRunning(): boolean {

@@ -9,7 +9,7 @@ import {
 import { spy, stub } from "@std/testing/mock";
 import { closeOnAbort, orAborted, signalOf } from "../../../internal/abort.ts";
 import { Deadline } from "../../../internal/deadline.ts";
-import { clock } from "../../../internal/clock.ts";
+import { clock, timers } from "../../../internal/clock.ts";
 import { inTurn, mayContinue, nextTurn } from "../../../internal/turns.ts";
 import { Waiters } from "../../../internal/waiters.ts";
 
@@ -81,26 +81,26 @@ Deno.test("Waiters ends a wait whose signal ends it while it is asked to listen"
 function fakeClock(): Disposable & { now: number; toNextTimer(): void } {
   const stack = new DisposableStack();
   let timer: { at: number; call: () => void } | undefined;
-  const clock = {
+  const fake = {
     now: 0,
     toNextTimer(): void {
       const { at, call } = timer!;
       timer = undefined;
-      clock.now = at;
+      fake.now = at;
       call();
     },
     [Symbol.dispose]: () => stack.dispose(),
   };
-  stack.use(stub(performance, "now", () => clock.now));
+  stack.use(stub(clock, "precise", () => fake.now));
   stack.use(stub(
-    globalThis,
+    timers,
     "setTimeout",
     ((call: () => void, delay: number) => {
-      timer = { at: clock.now + delay, call };
+      timer = { at: fake.now + delay, call };
       return 1;
     }) as never,
   ));
-  return clock;
+  return fake;
 }
 
 const late = (): Error => new Error("too late");
@@ -129,7 +129,7 @@ Deno.test("Deadline.extend() gives exactly the whole time again", () => {
 });
 
 Deno.test("Deadline aborts with each of its signals, and not after it was disposed", () => {
-  using clear = spy(globalThis, "clearTimeout");
+  using clear = spy(timers, "clearTimeout");
   const reason = new Error("enough");
   const abort = new AbortController();
   using first = new Deadline(1000, late, [undefined, abort.signal]);
@@ -143,7 +143,7 @@ Deno.test("Deadline aborts with each of its signals, and not after it was dispos
 });
 
 Deno.test("Deadline starts no timer if a signal does not let it listen, and sees one that aborts then", () => {
-  using set = spy(globalThis, "setTimeout");
+  using set = spy(timers, "setTimeout");
   const abort = new AbortController();
   using listen = stub(abort.signal, "addEventListener", () => {
     throw new Error("no listener");
@@ -207,7 +207,7 @@ async function steps(milliseconds: number): Promise<number[]> {
   await nextTurn();
   let now = Date.now();
   using _clock = stub(clock, "now", () => Math.floor(now));
-  using _watch = stub(performance, "now", () => now);
+  using _watch = stub(clock, "precise", () => now);
   await nextTurn();
   const counts: number[] = [];
   for (let turn = 0; turn < 3; turn++) {
@@ -227,10 +227,16 @@ Deno.test("mayContinue() lets quick steps follow each other for a millisecond, a
   assertEquals(await steps(10), [2, 2, 2]);
 });
 
+Deno.test("mayContinue() ends a slice although the clocks stand still", async () => {
+  for (const count of await steps(0)) {
+    assertEquals(count > 1000 && count < 1e6, true, `${count} steps`);
+  }
+});
+
 Deno.test("mayContinue() has one clock for all loops, and all go on in the next turn", async () => {
   let now = Date.now() + 10_000;
   using _clock = stub(clock, "now", () => now);
-  using _watch = stub(performance, "now", () => now);
+  using _watch = stub(clock, "precise", () => now);
   const order: string[] = [];
   const loop = async (name: string): Promise<void> => {
     for (let step = 0; step < 3; step++) {
@@ -248,7 +254,7 @@ Deno.test("mayContinue() has one clock for all loops, and all go on in the next 
 Deno.test("inTurn() gives the result or the error of its call, in a later turn if this one has lasted", async () => {
   let now = Date.now() + 20_000;
   using _clock = stub(clock, "now", () => now);
-  using _watch = stub(performance, "now", () => now);
+  using _watch = stub(clock, "precise", () => now);
   assertEquals(await inTurn(() => 1), 1);
   for (const call of [() => 2, () => Promise.reject(new Error("refused"))]) {
     let hasTurned = false;
