@@ -1,7 +1,8 @@
-/** Checks the order of the project's files: who imports whom, and who uses unsafe functions. */
+/** Checks the order of the project's files: who imports whom, and who uses unsafe functions or clocks of the runtime. */
 
 import { exists } from "../host/setup.ts";
 import { sourcesIn } from "../host/paths.ts";
+import { clockFaults } from "./clocks.ts";
 import { faultsOf, FLOORS, readGraph } from "./floors.ts";
 
 // Also through another name for Deno.
@@ -19,6 +20,7 @@ export function checkHouse(root: string): string[] {
   const unsafe = files.filter((file) => UNSAFE.test(texts.get(file)!) && !MAY_BE_UNSAFE.test(file));
   return [
     ...faultsOf(readGraph(texts)),
+    ...clockFaults(texts),
     ...unsafe.map((file) => `${file} uses unsafe functions of Deno, only ffi/ may`),
   ];
 }
