@@ -1,13 +1,14 @@
 /** Waits for descriptors to become readable, by one `poll(2)` on one thread; while nobody waits there is no thread. */
 
 import { Glance } from "../internal/glance.ts";
+import { once } from "../internal/once.ts";
 import { hasTurned, nextTurn } from "../internal/turns.ts";
 import { mappedErrno } from "./errno.ts";
 import { LONGEST_MS } from "./fd_block.ts";
 import { constants } from "./layout.ts";
 import { libc } from "./libc.ts";
-import { inWorker } from "./native_memory.ts";
 import { checkedCall, type SystemError, systemError } from "./system_error.ts";
+import { isFirstThread } from "./threads.ts";
 
 /** A wait for a descriptor. */
 export interface FdWait {
@@ -213,7 +214,7 @@ export class FdWatcher {
   }
 }
 
-const watcher = new FdWatcher((...args) => libc().poll(...args), !inWorker());
+const watcher = once(() => new FdWatcher((...args) => libc().poll(...args), isFirstThread()));
 
 /**
  * Waits until a descriptor is readable. The process stays alive during the wait if it is held. The descriptor must stay open until the
@@ -223,12 +224,12 @@ const watcher = new FdWatcher((...args) => libc().poll(...args), !inWorker());
  * @throws {SystemError} If the process has no descriptor left for the watcher itself (`EMFILE`).
  */
 export function waitReadable(fd: number, isHeld: boolean = true, onReady?: OnReady): FdWait {
-  return watcher.wait(fd, isHeld, onReady);
+  return watcher().wait(fd, isHeld, onReady);
 }
 
 /** Ends all waits, because the program ends: `ready` of each resolves. */
 export function endWaits(): void {
-  watcher.end();
+  watcher().end();
 }
 
 /**

@@ -141,11 +141,3 @@ function isOfWebAssembly(buffer: ArrayBuffer): boolean {
   }
   return false;
 }
-
-/**
- * Whether this code runs in a Worker. When a Worker is terminated its buffers are freed, pinned or not, while the
- * registrations of its memory live on.
- */
-export function inWorker(): boolean {
-  return "WorkerGlobalScope" in globalThis;
-}

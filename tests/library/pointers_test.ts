@@ -2,7 +2,7 @@
 import { assert, assertEquals, AssertionError, assertThrows } from "@std/assert";
 import { libc } from "../../ffi/libc.ts";
 import { isBelow } from "../../ffi/platform.ts";
-import { inWorker, keepInPlace, NativeMemory } from "../../ffi/native_memory.ts";
+import { keepInPlace, NativeMemory } from "../../ffi/native_memory.ts";
 import {
   bufferAddress,
   bufferPointer,
@@ -197,17 +197,4 @@ Deno.test("pin() keeps a buffer that nothing else refers to until unpin()", asyn
     console.log([...collected].sort().join());`;
   const prefix = ["env", "DENO_V8_FLAGS=--expose-gc"];
   assertEquals(await outputOf(script, { prefix }), "free,unpinned");
-});
-
-Deno.test("inWorker() tells a Worker from the main thread", async () => {
-  assertEquals(inWorker(), false);
-  const source = `
-    import { inWorker } from ${JSON.stringify(import.meta.resolve("../../ffi/native_memory.ts"))};
-    self.postMessage(inWorker());`;
-  const worker = new Worker(`data:text/javascript,${encodeURIComponent(source)}`, {
-    type: "module",
-  });
-  const answer = await new Promise((resolve) => worker.onmessage = ({ data }) => resolve(data));
-  worker.terminate();
-  assertEquals(answer, true);
 });

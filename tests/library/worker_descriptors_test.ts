@@ -14,14 +14,21 @@ const WORKER = `
   waitReadable(fd).ready.then(() => {
     libc().close(fd);
     setTimeout(() => {
-      self.postMessage("waited");
-      self.close();
+      globalThis.postMessage("waited");
+      globalThis.close();
     });
   });`;
 
+/** How a Worker of a source is made that calls back with its message. */
+const MAKERS = {
+  Deno: `new Worker(source, { type: "module" }).onmessage = resolve`,
+  Node: `new NodeWorker(new URL(source)).on("message", resolve)`,
+} as const;
+
 /** Runs Workers one after the other, and prints how many descriptors of a kind the last five have added. */
-function script(kind: string): string {
+function script(kind: string, maker: keyof typeof MAKERS = "Deno"): string {
   return `
+    import { Worker as NodeWorker } from "node:worker_threads";
     const count = () =>
       [...Deno.readDirSync("/proc/self/fd")].filter(({ name }) => {
         try {
@@ -32,8 +39,7 @@ function script(kind: string): string {
       }).length;
     const source = "data:text/javascript," + encodeURIComponent(${JSON.stringify(WORKER)});
     const run = async () => {
-      const worker = new Worker(source, { type: "module" });
-      await new Promise((resolve) => worker.onmessage = resolve);
+      await new Promise((resolve) => ${MAKERS[maker]});
       await new Promise((resolve) => setTimeout(resolve, 100));
     };
     await run();
@@ -47,6 +53,8 @@ Deno.test("a Worker uses the machine code that another one has loaded", async ()
   assertEquals(await outputOf(script("memfd:ibverbs")), "0");
 });
 
-Deno.test("a Worker that has waited for a descriptor leaves no other one behind", async () => {
-  assertEquals(await outputOf(script("eventfd")), "0");
-});
+for (const maker of ["Deno", "Node"] as const) {
+  Deno.test(`a Worker of ${maker} that has waited for a descriptor leaves no other one behind`, async () => {
+    assertEquals(await outputOf(script("eventfd", maker)), "0");
+  });
+}

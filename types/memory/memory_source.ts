@@ -1,5 +1,6 @@
-import { inWorker, keepInPlace, NativeMemory, pin, unpin } from "../../ffi/native_memory.ts";
+import { keepInPlace, NativeMemory, pin, unpin } from "../../ffi/native_memory.ts";
 import { bufferAddress } from "../../ffi/pointers.ts";
+import { keepsBuffers } from "../../ffi/threads.ts";
 import { integer } from "../../internal/checks.ts";
 
 /**
@@ -58,7 +59,7 @@ export function checkSource(source: MemorySource): () => Memory {
     };
   }
   const bytes = bytesOf(source);
-  if (inWorker()) {
+  if (!keepsBuffers()) {
     throw new TypeError(
       "Cannot register memory: in a Worker the memory must be the region's own. Use " +
         "new MemoryRegion(pd, length, access): a buffer is freed when the Worker is terminated, and the device may " +

@@ -1,0 +1,46 @@
+/** What kind of thread this code runs on. */
+
+import { once } from "../internal/once.ts";
+import { callThrough, type FunctionPointer } from "./function_pointer.ts";
+import { functionAddress } from "./libc.ts";
+
+/** What Deno has for programs of Node. */
+interface Process {
+  chdir(directory: unknown): void;
+  getBuiltinModule(name: "node:worker_threads"): { readonly isMainThread?: boolean };
+}
+
+/** Whether this is the first thread of the process, whose memory goes away with the process only. */
+export const isFirstThread: () => boolean = once(() => {
+  const address = functionAddress("gettid");
+  // glibc has it since version 2.30.
+  if (address === 0n) return false;
+  const pointer = Deno.UnsafePointer.create(address) as FunctionPointer;
+  return callThrough(pointer, { parameters: [], result: "i32" })() === Deno.pid;
+});
+
+/**
+ * Whether buffers of this thread stay until the program has ended and disposed what it has left open. A thread of
+ * a Worker can be terminated at any time, which frees them and disposes nothing. In doubt this is false.
+ */
+export const keepsBuffers: () => boolean = once(() => isFirstThread() || isOfProgram());
+
+/** `deno test` and `deno bench` run programs on other threads than the first one. */
+function isOfProgram(): boolean {
+  if ("WorkerGlobalScope" in globalThis) return false;
+  const { process } = globalThis as { process?: Process };
+  // Deno sets up its modules for Node here, which costs as much as starting does.
+  const isMain = process?.getBuiltinModule("node:worker_threads").isMainThread;
+  return isMain === true && mayChangeFolder(process!);
+}
+
+/** Workers of any kind share the folder of the process, and may not change it. What is no path changes nothing. */
+function mayChangeFolder(process: Process): boolean {
+  try {
+    process.chdir(Symbol());
+  } catch (error) {
+    const isRefused = (error as { code?: string }).code === "ERR_WORKER_UNSUPPORTED_OPERATION";
+    return error instanceof TypeError && !isRefused;
+  }
+  return false;
+}
