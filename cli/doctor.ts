@@ -12,6 +12,7 @@ import {
 } from "./shell/command.ts";
 import { Deadline } from "./shell/abort.ts";
 import { PORT_OPTIONS } from "./shell/ports.ts";
+import { READERS, readsSystem } from "./shell/sysfs.ts";
 import type { Terminal } from "./shell/terminal.ts";
 import { type HostFacts, works } from "./doctor/facts.ts";
 import { type Finding, findingsOf } from "./doctor/finding.ts";
@@ -27,6 +28,7 @@ import { PKEY_INDEX } from "./peer/options.ts";
 import { acceptOne, connectTo } from "./peer/tcp.ts";
 
 const STATUS = { healthy: 0, warning: 1, broken: 2, notExamined: 3 } as const;
+const NEEDS_FILES = `it reads /sys and /proc, which Deno opens ${READERS}`;
 const SECONDS = 1;
 const TCP_PORT = 18515;
 const CONNECT_S = 10;
@@ -53,7 +55,8 @@ export const doctor: Command = command({
   details: `
 The first line names the fault that matters most, and its remedy. The exit status is 0 if nothing is
 wrong, 1 for a warning, 2 if no message can be sent, and 3 if nothing can be examined.
-It reads /sys and /proc, which Deno opens only to programs with all permissions (deno run -A).
+It reads /sys and /proc, which Deno opens only to programs with all permissions (deno run -A), and to
+none with a permission broker.
 With --listen on one host and --peer on another one, both send small and large messages to each
 other, and both tell in which direction they are lost.`,
   options: OPTIONS,
@@ -67,9 +70,8 @@ other, and both tell in which direction they are lost.`,
     if (values["pkey-index"] !== undefined && !isPair) {
       throw new UsageError("--pkey-index is for --listen and --peer", STATUS.notExamined);
     }
-    if (Deno.permissions.querySync({ name: "read", path: "/sys" }).state !== "granted") {
-      const reason = "it reads /sys and /proc, which Deno opens only with deno run -A";
-      throw new CommandError(reason, STATUS.notExamined);
+    if (!readsSystem()) {
+      throw new CommandError(NEEDS_FILES, STATUS.notExamined);
     }
     const { facts, pair, failure } = isPair
       ? await examineBoth(values)

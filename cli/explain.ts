@@ -82,15 +82,13 @@ make an address handle from.`,
 function isFile(operand: string): boolean {
   if (CAPTURE.test(operand)) return true;
   if (!NAME.test(operand) || operand === "-") return false;
-  const wrong = `${quote(operand)} is not hexadecimal`;
-  // Without a permission nobody is asked for it.
-  if (Deno.permissions.querySync({ name: "read", path: operand }).state !== "granted") {
-    throw new UsageError(`${wrong}; if it is a capture, --allow-read is needed`);
-  }
   try {
     return Deno.statSync(operand).isFile;
-  } catch {
-    throw new UsageError(`${wrong}, and there is no such file`);
+  } catch (error) {
+    const reason = error instanceof Deno.errors.NotCapable
+      ? `it cannot be read as a capture: ${error.message}`
+      : "there is no such file";
+    throw new UsageError(`${quote(operand)} is not hexadecimal, and ${reason}`);
   }
 }
 

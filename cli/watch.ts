@@ -2,12 +2,12 @@ import { orAborted } from "./shell/abort.ts";
 import type { Context } from "@rdma/ibverbs";
 import { chosenPorts, openDevices, PORT_OPTIONS, type Tell } from "./shell/ports.ts";
 import { type Command, command, flag, messageOf, number } from "./shell/command.ts";
+import { READERS } from "./shell/sysfs.ts";
 import { canReadCounters, monitorOf, type PortSample } from "./watch/port_monitor.ts";
 import { jsonView, lineView, screenView, type View } from "./watch/views.ts";
 
 const INTERVAL = 1;
-const NO_COUNTERS =
-  "counters are left out: Deno opens /sys only to programs with all permissions (deno run -A)";
+const NO_COUNTERS = `counters are left out: Deno opens /sys ${READERS}`;
 
 export const watch: Command = command({
   name: "watch",

@@ -1,11 +1,10 @@
 import { type AnyFunction, callThrough, type FunctionPointer } from "./function_pointer.ts";
 import { openedLater } from "./seldom.ts";
 import { askForFfi } from "./permission.ts";
+import { placesOf } from "./places.ts";
 import { checkPlatform } from "./platform.ts";
 import { cString } from "./pointers.ts";
 import { otherThread } from "../internal/turns.ts";
-
-const LIBC = "libc.so.6";
 
 const NOTHING = new Int32Array(2);
 
@@ -79,29 +78,39 @@ function open(): Libc {
   checkPlatform();
   askForFfi();
   const rows = Object.entries<CFunction>(SYMBOLS);
-  const own = openAll(LIBC, rows);
+  const { path, symbols: own } = openAll("libc.so.6", rows);
   const missing = rows.filter(([key]) => own[key] === null);
   // Before glibc 2.34 the functions of the loader have a library of their own.
-  const found = missing.length === 0 ? own : { ...own, ...openAll("libdl.so.2", missing) };
+  const found = missing.length === 0 ? own : { ...own, ...openAll("libdl.so.2", missing).symbols };
   const calls = rows.map(([key, row]) => {
     if (row.nonblocking) return [key, found[key]];
     const call = callThrough(found[key] as FunctionPointer, row);
-    const open = (): AnyFunction => Deno.dlopen(LIBC, { [key]: row }).symbols[key] as AnyFunction;
+    const open = (): AnyFunction => Deno.dlopen(path, { [key]: row }).symbols[key] as AnyFunction;
     return [key, own[key] === null ? call : openedLater(call, open)];
   });
   return Object.fromEntries(calls);
 }
 
-/** The functions of a library; null for one that it lacks. */
-function openAll(
-  library: string,
-  rows: readonly (readonly [string, CFunction])[],
-): Readonly<Record<string, unknown>> {
-  const definitions = rows.map(([key, row]) => [
+interface Opened {
+  readonly path: string;
+  /** The functions; null for one that the library lacks. */
+  readonly symbols: Readonly<Record<string, unknown>>;
+}
+
+function openAll(soname: string, rows: readonly (readonly [string, CFunction])[]): Opened {
+  const definitions = Object.fromEntries(rows.map(([key, row]) => [
     key,
-    row.nonblocking ? row : { name: row.name ?? key, type: "pointer", optional: true },
-  ]);
-  return Deno.dlopen(library, Object.fromEntries(definitions)).symbols;
+    row.nonblocking ? row : { name: row.name ?? key, type: "pointer", optional: true } as const,
+  ]));
+  const errors: unknown[] = [];
+  for (const path of placesOf(soname)) {
+    try {
+      return { path, symbols: Deno.dlopen(path, definitions).symbols };
+    } catch (error) {
+      errors.push(error);
+    }
+  }
+  throw errors[0];
 }
 
 /** The address of a function of the process, such as one of the C library. */

@@ -1,6 +1,8 @@
 // Runs TypeScript in a Deno process of its own, for what one process can try only once: opening the library, limits,
 // rights, and ending.
 
+import { isBelow } from "../ffi/platform.ts";
+
 /** Options that let bare specifiers of @std resolve: to the same place as for this process. */
 export function stdOptions(): string[] {
   const resolved = import.meta.resolve("@std/assert");
@@ -9,6 +11,11 @@ export function stdOptions(): string[] {
 }
 
 const CONFIG = `--config=${new URL("../deno.json", import.meta.url).pathname}`;
+
+/** The sanitizers of `deno test`. Deno 2.7 has no flags for what it does by default. */
+export const SANITIZERS: readonly string[] = isBelow(Deno.version.deno, "2.8.0")
+  ? []
+  : ["--sanitize-ops", "--sanitize-resources"];
 
 /** How a script ended. */
 export interface ScriptResult {

@@ -1,5 +1,9 @@
 /** Files of the kernel, most of them below `/sys`. Deno opens these only to programs with all permissions. */
 
+/** To which programs Deno opens files of the kernel. */
+export const READERS =
+  "only to programs with all permissions (deno run -A), and to none with a permission broker";
+
 /** The text of a file of `/sys` without white space around it. It is undefined if it cannot be read. */
 export function readSysfs(path: string): string | undefined {
   return readSystem(`/sys/${path}`);
@@ -20,6 +24,11 @@ export function listSystem(path: string): string[] | undefined {
   return attempt(path, (folder) => [...Deno.readDirSync(folder)].map(({ name }) => name).sort());
 }
 
+/** Whether files of the kernel can be read. With a permission broker Deno opens none, whatever flags and broker allow. */
+export function readsSystem(): boolean {
+  return listSystem("/proc/self") !== undefined;
+}
+
 function attempt<T>(file: string, read: (file: string) => T): T | undefined {
   // Without a permission nobody is asked for it.
   if (Deno.permissions.querySync({ name: "read", path: file }).state !== "granted") {
@@ -28,7 +37,7 @@ function attempt<T>(file: string, read: (file: string) => T): T | undefined {
   try {
     return read(file);
   } catch {
-    // Drivers refuse to read some files; others go when their device goes.
+    // Drivers refuse to read some files, and Deno or its broker may; others go when their device goes.
     return undefined;
   }
 }

@@ -1,23 +1,14 @@
 /** Finds libibverbs, librdmacm and libefa. */
 
-import { ARCH } from "../../internal/runtime.ts";
 import { type AnyFunction, callThrough, type FunctionPointer } from "../function_pointer.ts";
 import { constants } from "../layout.ts";
 import { libc } from "../libc.ts";
-import { askForFfi } from "../permission.ts";
+import { askForFfi, hasBroker } from "../permission.ts";
+import { placesOf } from "../places.ts";
 import { checkPlatform } from "../platform.ts";
 import { cString } from "../pointers.ts";
 import type { NativeRow } from "../table/row.ts";
 import { installCommands, type LibraryName, osRelease } from "./remedy.ts";
-
-const DIRECTORIES = [
-  `/usr/lib/${ARCH}-linux-gnu`,
-  `/lib/${ARCH}-linux-gnu`,
-  "/usr/lib64",
-  "/lib64",
-  "/usr/lib",
-  "/usr/local/lib",
-];
 
 /** The loader of glibc does not find musl, which libraries of Alpine Linux need. */
 const NEEDS_MUSL = /\blibc\.musl-\w+\.so/;
@@ -111,13 +102,14 @@ export const libefa: NativeLibrary = new NativeLibrary({
 
 function open(sought: Sought): string {
   checkPlatform();
+  askForFfi();
   const { name, soname, has, variable, needs } = sought;
   // Else the loader takes the system's.
   if (needs !== undefined && environment(needs.variable)) libibverbs.path();
   const paths = candidates(soname, variable);
-  askForFfi();
   const failures: string[] = [];
   let missing: string | undefined;
+  let isRefused = false;
   for (const path of paths) {
     try {
       Deno.dlopen(path, { [has]: { parameters: [], result: "void" } });
@@ -125,11 +117,16 @@ function open(sought: Sought): string {
     } catch (error) {
       const reason = (error as Error).message.replace(DENOS_WORDS, "");
       failures.push(`  ${path}: ${reason}`);
+      isRefused ||= error instanceof Deno.errors.NotCapable;
       const [, named = path] = MISSING.exec(reason) ?? [];
       if (named !== path) missing ??= named;
     }
   }
   const tried = failures.join("\n");
+  // By a permission broker, which is asked for each path.
+  if (isRefused) {
+    throw new Deno.errors.NotCapable(`Cannot open ${name}: access is refused, tried:\n${tried}`);
+  }
   if (NEEDS_MUSL.test(tried)) {
     throw new Deno.errors.NotSupported(`Cannot open ${name}: ${MUSL}, tried:\n${tried}`);
   }
@@ -174,14 +171,20 @@ export function hasSymbol(name: string): boolean {
 function candidates(soname: string, variable: string): string[] {
   const chosen = environment(variable);
   if (chosen) return [chosen];
-  return [soname, ...DIRECTORIES.map((directory) => `${directory}/${soname}`)];
+  return placesOf(soname);
 }
 
 /**
- * An environment variable, where the permission to read it has been given already: the library asks for none but
- * `--allow-ffi`, and never prompts.
+ * An environment variable, where the permission to read it has been given already, or a permission broker gives it: the
+ * library asks no person for a permission but `--allow-ffi`, which it must have by now.
  */
 export function environment(variable: string): string | undefined {
   const { state } = Deno.permissions.querySync({ name: "env", variable });
-  return state === "granted" ? Deno.env.get(variable) : undefined;
+  if (state !== "granted" && !hasBroker()) return undefined;
+  try {
+    return Deno.env.get(variable);
+  } catch {
+    // The broker refuses.
+    return undefined;
+  }
 }

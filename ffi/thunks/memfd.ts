@@ -39,7 +39,18 @@ export function loadImage({ soname, bytes }: SharedObject): string {
 }
 
 function isLoaded(soname: string): boolean {
-  return libc().dlopen(cString(soname), constants.RTLD_NOW | constants.RTLD_NOLOAD) !== null;
+  const handle = libc().dlopen(cString(soname), constants.RTLD_NOW | constants.RTLD_NOLOAD);
+  return handle !== null && opensByName(soname);
+}
+
+/** With a permission broker Deno takes a name for a file of the current folder. */
+function opensByName(soname: string): boolean {
+  try {
+    Deno.dlopen(soname, {}).close();
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function loadNew(image: Uint8Array<ArrayBuffer>): string {

@@ -1,27 +1,65 @@
 // What is said where the permission for all libraries is missing, in each way in which it can be.
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "@std/assert";
 import { stub } from "@std/testing/mock";
-import { askForFfi } from "../../ffi/permission.ts";
+import { askForFfi, whyNoFfi } from "../../ffi/permission.ts";
 import { recorderPath } from "../provider/compile.ts";
 import { runDeno } from "../subprocess.ts";
 
-/** Runs with one state, and an answer; returns how often it asked. */
-function asked(state: Deno.PermissionState, answer = state): number {
-  let count = 0;
-  const status = (state: Deno.PermissionState): Deno.PermissionStatus => ({ state }) as never;
-  using _query = stub(Deno.permissions, "querySync", () => status(state));
-  using _request = stub(Deno.permissions, "requestSync", () => {
-    count++;
-    return status(answer);
-  });
-  askForFfi();
-  return count;
+/** Who refuses: Deno, or a permission broker. */
+const DENO = "Requires ffi access, run again with the --allow-ffi flag";
+const BROKER = "not today";
+
+/** What is said for a state of the flags, where somebody refuses; and what is printed on a terminal before. */
+function said(
+  state: Deno.PermissionState,
+  refusal: string | undefined,
+  isTerminal = false,
+): {
+  readonly said: string | undefined;
+  readonly why: string | undefined;
+  readonly printed: number;
+} {
+  let printed = 0;
+  using stack = new DisposableStack();
+  stack.use(stub(Deno.permissions, "querySync", () => ({ state }) as never));
+  stack.use(stub(Deno.stdin, "isTerminal", () => isTerminal));
+  stack.use(stub(Deno.stderr, "isTerminal", () => isTerminal));
+  stack.use(stub(Deno.stderr, "writeSync", (bytes) => (printed++, bytes.length)));
+  stack.use(stub(Deno.UnsafePointer, "create", () => {
+    if (refusal === undefined) return null;
+    throw new Deno.errors.NotCapable(refusal);
+  }));
+  const why = whyNoFfi();
+  try {
+    askForFfi();
+    return { said: undefined, why, printed };
+  } catch (error) {
+    return { said: (error as Error).message, why, printed };
+  }
 }
 
-Deno.test("askForFfi() asks once, and not for what it has", () => {
-  assertEquals(asked("granted"), 0);
-  assertEquals(asked("prompt", "granted"), 1);
-  assertThrows(() => asked("prompt", "denied"), Deno.errors.NotCapable, "with --allow-ffi");
+Deno.test("askForFfi() tries what needs the permission, and says who refuses it", () => {
+  const allowed = { said: undefined, why: undefined, printed: 0 };
+  for (const state of ["granted", "prompt", "denied"] as const) {
+    assertEquals(said(state, undefined), allowed);
+    const { said: words, why } = said(state, BROKER);
+    assertStringIncludes(words!, "the permission broker denies it: not today");
+    assertStringIncludes(why!, "the permission broker denies it: not today");
+  }
+  assertStringIncludes(said("prompt", DENO).said!, "run again with --allow-ffi");
+  assertStringIncludes(said("denied", DENO).said!, "without --deny-ffi");
+  assertStringIncludes(said("granted", DENO).said!, "and the permission broker denies it");
+});
+
+Deno.test("askForFfi() says why before a person is asked, and whyNoFfi() asks none", () => {
+  assertEquals(said("prompt", undefined, true), {
+    said: undefined,
+    why: "it needs --allow-ffi",
+    printed: 1,
+  });
+  for (const state of ["granted", "denied"] as const) {
+    assertEquals(said(state, undefined, true).printed, 0);
+  }
 });
 
 const RECORDER = await recorderPath();

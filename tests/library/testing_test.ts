@@ -1,14 +1,9 @@
 // Programs of users, tested with the sanitizers of `deno test` on, as Deno 2.7 has them by default.
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { isBelow } from "../../ffi/platform.ts";
 import { whyNoDevice } from "../../testing.ts";
 import { recorderPath } from "../provider/compile.ts";
-import { runDeno, type ScriptResult } from "../subprocess.ts";
+import { runDeno, SANITIZERS, type ScriptResult } from "../subprocess.ts";
 
-// Deno 2.7 has no flags for what it does by default.
-const SANITIZERS = isBelow(Deno.version.deno, "2.8.0")
-  ? []
-  : ["--sanitize-ops", "--sanitize-resources"];
 const HEAD = `
   import { AccessFlags, AddressHandle, CompletionQueue, Context, Gid, MemoryRegion, ProtectionDomain, QpType, QueuePair }
     from "MOD/mod.ts";

@@ -3,13 +3,12 @@
 import { bindEfa } from "../../ffi/efa.ts";
 import { bindAll } from "../../ffi/library.ts";
 import { openSteps } from "../../ffi/library/native_steps.ts";
-import { hasFfi } from "../../ffi/permission.ts";
+import { isFfiGranted } from "../../ffi/permission.ts";
 import { bindRdmacm } from "../../ffi/rdmacm.ts";
 import { IS_DENO } from "../../internal/runtime.ts";
 
-/** Opens those libraries that this host has, if it may without asking. It throws nothing: a call that needs one tells why. */
-function openLibraries(): void {
-  if (!IS_DENO || !hasFfi()) return;
+/** Opens those libraries that this host has. It throws nothing: a call that needs one tells why. */
+export function openLibraries(): void {
   for (const open of [bindAll, openSteps, bindRdmacm, bindEfa]) {
     try {
       open();
@@ -19,4 +18,4 @@ function openLibraries(): void {
   }
 }
 
-openLibraries();
+if (IS_DENO && isFfiGranted()) openLibraries();

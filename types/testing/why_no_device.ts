@@ -1,10 +1,12 @@
-import { hasFfi } from "../../ffi/permission.ts";
+import { whyNoFfi } from "../../ffi/permission.ts";
 import { checkPlatform } from "../../ffi/platform.ts";
 import { Context } from "../device/context.ts";
+import { openLibraries } from "./open_libraries.ts";
 
 /**
- * Why tests cannot use a device here. It throws nothing and never asks for a permission, so it can decide at the top level of
- * a test file which tests are ignored.
+ * Why tests cannot use a device here. It throws nothing and asks no person for a permission, so it can decide at the top level
+ * of a test file which tests are ignored. With a permission broker (`DENO_PERMISSION_BROKER_PATH`) it asks that, and opens the
+ * libraries as the import does with `--allow-ffi`.
  *
  * @param device The name of the device that the tests use, such as `rxe0`. If it is left out, any device
  * with an active port does, as for `Context.open()`.
@@ -31,7 +33,9 @@ import { Context } from "../device/context.ts";
 export function whyNoDevice(device?: string): string | undefined {
   try {
     checkPlatform();
-    if (!hasFfi()) return "it needs --allow-ffi";
+    const reason = whyNoFfi();
+    if (reason !== undefined) return reason;
+    openLibraries();
     Context.open(device).close();
     return undefined;
   } catch (error) {

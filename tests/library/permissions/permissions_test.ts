@@ -98,9 +98,10 @@ const PARTS: Readonly<Record<string, string | readonly string[]>> = {
   "ffi: verbs as in C": `
     import { verbs } from "ffi/mod.ts";
     verbs().ibv_free_device_list(verbs().ibv_get_device_list(null));`,
-  testing: `
+  "testing: whyNoDevice()": `
     import { whyNoDevice } from "testing.ts";
-    whyNoDevice();`,
+    const reason = whyNoDevice();
+    if (reason !== undefined) throw new Deno.errors.NotCapable(reason);`,
   "cli explain": cli("explain", "00".repeat(20) + "45" + "00".repeat(19)),
   "cli devices, devinfo, gids, watch": cli("gids"),
   "cli pingpong, perf": cli("pingpong", "rc", "-d", "recorder0", "-g", "1", "--warm-up=0"),
