@@ -15,6 +15,7 @@
  *
  * **Where to go next.**
  *
+ * - What a test leaves open: {@linkcode checkLeaks}.
  * - Tests that are ignored where there is no device: {@linkcode whyNoDevice}.
  * - Tests in a virtual machine with a soft-RoCE device: `@rdma/rxe`.
  *
@@ -23,4 +24,5 @@
 
 import "./types/testing/open_libraries.ts";
 
+export { checkLeaks, type LeakCheck } from "./types/testing/check_leaks.ts";
 export { whyNoDevice } from "./types/testing/why_no_device.ts";

@@ -1,7 +1,6 @@
 /** Waits for descriptors to become readable, by one `poll(2)` on one thread; while nobody waits there is no thread. */
 
 import { Glance } from "../internal/glance.ts";
-import { once } from "../internal/once.ts";
 import { hasTurned, nextTurn } from "../internal/turns.ts";
 import { mappedErrno } from "./errno.ts";
 import { LONGEST_MS } from "./fd_block.ts";
@@ -102,6 +101,11 @@ export class FdWatcher {
     this.#wake();
     if (this.#eventFd >= 0) libc().close(this.#eventFd);
     this.#eventFd = -1;
+  }
+
+  /** Resolves when no `poll` has a descriptor any more whose wait was cancelled. */
+  get settled(): Promise<void> {
+    return this.#woken ? this.#round! : Promise.resolve();
   }
 
   async #cancel(wait: Wait): Promise<void> {
@@ -214,7 +218,7 @@ export class FdWatcher {
   }
 }
 
-const watcher = once(() => new FdWatcher((...args) => libc().poll(...args), isFirstThread()));
+let shared: FdWatcher | undefined;
 
 /**
  * Waits until a descriptor is readable. The process stays alive during the wait if it is held. The descriptor must stay open until the
@@ -224,12 +228,18 @@ const watcher = once(() => new FdWatcher((...args) => libc().poll(...args), isFi
  * @throws {SystemError} If the process has no descriptor left for the watcher itself (`EMFILE`).
  */
 export function waitReadable(fd: number, isHeld: boolean = true, onReady?: OnReady): FdWait {
-  return watcher().wait(fd, isHeld, onReady);
+  shared ??= new FdWatcher((...args) => libc().poll(...args), isFirstThread());
+  return shared.wait(fd, isHeld, onReady);
+}
+
+/** Resolves when nothing uses a descriptor any more whose wait was cancelled. */
+export async function settled(): Promise<void> {
+  await shared?.settled;
 }
 
 /** Ends all waits, because the program ends: `ready` of each resolves. */
 export function endWaits(): void {
-  watcher().end();
+  shared?.end();
 }
 
 /**

@@ -10,6 +10,7 @@ import {
 } from "../../cm.ts";
 import { show } from "../../internal/checks.ts";
 import { eachAddress } from "../../internal/each_address.ts";
+import { partOf } from "../../internal/left_open.ts";
 import type { Rule, Rules } from "../../internal/options.ts";
 import { TransportType, VerbsError } from "../../mod.ts";
 import { RcConn } from "./rc_conn.ts";
@@ -83,7 +84,7 @@ async function connectAt(
   late: { reason: string },
 ): Promise<RcConn> {
   using stack = new DisposableStack();
-  const id = new CmId(stack.use(new EventChannel()));
+  const id = new CmId(stack.use(partOf(new EventChannel())));
   await id.resolveAddr(address, { signal });
   await id.resolveRoute({ signal });
   assertMessages(id);

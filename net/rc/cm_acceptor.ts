@@ -1,4 +1,5 @@
 import { type CmEvent, CmEventType, CmId, EventChannel, type SocketAddress } from "../../cm.ts";
+import { partOf } from "../../internal/left_open.ts";
 import { nextTurn } from "../../internal/turns.ts";
 import { assertMessages, lookUp } from "./by_address.ts";
 import { addressOf, endsOfId } from "./cm_address.ts";
@@ -33,7 +34,7 @@ export class CmAcceptor implements Acceptor {
 
   constructor(address: SocketAddress, settings: RcSettings) {
     using stack = new DisposableStack();
-    this.#channel = stack.use(new EventChannel());
+    this.#channel = stack.use(partOf(new EventChannel()));
     this.#listener = new CmId(this.#channel);
     this.#listener.bindAddr(address);
     assertOwnAddress(this.#listener);
@@ -110,7 +111,7 @@ class CmRequest implements ConnectRequest {
   constructor({ id, conn }: CmEvent, settings: RcSettings, device: SharedDevice) {
     using stack = new DisposableStack();
     stack.use(id);
-    id.migrate(stack.use(new EventChannel()));
+    id.migrate(stack.use(partOf(new EventChannel())));
     this.#id = id;
     this.hostname = id.peerAddress!.hostname;
     this.#data = conn!.privateData;

@@ -2,6 +2,7 @@ import { type AbortOptions, closeOnAbort, orAborted } from "../../internal/abort
 import { callable, quote, snapshot, text } from "../../internal/checks.ts";
 import { clock, timers } from "../../internal/clock.ts";
 import { Deadline } from "../../internal/deadline.ts";
+import { noted } from "../../internal/left_open.ts";
 import { option, readOptions, within } from "../../internal/options.ts";
 import { requireDeno } from "../../internal/runtime.ts";
 import { inTurn } from "../../internal/turns.ts";
@@ -116,7 +117,7 @@ export type RcConnectOptions =
  * @category Connections
  */
 export async function connectRc(options: RcConnectOptions): Promise<RcConn> {
-  return await inTurn(async () => {
+  return await noted(inTurn(async () => {
     requireDeno();
     const given = snapshot<object>(
       options,
@@ -144,7 +145,7 @@ export async function connectRc(options: RcConnectOptions): Promise<RcConn> {
     }
     if (exchange !== undefined) return await overExchange(settings, exchange, signal, late);
     return await overTcp(settings, tcpPort!, signal, late);
-  });
+  }));
 }
 
 const RULES = {

@@ -1,6 +1,7 @@
 import { type AbortOptions, closeOnAbort, signalOf } from "../../internal/abort.ts";
 import { callable, snapshot, text } from "../../internal/checks.ts";
 import { timers } from "../../internal/clock.ts";
+import { noteClosed, noted } from "../../internal/left_open.ts";
 import { option, readOptions, warn, within } from "../../internal/options.ts";
 import { requireDeno } from "../../internal/runtime.ts";
 import { inTurn, mayContinue, nextTurn } from "../../internal/turns.ts";
@@ -141,7 +142,7 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
    * @throws The reason of the signal, if it aborts.
    */
   accept(options?: AbortOptions): Promise<RcConn> {
-    const accepted = inTurn(() => this.#accept(options));
+    const accepted = noted(inTurn(() => this.#accept(options)));
     // A program that fails closes the listener and waits no more: the end of this wait must not hide the reason.
     accepted.catch(() => {});
     return accepted;
@@ -290,6 +291,7 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
     this.#acceptor.close();
     for (const conn of this.#ready.keys()) conn[Symbol.dispose]();
     this.#ready.clear();
+    noteClosed(this);
   }
 
   /** Stops listening, as {@linkcode RcListener.close} does. */
@@ -343,7 +345,7 @@ function failure(hostname: string, port: number, cause: unknown): Error {
  * @category Connections
  */
 export async function listenRc(options: RcListenOptions = {}): Promise<RcListener> {
-  return await inTurn(async () => {
+  return await noted(inTurn(async () => {
     requireDeno();
     const given = snapshot<RcListenOptions>(options, "options", Object.keys(RULES) as never);
     const { port } = given;
@@ -357,7 +359,7 @@ export async function listenRc(options: RcListenOptions = {}): Promise<RcListene
       ? new TcpAcceptor({ hostname: hostname ?? "127.0.0.1", port: tcpPort }, settings)
       : await CmAcceptor.open(hostname, port, settings);
     return new RcListener(acceptor, settings, settings);
-  });
+  }));
 }
 
 const RULES = {

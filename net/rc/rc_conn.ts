@@ -1,5 +1,6 @@
 import { type AbortOptions, checkSignal, signalOf } from "../../internal/abort.ts";
 import { byteArray, integer, snapshot, uint32, uint64 } from "../../internal/checks.ts";
+import { noteClosed } from "../../internal/left_open.ts";
 import { asPromise, inTurn, mayContinue, nextTurn } from "../../internal/turns.ts";
 import { type RemoteMemory, type SendRequest, WrOpcode } from "../../mod.ts";
 import type { Incoming } from "../shared/incoming.ts";
@@ -441,6 +442,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
   [Symbol.dispose](): void {
     this.#isClosed = true;
     this.#end.close();
+    noteClosed(this);
   }
 
   /** Closes the connection, as {@linkcode RcConn.close} does. */

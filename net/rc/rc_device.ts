@@ -1,3 +1,4 @@
+import { partOf } from "../../internal/left_open.ts";
 import { Context, ProtectionDomain } from "../../mod.ts";
 import type { RcSettings } from "./rc_options.ts";
 
@@ -45,7 +46,7 @@ export class SharedDevice {
 
 function openDevice(name: string | undefined): { context: Context; pd: ProtectionDomain } {
   using stack = new DisposableStack();
-  const context = stack.use(Context.open(name));
+  const context = stack.use(partOf(Context.open(name)));
   const pd = new ProtectionDomain(context);
   stack.move();
   return { context, pd };

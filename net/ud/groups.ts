@@ -1,4 +1,5 @@
 import { CmId, EventChannel, PortSpace, type SocketAddress } from "../../cm.ts";
+import { partOf } from "../../internal/left_open.ts";
 import type { Gid } from "../../mod.ts";
 import type { LocalPort } from "./ud_address.ts";
 
@@ -21,7 +22,7 @@ export class Groups implements Disposable {
     signal: AbortSignal,
   ): Promise<Gid> {
     const from = addressOf(own);
-    this.#channel ??= new EventChannel();
+    this.#channel ??= partOf(new EventChannel());
     using stack = new DisposableStack();
     const id = stack.use(new CmId(this.#channel, PortSpace.UDP));
     id.bindAddr(from);

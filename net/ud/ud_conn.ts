@@ -1,6 +1,7 @@
 import { type AbortOptions, closeOnAbort, signalOf } from "../../internal/abort.ts";
 import { byteArray, integer, listOf } from "../../internal/checks.ts";
 import { timers } from "../../internal/clock.ts";
+import { noteClosed, noted, partOf } from "../../internal/left_open.ts";
 import { requireDeno } from "../../internal/runtime.ts";
 import { asPromise, inTurn, mayContinue, nextTurn } from "../../internal/turns.ts";
 import {
@@ -167,7 +168,7 @@ export class UdConn
     requireDeno();
     settings.signal?.throwIfAborted();
     using stack = new DisposableStack();
-    const context = stack.use(Context.open(deviceOf(settings)));
+    const context = stack.use(partOf(Context.open(deviceOf(settings))));
     const conn = new UdConn(context, settings);
     closeOnAbort(conn, settings.signal, conn.#closing.signal);
     stack.move();
@@ -544,6 +545,7 @@ export class UdConn
     this.#receiver.close(closedError("receive"));
     this.#groups[Symbol.dispose]();
     this.#context.close();
+    noteClosed(this);
   }
 
   /** Closes the connection, as {@linkcode UdConn.close} does. */
@@ -595,7 +597,7 @@ function closedError(action: string): Error {
  * @category Datagrams
  */
 export async function listenUd(options: UdOptions): Promise<UdConn> {
-  return await inTurn(() => UdConn.open(readUdOptions(options)));
+  return await noted(inTurn(() => UdConn.open(readUdOptions(options))));
 }
 
 /**
@@ -627,5 +629,5 @@ export async function listenUd(options: UdOptions): Promise<UdConn> {
  * @category Datagrams
  */
 export async function listenSrd(options: SrdOptions): Promise<UdConn> {
-  return await inTurn(() => UdConn.open(readSrdOptions(options)));
+  return await noted(inTurn(() => UdConn.open(readSrdOptions(options))));
 }

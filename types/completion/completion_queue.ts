@@ -13,6 +13,7 @@ import {
 } from "../../internal/busy_poll.ts";
 import { boolean, callable, integer, positiveInt, snapshot } from "../../internal/checks.ts";
 import { clock } from "../../internal/clock.ts";
+import { partOf } from "../../internal/left_open.ts";
 import { checkTimeout, endOf, timeoutOf, type TimeoutOptions } from "../../internal/timeout.ts";
 import { inTurn } from "../../internal/turns.ts";
 import { ABOVE_LIMIT, aboveLimit, causeOf, type Causes } from "../core/causes.ts";
@@ -167,7 +168,7 @@ const sharedChannels = new WeakMap<Context, CompletionChannel>();
 function sharedChannel(context: Context): CompletionChannel {
   let channel = sharedChannels.get(context);
   if (channel === undefined || channel.disposed) {
-    sharedChannels.set(context, channel = new CompletionChannel(context));
+    sharedChannels.set(context, channel = partOf(new CompletionChannel(context)));
   }
   return channel;
 }

@@ -1,5 +1,6 @@
 import { type AbortOptions, checkSignal } from "../../internal/abort.ts";
 import { boolean, snapshot } from "../../internal/checks.ts";
+import { forThisCall } from "../../internal/left_open.ts";
 import { Waiters } from "../../internal/waiters.ts";
 import { errno } from "../../ffi/errno.ts";
 import { type BlockingVerb, nonblocking, verbs } from "../../ffi/library.ts";
@@ -144,11 +145,12 @@ function tooMany(): Error {
 export async function abortable<T, R>(call: AbortableCall<T, R>): Promise<R> {
   const { signal } = call;
   signal?.throwIfAborted();
+  const finish = forThisCall(call.finish);
   const turn = LANES[call.cause ?? "program"].enter(signal);
   if (turn !== undefined) await turn;
   const waiter = Promise.withResolvers<R>();
   const abort = (): void => waiter.reject(signal!.reason);
-  run(call, waiter, abort);
+  run({ ...call, finish }, waiter, abort);
   try {
     return await waiter.promise;
   } finally {

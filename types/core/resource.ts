@@ -1,4 +1,5 @@
 import { endWaits } from "../../ffi/fd_watcher.ts";
+import { noteMade } from "../../internal/left_open.ts";
 
 /** The depth of nested disposals. */
 let depth = 0;
@@ -79,6 +80,7 @@ export abstract class Resource implements Disposable {
       triedIn: 0,
     };
     for (const parent of parents) parent.#lifetime.children.add(this);
+    noteMade(this);
     if (parents.length === 0) addRoot(this);
   }
 
@@ -232,7 +234,7 @@ export function disposedError(resource: Resource): TypeError {
 }
 
 /** Whether a value is a resource, and does not only look like one as a Proxy of a resource does. */
-export function isResource(value: object): boolean {
+export function isResource(value: object): value is Resource {
   try {
     return lifetimeOf(value as Resource) !== undefined;
   } catch {

@@ -1,4 +1,5 @@
 import { orAborted } from "../../internal/abort.ts";
+import { partOf } from "../../internal/left_open.ts";
 import { constants } from "../../ffi/layout.ts";
 import {
   type AhCore,
@@ -139,6 +140,7 @@ export class PeerHandles implements Disposable {
     // Another caller has made one in the meantime, and may be about to post with it.
     if (known !== undefined) return known;
     this.#made?.(words, ah);
+    partOf(ah.handle);
     stack.move();
     const forgotten = this.#cache.set(words, ah);
     // Completions that were not polled yet may have its number, which must not become that of another peer.

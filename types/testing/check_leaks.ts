@@ -1,0 +1,129 @@
+import { settled } from "../../ffi/fd_watcher.ts";
+import { beginNotes, endNotes, isPart, type Made } from "../../internal/left_open.ts";
+import { nextTurn } from "../../internal/turns.ts";
+import { isOpen, isResource, lifetimeOf, type Resource, rootOf } from "../core/resource.ts";
+
+/**
+ * Looks for objects that are made and left open, until it is disposed: see {@linkcode checkLeaks}.
+ *
+ * @category Tests
+ */
+export interface LeakCheck extends Disposable, AsyncDisposable {
+  /**
+   * Ends the check. It closes what was left open.
+   *
+   * @throws {Error} If something was left open. The message names each object, and the line that has made it.
+   */
+  [Symbol.dispose](): void;
+  /**
+   * Ends the check, as `[Symbol.dispose]` does, and waits until nothing waits for events of closed objects any more. The
+   * sanitizers of `deno test` then find nothing of the library.
+   */
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/**
+ * Finds what a test leaves open: connections, listeners, contexts, and all objects of a device that are made while the check
+ * lasts. Make it first in a test, by `using`: it then ends last, after what the test has opened by `using` is closed.
+ *
+ * What was left open is named by its class, with the line of the program that has made it. An object is named once: not the
+ * objects that were made from it too, and not those that a connection is made of. Then all of it is closed, so that it does
+ * not disturb the tests that follow. What was made before the check, such as a device that all tests of a file share, may
+ * stay open.
+ *
+ * The sanitizers of `deno test` find no verbs objects. Of a connection they find timers, in each test that follows too.
+ *
+ * @example A test that leaves nothing open
+ * ```ts
+ * import { Context, ProtectionDomain } from "@rdma/ibverbs";
+ * import { checkLeaks, whyNoDevice } from "@rdma/ibverbs/testing";
+ *
+ * const ignore = whyNoDevice() !== undefined;
+ * Deno.test({
+ *   name: "the device has protection domains",
+ *   ignore,
+ *   fn: () => {
+ *     using _leaks = checkLeaks();
+ *     using context = Context.open(); // without "using" the test fails: Context { device: "rxe0" }, made at ...
+ *     new ProtectionDomain(context);
+ *   },
+ * });
+ * ```
+ *
+ * @example All tests of a file
+ * ```ts
+ * import { checkLeaks, type LeakCheck } from "@rdma/ibverbs/testing";
+ *
+ * let leaks: LeakCheck;
+ * Deno.test.beforeEach(() => {
+ *   leaks = checkLeaks();
+ * });
+ * Deno.test.afterEach(() => leaks[Symbol.asyncDispose]());
+ * ```
+ *
+ * @returns The check. Use `await using` for it where the test has connections.
+ * @category Tests
+ */
+export function checkLeaks(): LeakCheck {
+  const made = beginNotes();
+  const end = (): void => {
+    endNotes(made);
+    const left = leftOpen(made);
+    made.clear();
+    if (left.length === 0) return;
+    const message = messageOf(left);
+    const errors = left.reverse().flatMap(([object]) => close(object));
+    throw new Error(message, errors.length > 0 ? { cause: errors[0] } : undefined);
+  };
+  return {
+    [Symbol.dispose]: end,
+    [Symbol.asyncDispose]: async () => {
+      try {
+        end();
+      } finally {
+        await settled();
+        await nextTurn();
+      }
+    },
+  };
+}
+
+type Left = readonly [object: Disposable, place: string];
+
+/** The objects that are open, and that nothing closes which is. */
+function leftOpen(made: Made): Left[] {
+  const open = [...made].filter(([object]) => isLeft(object));
+  const objects = new Set(open.map(([object]) => object));
+  return open.filter(([object]) => !ancestorsOf(object).some((one) => objects.has(one)));
+}
+
+function isLeft(object: Disposable): boolean {
+  if (isPart(object)) return false;
+  return !isResource(object) || isOpen(object) && !isPart(rootOf(object));
+}
+
+function ancestorsOf(object: Disposable): Resource[] {
+  if (!isResource(object)) return [];
+  const { parents } = lifetimeOf(object);
+  return [...parents, ...parents.flatMap(ancestorsOf)];
+}
+
+/** Closes an object. Returns why it could not be closed, if so. */
+function close(object: Disposable): unknown[] {
+  try {
+    object[Symbol.dispose]();
+    return [];
+  } catch (error) {
+    return [error];
+  }
+}
+
+function messageOf(left: readonly Left[]): string {
+  const count = left.length === 1 ? "an object" : `${left.length} objects`;
+  const lines = left.map(([object, place]) => `  ${nameOf(object)}, made at ${place}`);
+  return `The test leaves ${count} open; use "using", or close():\n${lines.join("\n")}`;
+}
+
+function nameOf(object: Disposable): string {
+  return isResource(object) ? Deno.inspect(object, { colors: false }) : object.constructor.name;
+}
