@@ -69,5 +69,7 @@ export function errnoName(value: number): string {
  * @category Errors
  */
 export function errnoDescription(value: number): string {
-  return Deno.UnsafePointerView.getCString(libc().strerror(value)!);
+  // First: elsewhere than in Deno it says so.
+  const { strerror } = libc();
+  return Deno.UnsafePointerView.getCString(strerror(value)!);
 }

@@ -43,6 +43,19 @@ Deno.test("On musl everything can be imported, and the first use throws NotSuppo
   }
 });
 
+Deno.test("With a Deno of a package everything can be imported, and the first use says that it needs Deno", async () => {
+  const others = ["{}", `{ build: { os: "linux" }, version: { deno: "1.40.0" }, env: {} }`];
+  for (const other of others) {
+    const [imported, gid, ...uses] = await firstUse(
+      `Object.defineProperty(globalThis, "Deno", { value: ${other} });`,
+    );
+    assertEquals([imported, gid], ["imported", "::1"]);
+    const words = "Error: Cannot open libibverbs: @rdma/ibverbs calls it by the FFI of Deno.";
+    assertEquals(uses.length, 3);
+    for (const use of uses) assertStringIncludes(use, words);
+  }
+});
+
 Deno.test("By an older Deno everything can be imported, and the first use names the lowest version", async () => {
   const [imported, gid, ...uses] = await firstUse(
     `Deno.version = { ...Deno.version, deno: "2.7.11" };`,
