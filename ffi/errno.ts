@@ -69,7 +69,7 @@ export function errnoName(value: number): string {
  * @category Errors
  */
 export function errnoDescription(value: number): string {
-  // First: elsewhere than in Deno it says so.
+  // Elsewhere than in Deno this throws, and says why.
   const { strerror } = libc();
   return Deno.UnsafePointerView.getCString(strerror(value)!);
 }

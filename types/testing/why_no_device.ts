@@ -1,7 +1,7 @@
-import { whyNoFfi } from "../../ffi/permission.ts";
+import { isFfiGranted, whyNoFfi } from "../../ffi/permission.ts";
 import { checkPlatform } from "../../ffi/platform.ts";
 import { Context } from "../device/context.ts";
-import { openLibraries } from "./open_libraries.ts";
+import { openLibraries } from "./libraries.ts";
 
 /**
  * Why tests cannot use a device here. It throws nothing and asks no person for a permission, so it can decide at the top level
@@ -35,7 +35,8 @@ export function whyNoDevice(device?: string): string | undefined {
     checkPlatform();
     const reason = whyNoFfi();
     if (reason !== undefined) return reason;
-    openLibraries();
+    // By a permission broker: the import has opened nothing.
+    if (!isFfiGranted()) openLibraries();
     Context.open(device).close();
     return undefined;
   } catch (error) {

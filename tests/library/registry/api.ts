@@ -9,7 +9,8 @@ import * as verbs from "../../../mod.ts";
 import * as rss from "../../../rss.ts";
 import { Completions } from "../../../types/completion/completions.ts";
 // Not testing.ts, which opens libibverbs before the recorder can take its place.
-import * as testing from "../../../types/testing/why_no_device.ts";
+import * as leaks from "../../../types/testing/check_leaks.ts";
+import * as devices from "../../../types/testing/why_no_device.ts";
 
 type Module = Readonly<Record<string, unknown>>;
 
@@ -20,7 +21,7 @@ export const MODULES = {
   "rss.ts": rss as Module,
   "cm.ts": cm as Module,
   "efa.ts": efa as Module,
-  "testing.ts": testing as Module,
+  "testing.ts": { ...leaks, ...devices } as Module,
   "net/mod.ts": net as Module,
   "cli/mod.ts": cli as Module,
   "ffi/mod.ts": ffi as Module,

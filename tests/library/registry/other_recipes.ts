@@ -58,6 +58,7 @@ const UD_OPTIONS = {
 
 /** The calls of ./net, ./cli, ./ffi and ./testing. */
 export const OTHER_RECIPES: Readonly<Record<string, Recipe>> = {
+  checkLeaks: () => [],
   whyNoDevice: () => [DEVICE],
   listenUd: ({ signal }) => [{ ...UD_OPTIONS, signal }],
   listenSrd: ({ signal }) => {
