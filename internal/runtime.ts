@@ -2,7 +2,7 @@
  * Whether this is Deno. Elsewhere nothing native can be called; what needs no library works all the same. Other runtimes may
  * have a `Deno` of a package, with some of its functions.
  */
-export const IS_DENO: boolean = typeof globalThis.Deno?.refTimer === "function";
+export const IS_DENO: boolean = typeof globalThis.Deno?.permissions?.querySync === "function";
 
 /** The architecture; where this is not Deno, one of those that are supported. */
 export const ARCH: typeof Deno.build.arch = IS_DENO ? Deno.build.arch : "x86_64";
