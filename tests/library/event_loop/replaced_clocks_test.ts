@@ -30,7 +30,9 @@ const HEAD = `
   import { CompletionChannel, CompletionQueue, Context } from MOD;
   import { connectRc, listenUd } from ${url("net/mod.ts")};
   recorder.reset();
-  recorder.connect();`;
+  recorder.connect();
+  const { setTimeout: later } = globalThis;
+  const pause = () => new Promise((resolve) => later(resolve, 10));`;
 
 /** What a program does under such clocks. Each would not end before the limit. */
 const CASES: Readonly<Record<string, string>> = {
@@ -43,7 +45,7 @@ const CASES: Readonly<Record<string, string>> = {
     REPLACE
     const abort = new AbortController();
     const received = conn.receive(undefined, { signal: abort.signal }).catch(({ message }) => message);
-    await conn.send(new Uint8Array(4), conn.addr);
+    await pause();
     abort.abort(new Error("enough"));
     if (await received !== "enough") throw new Error("it ended otherwise");`,
   "an iteration over completions polls before it sleeps": `
@@ -52,7 +54,7 @@ const CASES: Readonly<Record<string, string>> = {
     REPLACE
     const abort = new AbortController();
     const next = cq.completions({ signal: abort.signal, spinMicroseconds: 1000 }).next().catch(({ message }) => message);
-    for (let i = 0; i < 100; i++) await undefined;
+    await pause();
     abort.abort(new Error("enough"));
     if (await next !== "enough") throw new Error("it ended otherwise");`,
   "waits on the thread end after their time": `
@@ -70,7 +72,9 @@ const CASES: Readonly<Record<string, string>> = {
     REPLACE
     const options = { hostname: "127.0.0.1", tcpPort: 1, retryInterval: 20, connectTimeout: 100 };
     const error = await connectRc({ device: "recorder0", ...options }).catch((error) => error);
-    if (!(error instanceof Deno.errors.ConnectionRefused)) throw error;`,
+    // A busy host may take all of the time for one attempt.
+    const { ConnectionRefused, TimedOut } = Deno.errors;
+    if (!(error instanceof ConnectionRefused || error instanceof TimedOut)) throw error;`,
 };
 
 const cases = Object.entries(REPLACED).flatMap(([what, replace]) =>
