@@ -52,6 +52,7 @@ const VERBS: readonly Section[] = [
   ["`ibv_poll_cq`, `ibv_start_poll`", POLL_CAUSES],
   ["`ibv_create_qp*`", qp.CREATE_CAUSES],
   ["`ibv_modify_qp`", qp.MODIFY_CAUSES],
+  ["`ibv_query_qp`", qp.QUERY_CAUSES],
   ["`ibv_post_send`, `ibv_wr_complete`", qp.SEND_CAUSES],
   ["`ibv_post_recv`", qp.RECV_CAUSES],
   ["`ibv_attach_mcast`, `ibv_detach_mcast`", qp.GROUP_CAUSES],

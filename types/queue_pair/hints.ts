@@ -5,9 +5,9 @@ import { ABOVE_LIMIT, aboveLimit, causeOf, type Causes, type Words } from "../co
 import { nameOf } from "../core/enums.ts";
 import { ADDRESS_CAUSES, LINK_DOWN, linkDown } from "../device/address_hints.ts";
 import type { Context } from "../device/context.ts";
-import { LinkLayer, mtuBytes, type PortAttr } from "../device/port.ts";
+import { LinkLayer, longestDatagram, mtuBytes, type PortAttr } from "../device/port.ts";
 import type { QpAttr, QpModifyAttr } from "./qp_attr.ts";
-import { QpState, QpType } from "./qp_enums.ts";
+import { QpAttrMask, QpState, QpType } from "./qp_enums.ts";
 import type { AnyQpInitAttr } from "./qp_init_attr.ts";
 import { requiredFor } from "./activation.ts";
 
@@ -199,11 +199,26 @@ function lacking(change: Change): Words | undefined {
 
 /** A queue pair whose request failed, as the device knows it. */
 interface Unsent extends Partial<Pick<QpAttr, "portNum" | "ahAttr">> {
+  readonly type: QpType;
   readonly context: Context;
 }
 
-/** What is wrong with the port or the address that a queue pair sends from, if that may be why a request has failed. */
+/** Why a request has failed, if the port or the address that its queue pair sends from tells it. */
 export const UNSENT_CAUSES: Causes<Unsent> = [
+  [
+    "LOC_LEN_ERR",
+    "The datagram does not fit into the posted receive, which needs 40 more bytes for the GRH, or it is longer than one " +
+    "packet of port {portNum}: {longest} bytes",
+    ({ type, context, portNum = 0 }) =>
+      type === QpType.UD && portNum !== 0 &&
+      { portNum, longest: longestDatagram(context.queryPort(portNum)) },
+  ],
+  [
+    "LOC_LEN_ERR",
+    "The message does not fit into the posted receive, or it is longer than {maxMsgSz} bytes, the longest message of " +
+    "port {portNum} (maxMsgSz)",
+    ({ context, portNum = 0 }) => portNum !== 0 && { ...context.queryPort(portNum), portNum },
+  ],
   [
     "LOC_QP_OP_ERR, RETRY_EXC_ERR",
     LINK_DOWN,
@@ -251,6 +266,14 @@ export const RECV_CAUSES: Causes<Queue> = [
     "EINVAL",
     "The queue pair is in state RESET: receives need INIT",
     ({ state }) => state === RESET,
+  ],
+];
+
+export const QUERY_CAUSES: Causes<{ readonly mask: number }> = [
+  [
+    "EOPNOTSUPP",
+    "RATE_LIMIT and the bits above it can be set, and not be asked for",
+    ({ mask }) => mask >= QpAttrMask.RATE_LIMIT,
   ],
 ];
 

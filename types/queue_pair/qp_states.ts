@@ -11,6 +11,7 @@ import {
   type PeerOptions,
   peerOptions,
 } from "../core/abortable.ts";
+import { causeOf } from "../core/causes.ts";
 import { nameOf } from "../core/enums.ts";
 import { call, checked } from "../core/errors.ts";
 import type { NativeResource } from "../core/native_resource.ts";
@@ -18,7 +19,7 @@ import { assertOpen, isOpen } from "../core/resource.ts";
 import { nameIn, namesIn, shown } from "../core/shown.ts";
 import { registerElement } from "../device/async_events.ts";
 import { checkPort, type Context } from "../device/context.ts";
-import { LinkLayer, Mtu, mtuBytes } from "../device/port.ts";
+import { longestDatagram, Mtu } from "../device/port.ts";
 import { AccessFlags } from "../memory/reg_mr.ts";
 import {
   attrFor,
@@ -34,7 +35,7 @@ import {
   type UcActivation,
   type UdActivation,
 } from "./activation.ts";
-import { hintModify } from "./hints.ts";
+import { hintModify, QUERY_CAUSES } from "./hints.ts";
 import type { QpAddress } from "./qp_address.ts";
 import {
   type QpAttr,
@@ -46,7 +47,7 @@ import {
 } from "./qp_attr.ts";
 import { MigState, QpAttrMask, QpState, QpType } from "./qp_enums.ts";
 
-/** All attributes that `ibv_query_qp` reports, the lowest bits. It refuses newer ones, which can only be set. */
+/** All attributes with a name that `ibv_query_qp` reports: newer ones can only be set. */
 const ALL = Object.values(QpAttrMask)
   .filter((bit) => bit < QpAttrMask.RATE_LIMIT)
   .reduce((all: number, bit) => all | bit, 0);
@@ -168,11 +169,7 @@ export class QpStates {
   #maxMessage(port: number | undefined): number {
     const isDatagram = this.type === QpType.UD || this.type === QpType.DRIVER;
     if (!isDatagram || port === undefined) return Infinity;
-    const { activeMtu, linkLayer, maxMsgSz } = this.context.queryPort(port);
-    // An Elastic Fabric Adapter: its packets are longer than any code of an MTU says.
-    if (linkLayer === LinkLayer.UNSPECIFIED) return maxMsgSz;
-    // A port that is down may not report an MTU.
-    return Object.values<number>(Mtu).includes(activeMtu) ? mtuBytes(activeMtu) : Infinity;
+    return longestDatagram(this.context.queryPort(port));
   }
 
   init(options: InitOptions): void {
@@ -254,10 +251,12 @@ export class QpStates {
   }
 
   query(mask: number = ALL): QueriedQp {
-    integer(mask, "mask", 0, ALL);
+    integer(mask, "mask", 0, 0x7fff_ffff);
     const attr = allocStruct(structs.ibv_qp_attr);
     const init = allocStruct(structs.ibv_qp_init_attr);
-    call("ibv_query_qp", "query queue pair", [this.#qp.unsafeHandle, attr, mask, init]);
+    call("ibv_query_qp", "query queue pair", [this.#qp.unsafeHandle, attr, mask, init], {
+      hint: (code) => causeOf(QUERY_CAUSES, code, { mask }),
+    });
     const { fields } = structs.ibv_qp_init_attr;
     return {
       attr: shown(qpAttrReader.read(attr), {

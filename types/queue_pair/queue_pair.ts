@@ -263,7 +263,7 @@ export class QueuePair extends NativeResource<IbvQp> {
       const isConnected = this.type === QpType.RC || this.type === QpType.UC;
       const { PORT, AV } = QpAttrMask;
       const { attr } = this.query(isConnected ? PORT | AV : PORT);
-      return causeOf(UNSENT_CAUSES, code, { ...attr, context: this.context });
+      return causeOf(UNSENT_CAUSES, code, { ...attr, type: this.type, context: this.context });
     } catch {
       // The device may be gone: the usual cause is told.
       return undefined;
@@ -466,9 +466,9 @@ export class QueuePair extends NativeResource<IbvQp> {
    * Asks the device for the attributes (`ibv_query_qp`).
    *
    * @param mask {@linkcode QpAttrMask}, combined: the attributes that are needed. The device may report others too. The
-   * default is all but RATE_LIMIT, which can only be set.
-   * @throws {RangeError} If the mask has bits that are in no {@linkcode QpAttrMask}, or RATE_LIMIT.
-   * @throws {VerbsError} If the device refuses.
+   * default is all but RATE_LIMIT, which can only be set. Bits without a name are passed on, as C does.
+   * @throws {RangeError} If the mask is not from 0 to 2^31 - 1.
+   * @throws {VerbsError} EOPNOTSUPP for RATE_LIMIT and the bits above it, or if the device refuses.
    */
   query(mask?: number): QueriedQp {
     return this.#states.query(mask);

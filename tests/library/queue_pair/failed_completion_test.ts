@@ -3,9 +3,9 @@
 import * as recorder from "../../provider/recorder.ts";
 import { assertEquals, assertMatch } from "@std/assert";
 import { PortState, QpType, WcStatus, WorkCompletionError } from "../../../mod.ts";
-import { onRc, record, type Recorded } from "../work/recorded.ts";
+import { onRc, onUd, record, type Recorded } from "../work/recorded.ts";
 
-const { LOC_QP_OP_ERR, RETRY_EXC_ERR, REM_ACCESS_ERR } = WcStatus;
+const { LOC_LEN_ERR, LOC_QP_OP_ERR, RETRY_EXC_ERR, REM_ACCESS_ERR } = WcStatus;
 const USUAL = /could not execute the request|did not answer|does not allow this access/;
 
 /** The hint of a completion of the queue pair that failed with this status. */
@@ -37,6 +37,20 @@ onRc.test("A failed completion names the source address that is gone", (parts) =
 onRc.test("A failed completion names no address that is there", (parts) => {
   answer({ state: PortState.ACTIVE, index: parts.context.gidTable(1)[0]!.gidIndex });
   assertMatch(hintOf(parts, LOC_QP_OP_ERR), USUAL);
+});
+
+onRc.test("A message that is too long names the longest one of the port", (parts) => {
+  recorder.answer("ibv_query_port", { max_msg_sz: 8 << 20, active_mtu: 3 });
+  recorder.answer("ibv_query_qp", { port_num: 1 });
+  assertMatch(
+    hintOf(parts, LOC_LEN_ERR),
+    /than 8388608 bytes, the longest message of port 1 \(max/,
+  );
+});
+
+onUd.test("A datagram that is too long names the longest one of the port", (parts) => {
+  answer({ state: PortState.ACTIVE });
+  assertMatch(hintOf(parts, LOC_LEN_ERR), /40 more bytes .* one packet of port 1: 1024 bytes/);
 });
 
 onRc.test("A failed completion tells the usual cause if the device tells nothing", (parts) => {

@@ -21,6 +21,7 @@ import {
   WorkQueue,
 } from "../../../mod.ts";
 import { stub } from "@std/testing/mock";
+import { constants } from "../../../ffi/layout.ts";
 import { requiredFor } from "../../../types/queue_pair/activation.ts";
 import { hintModify } from "../../../types/queue_pair/hints.ts";
 import type { Fields, RecordedStruct } from "../../provider/records.ts";
@@ -99,20 +100,28 @@ onRc.test("QueuePair.modify() sets exactly the attributes that are given", ({ qp
   }
 });
 
-onUd.test("QueuePair.query() asks for what a device reports, and refuses other bits", ({ qp }) => {
-  const { RATE_LIMIT } = QpAttrMask;
+onUd.test("QueuePair.query() passes all bits on that an int has, as C does", ({ qp }) => {
   const asked = (mask?: number): unknown => {
     qp.query(mask);
     return recorder.takeOne("ibv_query_qp").args.attr_mask;
   };
   recorder.take();
-  assertEquals([asked(), asked(1), asked(0)], [2 ** 21 - 1, 1, 0]);
-  const highest = Math.log2(RATE_LIMIT);
-  assertEquals(highest, 25);
-  for (let bit = 21; bit <= highest + 1; bit++) {
-    const mask = 2 ** bit + 1;
+  const given = [1, 0, 0x1ff_ffff, 2 ** 25, 2 ** 31 - 1];
+  assertEquals([asked(), ...given.map(asked)], [2 ** 21 - 1, ...given]);
+  for (const mask of [-1, 2 ** 31]) {
     assertRefused([() => qp.query(mask), RangeError, `mask ${mask}`]);
   }
+});
+
+onUd.test("QueuePair.query() names the bits that no device reports", ({ qp }) => {
+  const { QKEY, RATE_LIMIT } = QpAttrMask;
+  const hintOf = (mask: number): string | undefined => {
+    recorder.fail("ibv_query_qp", constants.EOPNOTSUPP, { times: 1 });
+    return assertThrows(() => qp.query(mask), VerbsError).hint;
+  };
+  const hint = "RATE_LIMIT and the bits above it can be set, and not be asked for";
+  assertEquals([hintOf(RATE_LIMIT), hintOf(2 ** 26 + QKEY)], [hint, hint]);
+  assertStringIncludes(hintOf(QKEY)!, "does not have it");
 });
 
 onUd.test("QueuePair.modify() names ports and values that there are not", ({ qp }) => {
