@@ -156,6 +156,7 @@ export {
   WorkCompletionListEx,
 } from "./types/completion/work_completion_list_ex.ts";
 export type { AbortOptions } from "./internal/abort.ts";
+export type { Reach } from "./internal/reach.ts";
 export type { PeerOptions } from "./types/core/abortable.ts";
 export type { TimeoutOptions } from "./internal/timeout.ts";
 export { nameOf, namesOf } from "./types/core/enums.ts";
@@ -201,6 +202,7 @@ export {
   PortFlags,
   PortState,
 } from "./types/device/port.ts";
+export type { RecommendedGid } from "./types/device/recommend_gid.ts";
 export {
   type CounterAttachAttr,
   CounterDescription,

@@ -44,6 +44,8 @@ const SYMBOLS = {
   poll_here: { name: "poll", parameters: ["buffer", "u64", "i32"], result: "i32" },
   // char *if_indextoname(unsigned int ifindex, char *ifname);
   if_indextoname: { parameters: ["u32", "buffer"], result: "pointer" },
+  // unsigned int if_nametoindex(const char *ifname);
+  if_nametoindex: { parameters: ["buffer"], result: "u32" },
   // char *strerror(int errnum);
   strerror: { parameters: ["i32"], result: "pointer" },
 } as const satisfies Deno.ForeignLibraryInterface;

@@ -1,7 +1,13 @@
 import { constants } from "./layout.ts";
 import { libc } from "./libc.ts";
+import { cString } from "./pointers.ts";
 
 /** Whether the network namespace of this process has an interface with that index. */
 export function hasNetdev(index: number): boolean {
   return libc().if_indextoname(index, new Uint8Array(constants.IF_NAMESIZE)) !== null;
+}
+
+/** The index of the network interface with a name; 0 if the network namespace of this process has none. */
+export function netdevIndex(name: string): number {
+  return libc().if_nametoindex(cString(name));
 }

@@ -1,5 +1,7 @@
 /** What the doctor knows of a host. It is gathered before any check, so that a check is a function of this record. */
 
+import type { Reach } from "@rdma/ibverbs";
+
 export interface HostFacts {
   /** The release of the kernel. */
   readonly kernel: string;
@@ -70,7 +72,8 @@ export interface GidFacts {
   readonly index: number;
   readonly gid: string;
   readonly isRoceV2: boolean;
-  readonly isLinkLocal: boolean;
+  /** How far packets from it go; null on devices whose GIDs are no IP addresses. */
+  readonly reach: Reach | null;
 }
 
 /** A network interface. */

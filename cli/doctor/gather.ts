@@ -210,9 +210,8 @@ function portFacts(context: Context, port: number): Omit<PortFacts, "rises" | "e
 
 function gidToUse(context: Context, port: number): GidFacts | null {
   try {
-    const { gidIndex, gid, gidType } = context.recommendGid(port);
-    const isRoceV2 = gidType === GidType.ROCE_V2;
-    return { index: gidIndex, gid: `${gid}`, isRoceV2, isLinkLocal: gid.isLinkLocal };
+    const { gidIndex, gid, gidType, reach = null } = context.recommendGid(port);
+    return { index: gidIndex, gid: `${gid}`, isRoceV2: gidType === GidType.ROCE_V2, reach };
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return null;
     throw error;

@@ -2,6 +2,7 @@
 
 import {
   type Context,
+  type Gid,
   type GidEntry,
   GidType,
   LinkLayer,
@@ -80,15 +81,15 @@ export function pairPort(context: Context, port: number, pkeyIndex: number): Pai
       .map(({ gid, gidIndex }): PairGid => ({
         index: gidIndex,
         gid: `${gid}`,
-        family: !isRoce
-          ? "InfiniBand"
-          : gid.isIpv4Mapped
-          ? "IPv4"
-          : gid.isLinkLocal
-          ? "link-local"
-          : "IPv6",
+        family: isRoce ? familyOf(gid) : "InfiniBand",
       })),
   };
+}
+
+function familyOf(gid: Gid): Family {
+  if (gid.reach === "host") return "loopback";
+  if (gid.isIpv4Mapped) return "IPv4";
+  return gid.reach === "link" ? "link-local" : "IPv6";
 }
 
 /** The network interface of the GID to send from; undefined if no GID is usable. */

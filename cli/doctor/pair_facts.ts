@@ -44,7 +44,7 @@ export interface PairGid {
 }
 
 /** Addresses of one family reach each other. The best one is first. */
-export const FAMILIES = ["IPv4", "IPv6", "link-local", "InfiniBand"] as const;
+export const FAMILIES = ["IPv4", "IPv6", "link-local", "InfiniBand", "loopback"] as const;
 export type Family = typeof FAMILIES[number];
 
 /** Messages of one size that one side sends to the other. */

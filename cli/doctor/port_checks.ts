@@ -1,5 +1,6 @@
 /** Faults of ports: their links, their addresses, and their counters. */
 
+import type { Reach } from "@rdma/ibverbs";
 import { COUNTERS, type Meaning } from "./counters.ts";
 import type { DeviceFacts, HostFacts, NetdevFacts, PortFacts } from "./facts.ts";
 import type { Check, Fault } from "./finding.ts";
@@ -37,11 +38,25 @@ const CHECKS: Readonly<Record<string, PortCheck>> = {
       remedy: addressFor(port),
     }],
   "link-local-only": (port) => {
-    const { gid, state } = port;
-    return gid === null || !gid.isRoceV2 || !gid.isLinkLocal || state !== "ACTIVE" ? [] : [{
+    const gid = gidThatReaches(port, "link");
+    if (gid === undefined) return [];
+    const family = gid.includes(".") ? "IPv6" : "IPv4";
+    return [{
       level: "warning",
-      problem: `its only address is ${gid.gid}: it reaches the same link only, and no IPv4 peer`,
+      problem: `its only address is ${gid}: it reaches the same link only, and no ${family} peer`,
       remedy: addressFor(port),
+    }];
+  },
+  "loopback-only": (port) => {
+    const gid = gidThatReaches(port, "host");
+    return gid === undefined ? [] : [{
+      level: "warning",
+      problem:
+        `its only address is ${gid}, of the loopback interface: it reaches this host only, and no connection ` +
+        "by address (RDMA CM) goes by it",
+      remedy:
+        "within this host, exchange addresses by TCP (tcpPort); for other hosts make a device on another " +
+        "interface, as root: rdma link add DEVICE type rxe netdev NETDEV",
     }];
   },
 };
@@ -63,6 +78,12 @@ function ofAllPorts(check: PortCheck): Check {
         check(port, facts).map((fault) => ({ subject: portName(device, port), ...fault }))
       )
     );
+}
+
+/** The GID to send from, if packets of the port reach so far and no further. */
+function gidThatReaches({ gid, state }: PortFacts, reach: Reach): string | undefined {
+  const isIt = gid !== null && gid.isRoceV2 && gid.reach === reach && state === "ACTIVE";
+  return isIt ? gid.gid : undefined;
 }
 
 function downNetdevs({ netdevs, state }: PortFacts): NetdevFacts[] {

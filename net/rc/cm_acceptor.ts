@@ -91,8 +91,8 @@ function assertOwnAddress({ device, localAddress }: CmId): void {
   const { hostname } = localAddress!;
   if (device !== undefined || ALL.includes(hostname)) return;
   throw new Deno.errors.AddrNotAvailable(
-    `Cannot listen on ${hostname}: no RDMA device has this address, and a listener there takes ` +
-      "peers of all networks. Leave hostname out, or use tcpPort",
+    `Cannot listen on ${hostname}: it is a loopback address, which the system takes for all addresses, so that ` +
+      "a listener there takes peers of all networks. Leave hostname out, or use tcpPort",
   );
 }
 

@@ -36,7 +36,9 @@ export type RcConnectOptions =
     | {
       /**
        * The host that {@linkcode listenRc} listens on: a name, or an address that an RDMA device has or leads to. A name may
-       * have an address of each family, IPv4 and IPv6: if the one that the system prefers fails, the other is tried.
+       * have an address of each family, IPv4 and IPv6: if the one that the system prefers fails, the other is tried. The
+       * communication manager takes no loopback address, such as 127.0.0.1: within a host use `tcpPort`, or another address
+       * of a device.
        */
       readonly hostname: string;
       /**

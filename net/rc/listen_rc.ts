@@ -24,7 +24,7 @@ import { TcpAcceptor } from "./tcp_acceptor.ts";
 export interface RcListenOptions extends RcOptions {
   /**
    * The host address to listen on. The default is "127.0.0.1", this host only. With `port` it is all addresses of RDMA
-   * devices, and loopback addresses are refused: no device has them.
+   * devices, and loopback addresses are refused: the system takes them for all addresses.
    */
   readonly hostname?: string;
   /**

@@ -1,4 +1,5 @@
 import { FIRST_MULTICAST_LID } from "../../internal/ports.ts";
+import { splitZone } from "../../internal/reach.ts";
 import { Gid, type GidEntry, GidType } from "../../mod.ts";
 import type { RcAddress } from "./rc_address.ts";
 
@@ -18,16 +19,12 @@ export function endsOf({ localAddr, remoteAddr }: Deno.TcpConn): PeerEnds {
 
 /** The GID that an address of TCP stands for. A link-local address can have the name of an interface behind it. */
 export function gidOf(hostname: string): Gid {
-  return Gid.parse(hostname.split("%", 1)[0]!);
-}
-
-function isLoopback(gid: Gid): boolean {
-  return gid.isIpv4Mapped ? gid.bytes[12] === 127 : gid.equals(Gid.parse("::1"));
+  return Gid.parse(splitZone(hostname)[0]);
 }
 
 function isLocal({ local, remote }: PeerEnds): boolean {
   const gid = gidOf(remote);
-  return isLoopback(gid) || gid.equals(gidOf(local));
+  return gid.reach === "host" || gid.equals(gidOf(local));
 }
 
 /**
@@ -44,7 +41,7 @@ export function checkStated(
 ): boolean {
   checkUnicast(peer);
   // Only a port of this host can have a loopback address.
-  if (isLoopback(Gid.parse(peer.gid))) {
+  if (Gid.parse(peer.gid).reach === "host") {
     if (!isLocal(ends)) throw foreign(peer, ends);
     return true;
   }

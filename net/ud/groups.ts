@@ -1,5 +1,6 @@
 import { CmId, EventChannel, PortSpace, type SocketAddress } from "../../cm.ts";
 import { partOf } from "../../internal/left_open.ts";
+import { needsInterface } from "../../internal/reach.ts";
 import type { Gid } from "../../mod.ts";
 import type { LocalPort } from "./ud_address.ts";
 
@@ -63,10 +64,15 @@ function addressOf({ gid, ndevIfindex, isEfa }: LocalPort): SocketAddress {
       "Cannot join group: the device is an Elastic Fabric Adapter",
     );
   }
-  if (!gid.isLinkLocal) return { hostname: ipOf(gid), port: 0 };
+  if (gid.reach === "host") throw unfit(gid, "reaches this host only");
+  if (!needsInterface(gid.bytes)) return { hostname: ipOf(gid), port: 0 };
   if (ndevIfindex !== 0) return { hostname: ipOf(gid), port: 0, scopeId: ndevIfindex };
-  throw new Deno.errors.NotSupported(
-    `Cannot join group: ${gid} is no IP address of a network interface; choose another gidIndex`,
+  throw unfit(gid, "is no IP address of a network interface");
+}
+
+function unfit(gid: Gid, why: string): Error {
+  return new Deno.errors.NotSupported(
+    `Cannot join group: ${gid} ${why}; choose another gidIndex`,
   );
 }
 

@@ -1,6 +1,7 @@
 /** Writes the tables of docs/errors.md from those of the library, from which messages take their hints. */
 
 import { AH_CAUSES, FROM_WC_CAUSES, INIT_CAUSES } from "../../types/address_handle/hints.ts";
+import * as ip from "../../types/cm/address_causes.ts";
 import * as cm from "../../types/cm/cm_id.ts";
 import { JOIN_CAUSES } from "../../types/cm/groups.ts";
 import { CQ_CAUSES } from "../../types/completion/completion_queue.ts";
@@ -71,8 +72,9 @@ const VERBS: readonly Section[] = [
   ["`ibv_create_rwq_ind_table`", TABLE_CAUSES],
   ["`ibv_create_flow`", FLOW_CAUSES],
   ["`rdma_create_event_channel`", cm.CHANNEL_CAUSES],
-  ["`rdma_bind_addr`", cm.BIND_CAUSES],
-  ["`rdma_bind_addr`, `rdma_resolve_addr`, `rdma_resolve_route`", cm.RESOLVE_CAUSES],
+  ["`rdma_bind_addr`, `rdma_resolve_addr`, `rdma_resolve_route`", ip.ADDRESS_CAUSES],
+  ["`rdma_bind_addr`", ip.BIND_CAUSES],
+  ["`rdma_bind_addr`, `rdma_resolve_addr`, `rdma_resolve_route`", ip.RESOLVE_CAUSES],
   ["`rdma_init_qp_attr`, `rdma_accept`, `rdma_reject*`", cm.REQUEST_CAUSES],
   ["`rdma_join_multicast*`", JOIN_CAUSES],
   ["`rdma_write_cm_event`", cm.EVENT_CAUSES],

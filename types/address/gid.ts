@@ -1,4 +1,5 @@
 import { copyOfBytes, instanceOf } from "../../internal/checks.ts";
+import { LOOPBACK_IFINDEX, type Reach, reachOf } from "../../internal/reach.ts";
 import { type CEnum, structs } from "../../ffi/layout.ts";
 import { members } from "../../ffi/members.ts";
 import { readField } from "../../ffi/struct.ts";
@@ -114,9 +115,17 @@ export class Gid {
     return this.#bytes[0] === 0xff || this.isIpv4Mapped && this.#bytes[12]! >> 4 === 0xe;
   }
 
-  /** Whether the GID is link-local (`fe80::/10`). On RoCE it reaches only peers on the same link. */
+  /** Whether the GID is link-local (`fe80::/10`). On RoCE it reaches only peers on the same link: see {@linkcode Gid.reach}. */
   get isLinkLocal(): boolean {
     return this.#bytes[0] === 0xfe && (this.#bytes[1]! & 0xc0) === 0x80;
+  }
+
+  /**
+   * How far the GID reaches on RoCE v2, where it is an IP address: a loopback address only its own host, a link-local one
+   * only its own link. {@linkcode Context.recommendGid} also looks at the network interface.
+   */
+  get reach(): Reach {
+    return reachOf(this.#bytes);
   }
 
   /** Whether all bytes are zero. An empty slot of the GID table has such a GID. */
@@ -162,4 +171,10 @@ export interface GidEntry {
   readonly gidType: GidType;
   /** The index of the slot's network interface, as `if_nametoindex(3)` gives it. It is 0 if there is none. */
   readonly ndevIfindex: number;
+}
+
+/** How far packets go that have the GID of a slot for their source. Routers forward none of RoCE v1. */
+export function reachOfSlot({ gid, gidType, ndevIfindex }: GidEntry): Reach {
+  if (ndevIfindex === LOOPBACK_IFINDEX) return "host";
+  return gidType === GidType.ROCE_V1 && gid.reach === "networks" ? "link" : gid.reach;
 }

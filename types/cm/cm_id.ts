@@ -56,6 +56,7 @@ import {
 } from "./conn_param.ts";
 import { attrOf, moveConnected, moveConnectedLater } from "./connected_qp.ts";
 import { CmEventType, type CmState, PortSpace } from "./enums.ts";
+import { hintBind, hintResolve } from "./address_causes.ts";
 import { callCm, type CmError, eventError } from "./errors.ts";
 import { deviceInfoOf } from "./functions.ts";
 import { Groups } from "./groups.ts";
@@ -450,8 +451,7 @@ export class CmId extends NativeResource<RdmaCmId> {
     const sockaddr = sockaddrOf(address);
     this.#assertState("bind address", ["IDLE"]);
     callCm("rdma_bind_addr", "bind address", [this.unsafeHandle, sockaddr], {
-      hint: (code) =>
-        causeOf(BIND_CAUSES, code, { port: readSockaddr(sockaddr)!.port }) ?? hintAddress(code),
+      hint: (code) => hintBind(code, readSockaddr(sockaddr)!),
     });
     this.#state = "BOUND";
   }
@@ -479,7 +479,9 @@ export class CmId extends NativeResource<RdmaCmId> {
       this.#assertState("resolve address", ["IDLE", "BOUND"]);
       signal?.throwIfAborted();
       const args = [this.unsafeHandle, from, sockaddr, timeout] as const;
-      callCm("rdma_resolve_addr", "resolve address", args, { hint: hintAddress });
+      callCm("rdma_resolve_addr", "resolve address", args, {
+        hint: (code) => hintResolve(code, from && readSockaddr(from), readSockaddr(sockaddr)),
+      });
       this.#state = "RESOLVING_ADDR";
       await this.#step("resolve address", [TYPE.ADDR_RESOLVED], [TYPE.ADDR_ERROR], signal);
     });
@@ -499,7 +501,9 @@ export class CmId extends NativeResource<RdmaCmId> {
       this.#assertState("resolve route", ["ADDR_RESOLVED"]);
       signal?.throwIfAborted();
       const args = [this.unsafeHandle, timeout] as const;
-      callCm("rdma_resolve_route", "resolve route", args, { hint: hintAddress });
+      callCm("rdma_resolve_route", "resolve route", args, {
+        hint: (code) => hintResolve(code, this.peerAddress),
+      });
       this.#state = "RESOLVING_ROUTE";
       await this.#step("resolve route", [TYPE.ROUTE_RESOLVED], [TYPE.ROUTE_ERROR], signal);
     });
@@ -890,7 +894,12 @@ export class CmId extends NativeResource<RdmaCmId> {
       const sendOnly = given.sendOnly !== undefined && boolean(given.sendOnly, "sendOnly");
       const sockaddr = sockaddrOf(address);
       this.#assertState("join group", ["BOUND", "ADDR_RESOLVED", "ROUTE_RESOLVED"]);
-      if (this.device === undefined) throw new TypeError("Cannot join group: the id has no device");
+      if (this.device === undefined) {
+        const { hostname } = this.localAddress!;
+        throw new TypeError(
+          `Cannot join group: the id has no device, because ${hostname} is of none`,
+        );
+      }
       signal?.throwIfAborted();
       const number = this.#groups.join(this.unsafeHandle, sockaddr, sendOnly);
       const isEnd = (event: CmEvent): boolean =>
@@ -1075,7 +1084,8 @@ export class CmId extends NativeResource<RdmaCmId> {
   #error(action: string, event: CmEvent): CmError {
     const { conn, ud } = event;
     const exists = EXISTING.includes(this.#state);
-    return eventError(action, event, exists, (conn ?? ud)?.privateData);
+    const peer = isOpen(this) ? this.peerAddress : undefined;
+    return eventError(action, event, exists, (conn ?? ud)?.privateData, peer);
   }
 
   /** Reads an event of this id, or a request to it. */
@@ -1197,28 +1207,6 @@ function resolveOptions(
   return { timeout: milliseconds(timeout, "timeout"), signal: checkSignal(signal) };
 }
 
-export const BIND_CAUSES: Causes<{ readonly port: number }> = [
-  [
-    "EADDRINUSE",
-    "A program of this host uses port {port} (rdma resource show cm_id); port 0 lets the system choose",
-  ],
-  [
-    "EADDRNOTAVAIL",
-    "No RDMA device has the address, or another program uses the port at all addresses",
-  ],
-];
-
-export const RESOLVE_CAUSES: Causes = [
-  [
-    "ENETUNREACH, EHOSTUNREACH",
-    "No route of this host leads there, or its link is down: see `ip route get` and `ip link`",
-  ],
-  [
-    "ENODEV, EADDRNOTAVAIL",
-    "No RDMA device has such an address, or leads there. Loopback has none: use the address of a device",
-  ],
-];
-
 export const CHANNEL_CAUSES: Causes = [
   [
     "ENODEV, ENOENT",
@@ -1231,7 +1219,3 @@ export const REQUEST_CAUSES: Causes = [
 ];
 
 export const EVENT_CAUSES: Causes = [["EINVAL", "Linux 6.17 and newer have it"]];
-
-function hintAddress(code: string): string | undefined {
-  return causeOf(RESOLVE_CAUSES, code, {});
-}

@@ -10,7 +10,9 @@ import {
 } from "../../internal/cm_reasons.ts";
 import { nameOf } from "../core/enums.ts";
 import { checked, type CheckOptions } from "../core/errors.ts";
+import { hintAddress } from "./address_causes.ts";
 import { CmEventType } from "./enums.ts";
+import type { SocketAddress } from "./socket_address.ts";
 
 /**
  * A connection event told that something failed: an address, a route, a connection or a multicast group. The message
@@ -84,24 +86,28 @@ const CAUSES: Readonly<Record<number, Readonly<Record<string, string>>>> = {
   },
 };
 
-/** The error of an event that tells of a failure: of a connection that `exists`, or of one that is being made. */
+/**
+ * The error of an event that tells of a failure: of a connection that `exists`, or of one that is being made to the address
+ * `peer`.
+ */
 export function eventError(
   action: string,
   { type, status }: { readonly type: CmEventType; readonly status: number },
   exists: boolean,
   privateData?: Uint8Array<ArrayBuffer>,
+  peer?: SocketAddress,
 ): CmError {
-  const cause = exists && type === TYPE.UNREACHABLE ? MOVED_NEIGHBOUR : causeOf(type, status);
+  const cause = exists && type === TYPE.UNREACHABLE ? MOVED_NEIGHBOUR : causeOf(type, status, peer);
   const message = `Cannot ${action}: the event is ${nameOf(CmEventType, type)} (${cause})`;
   return new CmError(message, type, status, privateData);
 }
 
-function causeOf(event: CmEventType, status: number): string {
+function causeOf(event: CmEventType, status: number, peer: SocketAddress | undefined): string {
   // librdmacm gives this one as it is in errno.
   if (status < 0 || event === TYPE.ADDRINFO_ERROR) {
     const value = Math.abs(status);
     const code = errnoName(value);
-    const cause = CAUSES[event]?.[code];
+    const cause = (peer && hintAddress(code, peer)) ?? CAUSES[event]?.[code];
     return `${code}: ${errnoDescription(value)}${cause === undefined ? "" : `; ${cause}`}`;
   }
   const { REJECTED, UNREACHABLE } = TYPE;

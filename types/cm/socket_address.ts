@@ -1,6 +1,8 @@
-import { snapshot, text } from "../../internal/checks.ts";
-import { readField } from "../../ffi/struct.ts";
 import { constants, structs } from "../../ffi/layout.ts";
+import { netdevIndex } from "../../ffi/netdev.ts";
+import { readField } from "../../ffi/struct.ts";
+import { quote, show, snapshot, text } from "../../internal/checks.ts";
+import { splitZone } from "../../internal/reach.ts";
 import { formatAddress, parseAddress } from "../address/ip_address.ts";
 import { AttributeCodec } from "../core/attributes.ts";
 
@@ -10,13 +12,18 @@ import { AttributeCodec } from "../core/attributes.ts";
  * @category Addresses
  */
 export interface SocketAddress {
-  /** The IPv4 or IPv6 address, not a name. */
+  /** The IPv4 or IPv6 address, not a name. An IPv6 address may have a network interface behind it: `fe80::1%eth0`. */
   readonly hostname: string;
   /** The port, 0 to 65535. 0 lets the system choose one where the address is the program's own. */
   readonly port: number;
-  /** The index of the network interface, for IPv6 addresses that hold within one link (`fe80::`). */
+  /**
+   * The index of the network interface, for IPv6 addresses that reach one link only (`fe80::`, `ff02::`). Addresses that the
+   * library gives have it here, and not in `hostname`.
+   */
   readonly scopeId?: number;
 }
+
+const DIGITS = /^\d+$/;
 
 interface Family {
   readonly family: number;
@@ -48,13 +55,31 @@ const ipv6: AttributeCodec<SocketAddress, SocketAddress, Family> = new Attribute
  * The C struct of an address.
  *
  * @throws {SyntaxError} If the host name is no IP address.
+ * @throws {TypeError} If `hostname` and `scopeId` name two network interfaces.
+ * @throws {Deno.errors.NotFound} If this host has no such network interface.
  */
 export function sockaddrOf(value: SocketAddress): DataView<ArrayBuffer> {
   const given = snapshot(value, "address", ["hostname", "port", "scopeId"]);
-  const isIPv6 = text(given.hostname, "hostname").includes(":");
-  return isIPv6
-    ? ipv6.write(given, { family: constants.AF_INET6 }).view
-    : ipv4.write(given, { family: constants.AF_INET }).view;
+  if (!text(given.hostname, "hostname").includes(":")) {
+    return ipv4.write(given, { family: constants.AF_INET }).view;
+  }
+  const [hostname, zone] = splitZone(given.hostname);
+  const named = zone === undefined ? {} : { scopeId: interfaceOf(given, zone) };
+  return ipv6.write({ ...given, hostname, ...named }, { family: constants.AF_INET6 }).view;
+}
+
+/** The index of a network interface, which is told by its name or by the index itself. */
+function interfaceOf({ hostname, scopeId }: SocketAddress, zone: string): number {
+  const index = netdevIndex(zone) || (DIGITS.test(zone) ? Number(zone) : 0);
+  if (index === 0) {
+    throw new Deno.errors.NotFound(
+      `Cannot use hostname ${quote(hostname)}: this host has no network interface ${quote(zone)}`,
+    );
+  }
+  if (scopeId === undefined || scopeId === index) return index;
+  throw new TypeError(
+    `Cannot use hostname ${quote(hostname)}: scopeId ${show(scopeId)} is another network interface`,
+  );
 }
 
 /** The address in a C struct; `undefined` if it is of another family, or of none. */

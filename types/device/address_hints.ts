@@ -56,6 +56,11 @@ export const ADDRESS_CAUSES: Causes<HintedAddress> = [
     areOfTwoFamilies,
   ],
   [
+    "EINVAL, unknown, ETIMEDOUT, ENETUNREACH, EHOSTUNREACH",
+    "{loopback} is a loopback address, which reaches its own host only, and {other} is none",
+    isHalfLoopback,
+  ],
+  [
     "ENODATA, ETIMEDOUT, ENETUNREACH, EHOSTUNREACH",
     LINK_DOWN,
     ({ context, portNum }) => linkDown(context, portNum),
@@ -63,8 +68,8 @@ export const ADDRESS_CAUSES: Causes<HintedAddress> = [
   ["ENODATA", EMPTY, ({ grh }) => grh && { ...grh }],
   [
     "ETIMEDOUT",
-    `${UNRESOLVED} A link-local GID reaches only the same link`,
-    ({ grh }) => grh?.dgid.isLinkLocal,
+    `${UNRESOLVED} {dgid} reaches only the link of GID index {sgidIndex}`,
+    ({ grh }) => grh?.dgid.reach === "link" && { ...grh },
   ],
   ["ETIMEDOUT", UNRESOLVED, ({ grh }) => grh !== undefined],
   [
@@ -97,4 +102,14 @@ function areOfTwoFamilies({ context, portNum, grh }: HintedAddress): Words | und
   if (grh === undefined || grh.dgid.isMulticast) return undefined;
   const sgid = context.queryGid(portNum, grh.sgidIndex);
   return sgid.isIpv4Mapped === grh.dgid.isIpv4Mapped ? undefined : { sgid, dgid: grh.dgid };
+}
+
+/** One GID that reaches its own host only, and one of another kind. */
+function isHalfLoopback({ context, portNum, grh }: HintedAddress): Words | undefined {
+  if (grh === undefined) return undefined;
+  const sgid = context.queryGid(portNum, grh.sgidIndex);
+  const { dgid } = grh;
+  const [isOurs, isTheirs] = [sgid.reach === "host", dgid.reach === "host"];
+  if (isOurs === isTheirs) return undefined;
+  return isOurs ? { loopback: sgid, other: dgid } : { loopback: dgid, other: sgid };
 }

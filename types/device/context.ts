@@ -38,7 +38,7 @@ import {
 } from "./device_attr_ex.ts";
 import { causeOfNone } from "./no_device.ts";
 import { type PortAttr, PortState, readPortAttr } from "./port.ts";
-import { recommendGid } from "./recommend_gid.ts";
+import { type RecommendedGid, recommendGid } from "./recommend_gid.ts";
 
 export const OPEN_CAUSES: Causes<{ readonly devName: string }> = [
   ["EACCES, ENOENT", "/dev/infiniband/{devName} must exist, readable and writable"],
@@ -419,16 +419,16 @@ export class Context extends NativeResource<IbvContext> {
    * The GID that most programs should send from, with the reason. Nothing applies it by itself: pass its `gidIndex` as
    * `sgidIndex`.
    *
-   * The order is: RoCE v2 with an IPv4 address, RoCE v2 with a global IPv6 address, RoCE v2 with a link-local address,
-   * RoCE v1 or InfiniBand. A port of an iWARP device has one GID, which connections do not use; an Elastic Fabric Adapter has
-   * one. Zero GIDs and the IPv4 addresses of 169.254.0.0/16 are passed over. Where containers share the port, it is a GID
-   * of a network interface of this process's namespace, if there is one.
+   * The order is: RoCE v2 with an IPv4 address, RoCE v2 with a global IPv6 address, RoCE v2 with a link-local address
+   * (`fe80::/10`, then 169.254.0.0/16), RoCE v2 on the loopback interface, RoCE v1 or InfiniBand. A port of an iWARP device
+   * has one GID, which connections do not use; an Elastic Fabric Adapter has one. Zero GIDs are passed over. Where
+   * containers share the port, it is a GID of a network interface of this process's namespace, if there is one.
    *
    * @param portNum The port, from 1.
    * @throws {RangeError} If the device has no such port.
    * @throws {Deno.errors.NotFound} If the port has no such GID.
    */
-  recommendGid(portNum: number): GidEntry & { readonly reason: string } {
+  recommendGid(portNum: number): RecommendedGid {
     return recommendGid(
       this.gidTable(checkPort(this, portNum)),
       portNum,

@@ -1,31 +1,57 @@
-import { type Gid, type GidEntry, GidType } from "../address/gid.ts";
+import type { Reach } from "../../internal/reach.ts";
+import { type Gid, type GidEntry, GidType, reachOfSlot } from "../address/gid.ts";
 import { TransportType } from "./device.ts";
 
+/**
+ * A GID of a port, and why it is the one to send from.
+ *
+ * @category Devices and ports
+ */
+export interface RecommendedGid extends GidEntry {
+  /** Why it is, in a sentence. */
+  readonly reason: string;
+  /**
+   * How far packets go that are sent from it. It is undefined on iWARP devices and on Elastic Fabric Adapters, whose GIDs
+   * are no IP addresses.
+   */
+  readonly reach: Reach | undefined;
+}
+
 interface Rule {
-  readonly matches: (entry: GidEntry) => boolean;
+  readonly matches: (entry: GidEntry, reach: Reach) => boolean;
   readonly reason: string;
 }
 
 const isRoceV2 = ({ gidType }: GidEntry): boolean => gidType === GidType.ROCE_V2;
 
+/** Hosts give such addresses to themselves, so they may not be unique. */
+const isIpv4LinkLocal = ({ gid }: GidEntry): boolean => gid.isIpv4Mapped && gid.reach === "link";
+
+const LOOPBACK = "RoCE v2 on the loopback interface: it reaches this host only";
+const NOT_V2 = "RoCE v1 or InfiniBand: the port has no GID of RoCE v2";
+
 /** The best GIDs first. */
 const RULES: readonly Rule[] = [
   {
-    matches: (entry) => isRoceV2(entry) && entry.gid.isIpv4Mapped,
+    matches: (entry, reach) => isRoceV2(entry) && reach === "networks" && entry.gid.isIpv4Mapped,
     reason: "RoCE v2 with an IPv4 address: it reaches other subnets, and most peers have one",
   },
   {
-    matches: (entry) => isRoceV2(entry) && !entry.gid.isLinkLocal,
+    matches: (entry, reach) => isRoceV2(entry) && reach === "networks",
     reason: "RoCE v2 with a global IPv6 address: it reaches other subnets",
   },
   {
-    matches: isRoceV2,
+    matches: (entry, reach) => isRoceV2(entry) && reach === "link" && !isIpv4LinkLocal(entry),
     reason: "RoCE v2 with a link-local IPv6 address: it reaches peers on the same link only",
   },
   {
-    matches: () => true,
-    reason: "RoCE v1 or InfiniBand: the port has no GID of RoCE v2",
+    matches: (entry, reach) => isRoceV2(entry) && reach === "link",
+    reason: "RoCE v2 with a link-local IPv4 address: it reaches peers on the same link only",
   },
+  { matches: (entry) => isRoceV2(entry) && entry.gid.reach === "host", reason: LOOPBACK },
+  { matches: isRoceV2, reason: LOOPBACK },
+  { matches: (entry) => !isIpv4LinkLocal(entry), reason: NOT_V2 },
+  { matches: () => true, reason: NOT_V2 },
 ];
 
 /** Why a port has no better one, on devices of other transports. */
@@ -45,15 +71,16 @@ export function recommendGid(
   port: number,
   transport: TransportType = TransportType.IB,
   isHere: (ndevIfindex: number) => boolean = () => true,
-): GidEntry & { readonly reason: string } {
-  const usable = entries
-    .filter(({ gid }) => !gid.isZero && !isSelfAssigned(gid))
-    .sort((a, b) => a.gidIndex - b.gidIndex);
+): RecommendedGid {
+  const usable = entries.filter(({ gid }) => !isNone(gid)).sort((a, b) => a.gidIndex - b.gidIndex);
   const here = usable.filter(({ ndevIfindex }) => ndevIfindex === 0 || isHere(ndevIfindex));
   const candidates = here.length > 0 ? here : usable;
+  const other = OTHERS[transport];
   for (const { matches, reason } of RULES) {
-    const entry = candidates.find(matches);
-    if (entry !== undefined) return { ...entry, reason: OTHERS[transport] ?? reason };
+    const entry = candidates.find((entry) => matches(entry, reachOfSlot(entry)));
+    if (entry === undefined) continue;
+    if (other !== undefined) return { ...entry, reason: other, reach: undefined };
+    return { ...entry, reason, reach: reachOfSlot(entry) };
   }
   throw new Deno.errors.NotFound(
     `Cannot recommend GID: none of the ${entries.length} GIDs of port ${port} is usable. ` +
@@ -61,9 +88,7 @@ export function recommendGid(
   );
 }
 
-/** Whether it is an IPv4 address of 169.254.0.0/16, or 0.0.0.0: hosts give them to themselves, so they may not be unique. */
-function isSelfAssigned(gid: Gid): boolean {
-  if (!gid.isIpv4Mapped) return false;
-  const ipv4 = gid.bytes.subarray(12);
-  return ipv4[0] === 169 && ipv4[1] === 254 || ipv4.every((byte) => byte === 0);
+/** Whether it is the GID of no host: all zeros, or 0.0.0.0. */
+function isNone(gid: Gid): boolean {
+  return gid.isZero || gid.isIpv4Mapped && gid.bytes.subarray(12).every((byte) => byte === 0);
 }

@@ -8,7 +8,7 @@ import type { Family, PairFacts, PairPort, Probe } from "../../doctor/pair_facts
 const NETDEV = {
   ...{ name: "eth0", isHere: true, isUp: true, hasCarrier: true, hasAddress: true, mtu: 1500 },
 };
-const GID = { index: 1, gid: "::ffff:10.0.0.1", isRoceV2: true, isLinkLocal: false };
+const GID = { index: 1, gid: "::ffff:10.0.0.1", isRoceV2: true, reach: "networks" } as const;
 const ROCE: PortFacts = {
   port: 1,
   state: "ACTIVE",
@@ -46,9 +46,10 @@ const INFINIBAND: PortFacts = {
   isRoce: false,
   lid: 18,
   netdevs: [],
-  gid: { ...GID, gid: "fe80::1", isRoceV2: false, isLinkLocal: true },
+  gid: { ...GID, gid: "fe80::1", isRoceV2: false, reach: "link" },
 };
-const LINK_LOCAL = { ...GID, gid: "fe80::1", isLinkLocal: true };
+const LINK_LOCAL = { ...GID, gid: "fe80::1", reach: "link" } as const;
+const LOOPBACK = { ...GID, gid: "::ffff:127.0.0.1", reach: "host" } as const;
 
 const withPort = (port: Partial<PortFacts>, base = ROCE): Partial<HostFacts> => ({
   devices: [{ ...DEVICE, ports: [{ ...base, ...port }] }],
@@ -106,6 +107,9 @@ export const HOSTS: Readonly<Record<string, Partial<HostFacts>>> = {
   "INIT of InfiniBand": withPort({ state: "INIT" }, INFINIBAND),
   "no GID": withPort({ gid: null }),
   "link-local GID": withPort({ gid: LINK_LOCAL }),
+  "link-local GID of IPv4": withPort({ gid: { ...LINK_LOCAL, gid: "::ffff:169.254.1.2" } }),
+  "GID of the loopback interface": withPort({ gid: LOOPBACK }),
+  "DOWN with a loopback GID": withPort({ state: "DOWN", gid: LOOPBACK }),
   "one port of two": { devices: [{ ...DEVICE, ports: [ROCE, TWO_PORTS] }] },
   ...Object.fromEntries(
     Object.entries(COUNTERS).map(([id, { counters }]) => [

@@ -275,8 +275,8 @@ for (const hostname of ["127.9.9.9", "::1"]) {
   testOn(
     `listenRc() by address refuses ${hostname}, where all networks would reach it`,
     async (bed) => {
-      const message = `Cannot listen on ${hostname}: no RDMA device has this address, ` +
-        "and a listener there takes peers of all networks. Leave hostname out, or use tcpPort";
+      const message = `Cannot listen on ${hostname}: it is a loopback address, which the ` +
+        "system takes for all addresses, so that a listener there takes peers of all networks. Leave hostname out, or use tcpPort";
       const { AddrNotAvailable } = Deno.errors;
       await assertRejects(() => listenRc({ hostname, port }), AddrNotAvailable, message);
       assert(!bed.net.takeCalls().includes("listen"));

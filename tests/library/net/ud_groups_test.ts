@@ -2,7 +2,8 @@
 import * as recorder from "../../provider/recorder.ts";
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { constants } from "node:os";
-import { VerbsError } from "../../../mod.ts";
+import { structs } from "../../../ffi/layout.ts";
+import { Gid, VerbsError } from "../../../mod.ts";
 import { listenUd, type UdConn } from "../../../net/mod.ts";
 import { waitReadable } from "../../../ffi/fd_watcher.ts";
 import { FakeBed } from "../cm/fake.ts";
@@ -77,4 +78,19 @@ Deno.test("UdConn.join() from a link-local address names its network interface",
     }
     await waitReadable(0).cancel();
   }
+});
+
+Deno.test("UdConn.join() from a loopback address tells that it reaches this host only", async () => {
+  {
+    using bed = new FakeBed();
+    bed.connect("IPv4");
+    const loopback = Gid.parse("127.0.0.1").bytes;
+    recorder.answerBytes("_ibv_query_gid_table", loopback, structs.ibv_gid_entry.fields.gid.offset);
+    const device = bed.context.device.name;
+    await using conn = await listenUd({ device, qkey, gidIndex: 0 });
+    assertEquals(conn.addr.gid, "::ffff:127.0.0.1");
+    const words = "::ffff:127.0.0.1 reaches this host only; choose another gidIndex";
+    await assertRejects(() => conn.join(GROUP), Deno.errors.NotSupported, words);
+  }
+  await waitReadable(0).cancel();
 });

@@ -46,12 +46,30 @@ Deno.test("recommendGid() takes the first slot of the best kind, whatever the or
   assertEquals(recommendGid(entries.reverse(), 1).gidIndex, 1);
 });
 
-Deno.test("recommendGid() passes over zero GIDs and self-assigned IPv4 addresses", () => {
+Deno.test("recommendGid() passes over zero GIDs, and takes self-assigned IPv4 addresses last", () => {
   for (const gid of ["169.254.3.4", "0.0.0.0", "::"]) {
     assertEquals(chosen([gid, ROCE_V2], ["fe80::1", ROCE_V2]), 1, gid);
     assertEquals(chosen([gid, ROCE_V1], ["fe80::1", ROCE_V1]), 1, gid);
   }
   assertEquals(chosen(["169.253.0.1", ROCE_V2], ["fe80::1", ROCE_V2]), 0);
+  const { reason, reach } = recommendGid(table(["169.254.3.4", ROCE_V2]), 1);
+  assertEquals([reason.includes("same link only"), reach], [true, "link"]);
+});
+
+Deno.test("recommendGid() knows that the loopback interface reaches this host only, by its index as by its addresses", () => {
+  const lo = table(["fe80::200:ff:fe00:0", ROCE_V2], ["127.0.0.1", ROCE_V2], ["::1", ROCE_V2]);
+  const onLo = lo.map((entry) => ({ ...entry, ndevIfindex: 1 }));
+  const expected = "RoCE v2 on the loopback interface: it reaches this host only";
+  for (const entries of [onLo, onLo.slice(0, 1), lo.slice(1), lo.slice(2)]) {
+    const { reason, reach } = recommendGid(entries, 1);
+    assertEquals([reason, reach], [expected, "host"]);
+  }
+  assertEquals(recommendGid(onLo, 1).gidIndex, 1);
+  // Other addresses of that interface reach no further.
+  const more = table(["10.0.0.1", ROCE_V2], ["fe80::1", ROCE_V2]);
+  const [first, second] = more as [GidEntry, GidEntry];
+  const { gidIndex, reach } = recommendGid([{ ...first, ndevIfindex: 1 }, second], 1);
+  assertEquals([gidIndex, reach], [1, "link"]);
 });
 
 Deno.test("recommendGid() prefers GIDs of network interfaces that are here", () => {
@@ -71,8 +89,8 @@ Deno.test("recommendGid() prefers GIDs of network interfaces that are here", () 
 
 Deno.test("recommendGid() gives the entry with the reason", () => {
   const [entry] = table(["10.0.0.1", ROCE_V2]);
-  const { reason, ...rest } = recommendGid([entry!], 1);
-  assertEquals(rest, entry!);
+  const { reason, reach, ...rest } = recommendGid([entry!], 1);
+  assertEquals([rest, reach], [entry!, "networks"]);
   assertStringIncludes(reason, "IPv4");
   const kinds: [string, GidType][] = [
     ["10.0.0.1", ROCE_V2],
@@ -85,10 +103,12 @@ Deno.test("recommendGid() gives the entry with the reason", () => {
   const { IWARP, UNSPECIFIED } = TransportType;
   assertStringIncludes(recommendGid([entry!], 1, IWARP).reason, "iWARP: connections use IP");
   assertStringIncludes(recommendGid([entry!], 1, UNSPECIFIED).reason, "Adapter has one GID");
+  assertEquals(recommendGid([entry!], 1, UNSPECIFIED).reach, undefined);
+  assertEquals(recommendGid(table(["10.0.0.1", ROCE_V1]), 1).reach, "link");
 });
 
 Deno.test("recommendGid() throws when the port has no usable GID", () => {
-  for (const entries of [table(), table(["::", ROCE_V2], ["169.254.0.1", ROCE_V2])]) {
+  for (const entries of [table(), table(["::", ROCE_V2], ["0.0.0.0", ROCE_V2])]) {
     const error = assertThrows(() => recommendGid(entries, 3), Deno.errors.NotFound);
     assert(error.message.includes(`none of the ${entries.length} GIDs of port 3`), error.message);
   }

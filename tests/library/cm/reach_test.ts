@@ -1,0 +1,122 @@
+// What librdmacm does not take of addresses that reach this host or one link only, without a network.
+import { assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
+import { constants } from "node:os";
+import { CmError, CmEventType, PortSpace, type SocketAddress } from "../../../cm.ts";
+import { VerbsError } from "../../../mod.ts";
+import { FakeBed, test } from "./fake.ts";
+
+const { EINVAL, ENODEV } = constants.errno;
+const PEER = { hostname: "10.0.0.2", port: 7471 };
+/** The loopback interface is 1 on each host. */
+const LO = 1;
+
+const ONE_LINK = /reaches one link only.*\(f[ef]..::1%eth0\)$/;
+const LOOPBACK = /is a loopback address: it reaches this host only/;
+const MAPPED = /IPv4 address in its IPv6 form: give 10\.0\.0\.9$/;
+const NO_DEVICE = /^No RDMA device has/;
+
+/** Addresses that are refused as that of no device, and the cause. */
+const REFUSED: readonly [address: Omit<SocketAddress, "port">, cause: RegExp][] = [
+  [{ hostname: "fe80::1" }, ONE_LINK],
+  [{ hostname: "fe80::1", scopeId: 0 }, ONE_LINK],
+  [{ hostname: "ff02::1" }, ONE_LINK],
+  [{ hostname: "fe80::1", scopeId: LO }, NO_DEVICE],
+  [{ hostname: "fe80::1%lo" }, NO_DEVICE],
+  [{ hostname: "127.0.0.1" }, LOOPBACK],
+  [{ hostname: "127.9.9.9" }, LOOPBACK],
+  [{ hostname: "::1" }, LOOPBACK],
+  [{ hostname: "::ffff:127.0.0.1" }, LOOPBACK],
+  [{ hostname: "::ffff:10.0.0.9" }, MAPPED],
+  [{ hostname: "10.0.0.9" }, NO_DEVICE],
+  [{ hostname: "169.254.0.9" }, NO_DEVICE],
+  [{ hostname: "2001:db8::9" }, NO_DEVICE],
+];
+
+/** The calls that name an address, and the functions that refuse it. */
+const CALLS: Readonly<
+  Record<string, (bed: FakeBed, address: SocketAddress) => Promise<unknown>>
+> = {
+  async rdma_bind_addr({ net }, address) {
+    (await net.idIn("IDLE")).bindAddr(address);
+  },
+  async rdma_resolve_addr({ net }, address) {
+    await (await net.idIn("IDLE")).resolveAddr(address);
+  },
+  async rdma_resolve_route({ net }, address) {
+    const id = await net.idIn("IDLE");
+    const resolved = id.resolveAddr(address);
+    net.push(id, CmEventType.ADDR_RESOLVED);
+    await resolved;
+    await id.resolveRoute();
+  },
+};
+
+for (const [name, call] of Object.entries(CALLS)) {
+  test(`${name} that refuses an address names how far it reaches`, async (bed) => {
+    for (const [address, cause] of REFUSED) {
+      bed.net.takeCalls();
+      bed.net.fail(name, ENODEV);
+      const refused = (): Promise<unknown> => call(bed, { ...address, port: 7471 });
+      const { verb, hint = "" } = await assertRejects(refused, VerbsError);
+      assertEquals([verb, cause.test(hint)], [name, true], `${address.hostname}: ${hint}`);
+    }
+  });
+}
+
+test("CmId.bindAddr() names the network interface that is missing for EINVAL too", async ({ net }) => {
+  net.fail("rdma_bind_addr", EINVAL);
+  const id = await net.idIn("IDLE");
+  const { hint } = assertThrows(() => id.bindAddr({ hostname: "fe80::1", port: 0 }), VerbsError);
+  assertStringIncludes(hint!, "give the network interface");
+});
+
+test("CmId.resolveAddr() names the source, if that is why it is refused", async ({ net }) => {
+  net.fail("rdma_resolve_addr", ENODEV);
+  const id = await net.idIn("IDLE");
+  const source = { hostname: "127.0.0.1", port: 0 };
+  const { hint } = await assertRejects(() => id.resolveAddr(PEER, { source }), VerbsError);
+  assertStringIncludes(hint!, "127.0.0.1 is a loopback address");
+});
+
+test("An event that no device leads to an address names how far it reaches", async ({ net }) => {
+  for (
+    const [hostname, cause] of [["127.0.0.1", LOOPBACK], ["10.0.0.9", /no RDMA device/]] as const
+  ) {
+    const id = await net.idIn("IDLE");
+    const resolving = id.resolveAddr({ hostname, port: 7471 });
+    net.push(id, CmEventType.ADDR_ERROR, -ENODEV);
+    const { message } = await assertRejects(() => resolving, CmError);
+    assertEquals(cause.test(message), true, message);
+  }
+});
+
+test("CmId takes an address with its network interface, by name and by index", async ({ net }) => {
+  for (const zone of ["lo", `${LO}`]) {
+    const id = await net.idIn("IDLE");
+    id.bindAddr({ hostname: `fe80::1%${zone}`, port: 0, scopeId: LO });
+    const { hostname, scopeId } = id.localAddress!;
+    assertEquals([hostname, scopeId], ["fe80::1", LO]);
+  }
+});
+
+test("CmId refuses network interfaces that there are not, before native code", async ({ net }) => {
+  const id = await net.idIn("IDLE", PortSpace.UDP);
+  net.takeCalls();
+  const { NotFound } = Deno.errors;
+  const refused: readonly [SocketAddress, new (message: string) => Error, string][] = [
+    [{ hostname: "fe80::1%none0", port: 0 }, NotFound, 'no network interface "none0"'],
+    [{ hostname: "fe80::1%0", port: 0 }, NotFound, 'no network interface "0"'],
+    [{ hostname: "fe80::1%lo", port: 0, scopeId: 9 }, TypeError, "scopeId 9 is another"],
+    [{ hostname: "fe80::1%99999999999", port: 0 }, RangeError, "scopeId"],
+    [{ hostname: "fe80::1%", port: 0 }, SyntaxError, "neither IPv4 nor IPv6"],
+    [{ hostname: "10.0.0.1%lo", port: 0 }, SyntaxError, "neither IPv4 nor IPv6"],
+    [{ hostname: "host%lo", port: 0 }, SyntaxError, "neither IPv4 nor IPv6"],
+  ];
+  for (const [address, type, words] of refused) {
+    assertThrows(() => id.bindAddr(address), type, words);
+    await assertRejects(() => id.resolveAddr(address), type, words);
+    await assertRejects(() => id.joinMulticast(address), type, words);
+    assertThrows(() => id.leaveMulticast(address), type, words);
+  }
+  assertEquals([id.state, net.takeCalls()], ["IDLE", []]);
+});

@@ -1,0 +1,71 @@
+/** Why librdmacm does not take an IP address, or finds no way to it. */
+
+import { mappedIpv4, needsInterface, reachOf } from "../../internal/reach.ts";
+import { formatAddress, parseAddress } from "../address/ip_address.ts";
+import { causeOf, type Causes, type Words } from "../core/causes.ts";
+import type { SocketAddress } from "./socket_address.ts";
+
+/** What the address itself tells. */
+export const ADDRESS_CAUSES: Causes<SocketAddress> = [
+  [
+    "EINVAL, ENODEV, ENETUNREACH, EADDRNOTAVAIL",
+    "{hostname} reaches one link only, and does not say which: give the network interface as scopeId, or behind the " +
+    "address ({hostname}%eth0)",
+    ({ hostname, scopeId }) => scopeId === undefined && needsInterface(parseAddress(hostname)),
+  ],
+  [
+    "EINVAL, ENODEV, ENETUNREACH, EADDRNOTAVAIL",
+    "{hostname} is a loopback address: it reaches this host only, and the connection manager of Linux goes by none of " +
+    "these, also where an RDMA device is on lo. Use another address of a device, or tcpPort of @rdma/ibverbs/net",
+    ({ hostname }) => reachOf(parseAddress(hostname)) === "host",
+  ],
+  [
+    "EINVAL, ENODEV, ENETUNREACH, EADDRNOTAVAIL",
+    "{hostname} is an IPv4 address in its IPv6 form: give {ipv4}",
+    ipv4Of,
+  ],
+];
+
+export const BIND_CAUSES: Causes<SocketAddress> = [
+  [
+    "EADDRINUSE",
+    "A program of this host uses port {port} (rdma resource show cm_id); port 0 lets the system choose",
+  ],
+  [
+    "EADDRNOTAVAIL",
+    "No RDMA device has the address, or another program uses the port at all addresses",
+  ],
+];
+
+export const RESOLVE_CAUSES: Causes = [
+  [
+    "ENETUNREACH, EHOSTUNREACH",
+    "No route of this host leads there, or its link is down: see `ip route get` and `ip link`",
+  ],
+  ["ENODEV, EADDRNOTAVAIL", "No RDMA device has such an address, or leads there: see `rdma link`"],
+];
+
+function ipv4Of({ hostname }: SocketAddress): Words | undefined {
+  const ipv4 = mappedIpv4(parseAddress(hostname));
+  return ipv4 && { hostname, ipv4: formatAddress(ipv4) };
+}
+
+/** Why an address of this host was not taken. */
+export function hintBind(code: string, address: SocketAddress): string | undefined {
+  return hintAddress(code, address) ?? causeOf(BIND_CAUSES, code, address) ??
+    causeOf(RESOLVE_CAUSES, code, {});
+}
+
+/** Why no way to an address was found. The first of the addresses that may be the cause is named. */
+export function hintResolve(
+  code: string,
+  ...addresses: readonly (SocketAddress | null | undefined)[]
+): string | undefined {
+  const hints = addresses.map((address) => address ? hintAddress(code, address) : undefined);
+  return hints.find((hint) => hint !== undefined) ?? causeOf(RESOLVE_CAUSES, code, {});
+}
+
+/** What an address itself tells of a failure. */
+export function hintAddress(code: string, address: SocketAddress): string | undefined {
+  return causeOf(ADDRESS_CAUSES, code, address);
+}
