@@ -30,6 +30,10 @@ const SYMBOLS = {
   pthread_cond_init: { parameters: ["u64", "pointer"], result: "i32" },
   // int munmap(void *addr, size_t length);
   munmap: { parameters: ["pointer", "usize"], result: "i32" },
+  // int getrlimit(int resource, struct rlimit *rlim): two numbers of 64 bits, the first of which is the limit
+  getrlimit: { parameters: ["i32", "buffer"], result: "i32" },
+  // int mlock2(const void *addr, size_t length, unsigned int flags);
+  mlock2: { parameters: ["pointer", "usize", "u32"], result: "i32" },
   // int open(const char *pathname, int flags): variadic in C, as fcntl is
   open: { parameters: ["buffer", "i32"], result: "i32" },
   // ssize_t read(int fd, void *buf, size_t count);

@@ -3,15 +3,16 @@
 import { AH_CAUSES, FROM_WC_CAUSES, INIT_CAUSES } from "../../types/address_handle/hints.ts";
 import * as ip from "../../types/cm/address_causes.ts";
 import * as cm from "../../types/cm/cm_id.ts";
+import { CHANNEL_CAUSES } from "../../types/cm/errors.ts";
 import { JOIN_CAUSES } from "../../types/cm/groups.ts";
 import { CQ_CAUSES } from "../../types/completion/completion_queue.ts";
 import { CQ_EX_CAUSES } from "../../types/completion/completion_queue_ex.ts";
 import { POLL_CAUSES } from "../../types/completion/cq_core.ts";
 import { USUAL_CAUSES } from "../../types/completion/failure_hints.ts";
 import type { Causes } from "../../types/core/causes.ts";
-import { LACKING_CAUSES, PROCESS_CAUSES } from "../../types/core/errors.ts";
+import { CERTAIN, type Class, LIKELY } from "../../types/core/class_causes.ts";
 import { GID_CAUSES, OPEN_CAUSES, PKEY_CAUSES } from "../../types/device/context.ts";
-import { ADDRESS_CAUSES } from "../../types/device/address_hints.ts";
+import { ADDRESS_CAUSES, PORT_CAUSES } from "../../types/device/address_hints.ts";
 import { EFA_CAUSES } from "../../types/efa/call.ts";
 import { FLOW_CAUSES } from "../../types/flow/flow.ts";
 import { EXPORT_CAUSES } from "../../types/memory/allocated_buffer.ts";
@@ -39,8 +40,7 @@ type Section = readonly [verbs: string, ...causes: Causes<any>[]];
 
 /** The verbs, where `*` stands for further letters, and their causes. */
 const VERBS: readonly Section[] = [
-  ["any", LACKING_CAUSES],
-  ["all that make an object, `ibv_get_device_list`", PROCESS_CAUSES],
+  ...sectionsOf(CERTAIN),
   ["`ibv_open_device`", OPEN_CAUSES],
   ["`ibv_query_gid`, `ibv_query_gid_ex`", GID_CAUSES],
   ["`ibv_query_pkey`", PKEY_CAUSES],
@@ -59,6 +59,10 @@ const VERBS: readonly Section[] = [
   ["`ibv_attach_mcast`, `ibv_detach_mcast`", qp.GROUP_CAUSES],
   ["`ibv_qp_attach_comp_cntr`", qp.COUNTER_CAUSES],
   ["`ibv_destroy_qp`", qp.DESTROY_CAUSES],
+  [
+    "`ibv_create_ah*`, `ibv_resolve_eth_l2_from_gid`, `ibv_modify_qp`: all that look for a way from a port",
+    PORT_CAUSES,
+  ],
   ["`ibv_create_ah`, `ibv_resolve_eth_l2_from_gid`, `ibv_modify_qp`", ADDRESS_CAUSES],
   ["`ibv_create_ah`, `ibv_resolve_eth_l2_from_gid`", AH_CAUSES],
   ["`ibv_create_ah_from_wc`", FROM_WC_CAUSES],
@@ -71,7 +75,10 @@ const VERBS: readonly Section[] = [
   ["`ibv_post_wq_recv`", wq.POST_CAUSES],
   ["`ibv_create_rwq_ind_table`", TABLE_CAUSES],
   ["`ibv_create_flow`", FLOW_CAUSES],
-  ["`rdma_create_event_channel`", cm.CHANNEL_CAUSES],
+  [
+    "`rdma_create_event_channel`, `rdma_create_id`, `rdma_get_devices`, `rdma_getaddrinfo`",
+    CHANNEL_CAUSES,
+  ],
   ["`rdma_bind_addr`, `rdma_resolve_addr`, `rdma_resolve_route`", ip.ADDRESS_CAUSES],
   ["`rdma_bind_addr`", ip.BIND_CAUSES],
   ["`rdma_bind_addr`, `rdma_resolve_addr`, `rdma_resolve_route`", ip.RESOLVE_CAUSES],
@@ -79,6 +86,7 @@ const VERBS: readonly Section[] = [
   ["`rdma_join_multicast*`", JOIN_CAUSES],
   ["`rdma_write_cm_event`", cm.EVENT_CAUSES],
   ["`efadv_*`", EFA_CAUSES],
+  ...sectionsOf(LIKELY),
 ];
 
 const STATUSES: readonly Section[] = [["", qp.UNSENT_CAUSES, USUAL_CAUSES]];
@@ -88,6 +96,10 @@ export const TABLES: readonly (readonly [head: string, rows: readonly string[][]
   ["| verb | code | what the hint says |", VERBS.flatMap(rowsOf)],
   ["| status | what the hint says |", STATUSES.flatMap(rowsOf).map(([, ...cells]) => cells)],
 ];
+
+function sectionsOf(classes: readonly Class[]): Section[] {
+  return classes.map(({ title, causes }) => [title, causes]);
+}
 
 function rowsOf([verbs, ...causes]: Section): string[][] {
   return causes.flat().map(([codes, sentence], i) => [

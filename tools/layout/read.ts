@@ -26,6 +26,7 @@ const SYSTEM = [
   ...["EOPNOTSUPP", "AF_INET", "AF_INET6", "IF_NAMESIZE"],
   ...["F_GETFL", "F_SETFL", "O_CREAT", "O_NONBLOCK", "EFD_CLOEXEC", "EFD_NONBLOCK", "POLLIN"],
   ...["PROT_READ", "PROT_WRITE", "MAP_PRIVATE", "MAP_ANONYMOUS", "MAP_FAILED"],
+  ...["PROT_NONE", "MAP_NORESERVE", "MLOCK_ONFAULT", "RLIMIT_MEMLOCK", "RLIM_INFINITY"],
   ...["RTLD_NOW", "RTLD_NOLOAD"],
 ];
 /** What the name of an enumerator begins with that has the value of a macro. */

@@ -6,10 +6,10 @@ import { capture, type Finished, SetupError } from "../host/setup.ts";
 export type Architecture = typeof Deno.build.arch;
 
 /** What every program compiled here begins with. */
-export const HEADER: string = [
+export const HEADER: string = "#define _GNU_SOURCE\n" + [
   ...["infiniband/verbs.h", "rdma/rdma_cma.h", "infiniband/efadv.h"],
   ...["dlfcn.h", "errno.h", "fcntl.h", "net/if.h", "poll.h"],
-  ...["sys/eventfd.h", "sys/mman.h", "sys/socket.h"],
+  ...["sys/eventfd.h", "sys/mman.h", "sys/resource.h", "sys/socket.h"],
 ].map((file) => `#include <${file}>\n`).join("");
 
 /** What precedes `gcc` and `readelf` in the names of the tools for an architecture. */

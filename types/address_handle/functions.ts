@@ -83,7 +83,7 @@ function computation(
     verb: "ibv_init_ah_from_wc",
     args: () => [context.unsafeHandle, port, wcView, grhView, attr],
     finish: ({ value, errno }) => {
-      if (value !== 0) throw initError(errno, packet);
+      if (value !== 0) throw initError(errno, { ...packet, context });
       return ahAttrCodec.read(attr);
     },
   };

@@ -4,16 +4,30 @@ import { type Grh, IPV4_AT } from "../address/grh.ts";
 import { WcFlags } from "../completion/work_completion.ts";
 import { causeOf, type Causes, type Words } from "../core/causes.ts";
 import { failure } from "../core/errors.ts";
-import { ADDRESS_CAUSES, EFA_SENDERS, lacksGrh, NEEDS_GRH } from "../device/address_hints.ts";
+import {
+  ADDRESS_CAUSES,
+  EFA_SENDERS,
+  lacksGrh,
+  LINK_DOWN,
+  linkDown,
+  NEEDS_GRH,
+  PORT_CAUSES,
+} from "../device/address_hints.ts";
 import type { Context } from "../device/context.ts";
+import { countsOf } from "../device/counts.ts";
 import type { Packet } from "./packet.ts";
 
 export const AH_CAUSES: Causes = [
   ["EOPNOTSUPP", "The device's provider has no address handles"],
 ];
 
+/** A packet whose address is not found. */
+interface Undecoded extends Pick<Packet, "port" | "grh"> {
+  readonly context: Context;
+}
+
 /** Why no address is found for a packet whose completion has a GRH. */
-export const INIT_CAUSES: Causes<{ readonly grh: Grh | undefined }> = [
+export const INIT_CAUSES: Causes<Undecoded> = [
   [
     "any",
     "The completion has a GRH (WcFlags.GRH), and grh was left out: give mr.grhAt(offset)",
@@ -40,6 +54,7 @@ export const INIT_CAUSES: Causes<{ readonly grh: Grh | undefined }> = [
     "The packet was sent to a multicast group, and a group cannot send the reply: give the address yourself",
     ({ grh }) => grh!.dgid.isMulticast,
   ],
+  ["EINVAL, ENOENT", LINK_DOWN, ({ context, port }) => linkDown(context, port)],
   ["EINVAL, ENOENT", "The GID that the packet was sent to is not in the port's GID table"],
 ];
 
@@ -71,6 +86,7 @@ export function addressError(
   return failure(verb, action, errno, {
     detail: () => describeAh(attr),
     hint: (code) => causeOf(AH_CAUSES, code, {}) ?? causeOf(ADDRESS_CAUSES, code, address),
+    countOf: countsOf(context),
   });
 }
 
@@ -83,13 +99,15 @@ export function createFromWcError(errno: number, context: Context, packet: Packe
   return failure("ibv_create_ah_from_wc", "create address handle from completion", errno, {
     detail: () => describePacket(packet),
     hint: (code) =>
-      causeOf(FROM_WC_CAUSES, code, { ...packet, context }) ??
-        (hasGrh(packet) ? causeOf(INIT_CAUSES, code, packet) : undefined),
+      causeOf(PORT_CAUSES, code, { context, portNum: packet.port }) ??
+        causeOf(FROM_WC_CAUSES, code, { ...packet, context }) ??
+        (hasGrh(packet) ? causeOf(INIT_CAUSES, code, { ...packet, context }) : undefined),
+    countOf: countsOf(context),
   });
 }
 
 /** The error of `ibv_init_ah_from_wc`. It fails only if the completion has a GRH. */
-export function initError(errno: number, packet: Pick<Packet, "port" | "grh">): Error {
+export function initError(errno: number, packet: Undecoded): Error {
   return failure("ibv_init_ah_from_wc", "derive address from completion", errno, {
     detail: () => describePacket(packet),
     hint: (code) => causeOf(INIT_CAUSES, code, packet),

@@ -10,7 +10,7 @@ import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { failure } from "../core/errors.ts";
 import { QpType } from "../queue_pair/qp_enums.ts";
 import { PortSpace } from "./enums.ts";
-import { CmError } from "./errors.ts";
+import { CmError, hintNoDevice } from "./errors.ts";
 import { readSockaddr, type SocketAddress } from "./socket_address.ts";
 
 /**
@@ -143,7 +143,7 @@ export async function getAddrInfo(
       finish: ({ value, errno }) => {
         if (value === 0) return answersAt(list);
         throw value === -1 && errno > 0
-          ? failure("rdma_getaddrinfo", action, errno)
+          ? failure("rdma_getaddrinfo", action, errno, { hint: hintNoDevice })
           : lookUpError(action, value);
       },
       discard: () => free(list),

@@ -57,7 +57,7 @@ import {
 import { attrOf, moveConnected, moveConnectedLater } from "./connected_qp.ts";
 import { CmEventType, type CmState, PortSpace } from "./enums.ts";
 import { hintBind, hintResolve } from "./address_causes.ts";
-import { callCm, type CmError, eventError } from "./errors.ts";
+import { callCm, type CmError, eventError, hintNoDevice } from "./errors.ts";
 import { deviceInfoOf } from "./functions.ts";
 import { Groups } from "./groups.ts";
 import { readSockaddr, sockaddrOf, type SocketAddress } from "./socket_address.ts";
@@ -131,7 +131,7 @@ export class EventChannel extends NativeResource<RdmaEventChannel> {
    */
   constructor() {
     const handle = callCm("rdma_create_event_channel", "create event channel", [], {
-      hint: (code) => causeOf(CHANNEL_CAUSES, code, {}),
+      hint: hintNoDevice,
     });
     super(EventChannel.#KIND, handle, []);
     try {
@@ -1196,7 +1196,7 @@ function create(channel: EventChannel, portSpace: PortSpace): RdmaCmId {
   }
   const id = new BigUint64Array(1);
   const args = [channel.unsafeHandle, id, 0n, portSpace] as const;
-  callCm("rdma_create_id", "create connection identifier", args);
+  callCm("rdma_create_id", "create connection identifier", args, { hint: hintNoDevice });
   return handleAt<RdmaCmId>(id[0]!)!;
 }
 
@@ -1206,13 +1206,6 @@ function resolveOptions(
   const { timeout = 2000, signal } = snapshot(options, "options", ["timeout", "signal"]);
   return { timeout: milliseconds(timeout, "timeout"), signal: checkSignal(signal) };
 }
-
-export const CHANNEL_CAUSES: Causes = [
-  [
-    "ENODEV, ENOENT",
-    "There must be an RDMA device, and /dev/infiniband/rdma_cm of the module rdma_ucm",
-  ],
-];
 
 export const REQUEST_CAUSES: Causes = [
   ["EINVAL", "The peer has taken back its request, or has gone"],

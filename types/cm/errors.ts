@@ -8,6 +8,7 @@ import {
   SIDR_STATUSES,
   SILENT_HOST,
 } from "../../internal/cm_reasons.ts";
+import { causeOf, type Causes } from "../core/causes.ts";
 import { nameOf } from "../core/enums.ts";
 import { checked, type CheckOptions } from "../core/errors.ts";
 import { hintAddress } from "./address_causes.ts";
@@ -97,12 +98,14 @@ export function eventError(
   privateData?: Uint8Array<ArrayBuffer>,
   peer?: SocketAddress,
 ): CmError {
-  const cause = exists && type === TYPE.UNREACHABLE ? MOVED_NEIGHBOUR : causeOf(type, status, peer);
+  const cause = exists && type === TYPE.UNREACHABLE
+    ? MOVED_NEIGHBOUR
+    : reasonOf(type, status, peer);
   const message = `Cannot ${action}: the event is ${nameOf(CmEventType, type)} (${cause})`;
   return new CmError(message, type, status, privateData);
 }
 
-function causeOf(event: CmEventType, status: number, peer: SocketAddress | undefined): string {
+function reasonOf(event: CmEventType, status: number, peer: SocketAddress | undefined): string {
   // librdmacm gives this one as it is in errno.
   if (status < 0 || event === TYPE.ADDRINFO_ERROR) {
     const value = Math.abs(status);
@@ -125,4 +128,16 @@ export function callCm<F extends keyof Rdmacm>(
 ): NonNullable<ReturnType<Rdmacm[F]>> {
   const result: ReturnType<Rdmacm[F]> = (rdmacm()[name] as AnyFunction)(...args);
   return checked(name, rdmacmRows[name], result, action, options);
+}
+
+export const CHANNEL_CAUSES: Causes = [
+  [
+    "ENODEV, ENOENT",
+    "There must be an RDMA device, and /dev/infiniband/rdma_cm of the module rdma_ucm",
+  ],
+];
+
+/** Why librdmacm cannot begin. */
+export function hintNoDevice(code: string): string | undefined {
+  return causeOf(CHANNEL_CAUSES, code, {});
 }

@@ -6,7 +6,7 @@ import { readNative } from "../../ffi/struct.ts";
 import { uint32 } from "../../internal/checks.ts";
 import { describeDevice, type DeviceInfo } from "../device/device.ts";
 import type { CmEventType } from "./enums.ts";
-import { callCm } from "./errors.ts";
+import { callCm, hintNoDevice } from "./errors.ts";
 
 /** The device of a context that librdmacm has opened. */
 export function deviceInfoOf(context: IbvContext): DeviceInfo {
@@ -23,7 +23,7 @@ export function deviceInfoOf(context: IbvContext): DeviceInfo {
  */
 export function getDevices(): DeviceInfo[] {
   const count = new Int32Array(1);
-  const list = callCm("rdma_get_devices", "list devices", [count])!;
+  const list = callCm("rdma_get_devices", "list devices", [count], { hint: hintNoDevice });
   try {
     return readPointers(list, count[0]!).map((context) => deviceInfoOf(context as IbvContext));
   } finally {

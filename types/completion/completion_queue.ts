@@ -24,6 +24,7 @@ import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { assertOpen, type Resource } from "../core/resource.ts";
 import { registerElement, unregisterElement } from "../device/async_events.ts";
 import { Context } from "../device/context.ts";
+import { countsOf } from "../device/counts.ts";
 import { makeNonblocking } from "../device/event_source.ts";
 import { ChannelEvents } from "./channel_events.ts";
 import type { ChannelWatch } from "./channel_watch.ts";
@@ -593,6 +594,7 @@ export function explainCq(context: Context, cqe: number): CheckOptions {
   return {
     detail: () => `cqe ${cqe}`,
     hint: (code) => causeOf(CQ_CAUSES, code, { context, cqe }),
+    countOf: countsOf(context),
   };
 }
 

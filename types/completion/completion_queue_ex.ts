@@ -203,9 +203,9 @@ function createCqEx<C>(
 }
 
 function explainCqEx(context: Context, cqe: number, wcFlags: number): CheckOptions {
-  const { detail, hint } = explainCq(context, cqe);
+  const { hint, ...rest } = explainCq(context, cqe);
   return {
-    detail: detail!,
+    ...rest,
     hint: (code) => causeOf(CQ_EX_CAUSES, code, { context, wcFlags }) ?? hint!(code),
   };
 }

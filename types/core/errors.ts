@@ -5,7 +5,7 @@ import { verbs } from "../../ffi/library.ts";
 import { SystemError } from "../../ffi/system_error.ts";
 import type { NativeRow } from "../../ffi/table/row.ts";
 import { rows, type Verbs } from "../../ffi/verbs.ts";
-import { causeOf, type Causes } from "./causes.ts";
+import { certainCause, type CountOf, likelyCause } from "./class_causes.ts";
 
 /**
  * A verb failed. The message names the action, the verb, its errno and, where it is known, the cause.
@@ -77,6 +77,8 @@ export interface CheckOptions {
   readonly hint?: (code: string) => string | undefined;
   /** For posts: the number of requests that were posted before the one that failed. */
   readonly posted?: number;
+  /** How many objects a device has of the kind that was not made. */
+  readonly countOf?: CountOf;
 }
 
 /** Calls a verb. If it fails, in the way that its row says, it throws the error. */
@@ -117,12 +119,14 @@ export function failure(
   verb: string,
   action: string,
   value: number,
-  { detail, hint, posted }: CheckOptions = {},
+  { detail, hint, posted, countOf }: CheckOptions = {},
 ): VerbsError {
   return new VerbsError(verb, action, value, {
     posted,
     detail: detail?.(),
-    hint: (hint && hintFor(value, hint)) ?? hintUsual(verb, codeOf(value)),
+    hint: hintFor(value, (code) => certainCause({ verb, countOf }, code)) ??
+      (hint && hintFor(value, hint)) ??
+      hintFor(value, (code) => likelyCause({ verb, countOf }, code)),
   });
 }
 
@@ -132,30 +136,6 @@ export function failure(
  */
 export function lacking(verb: string, action: string): VerbsError {
   return failure(verb, action, constants.EOPNOTSUPP);
-}
-
-/** Limits of the process that any verb may reach when it makes an object or reads the list of devices. */
-export const PROCESS_CAUSES: Causes = [
-  [
-    "EAGAIN",
-    "The control group of the process may have reached its limit of RDMA objects: " +
-    "compare its files rdma.current and rdma.max",
-  ],
-  ["EMFILE", 'The process has no file descriptor left: "ulimit -n" shows the limit'],
-];
-
-/** What lacks an operation can be any of these: the kernel answers as a provider or a library does. */
-export const LACKING_CAUSES: Causes = [
-  [
-    "EOPNOTSUPP, ENOSYS",
-    "The device, its driver, its provider or the installed rdma-core does not have it",
-  ],
-];
-
-function hintUsual(verb: string, code: string): string | undefined {
-  const makes = /^ibv_((alloc|create|import|open|reg)_|get_device_list$)/.test(verb);
-  return (makes ? causeOf(PROCESS_CAUSES, code, {}) : undefined) ??
-    causeOf(LACKING_CAUSES, code, {});
 }
 
 /** A hint may query the device. If that fails too, the first failure is the one to report. */

@@ -34,6 +34,15 @@ const EMPTY = "Slot {sgidIndex} of the GID table is empty: context.gidTable() li
 const UNRESOLVED =
   "The peer's link address was not resolved in time: is the peer up, and on this network?";
 
+/** What a port that is down is the cause of, for all verbs that look for a way from it. */
+export const PORT_CAUSES: Causes<Pick<HintedAddress, "context" | "portNum">> = [
+  [
+    "ENODATA, ENOENT, ETIMEDOUT, ENETDOWN, ENETUNREACH, EHOSTUNREACH",
+    LINK_DOWN,
+    ({ context, portNum }) => linkDown(context, portNum),
+  ],
+];
+
 // libmlx4 and libmlx5 refuse an address without an errno.
 export const ADDRESS_CAUSES: Causes<HintedAddress> = [
   [
@@ -60,11 +69,7 @@ export const ADDRESS_CAUSES: Causes<HintedAddress> = [
     "{loopback} is a loopback address, which reaches its own host only, and {other} is none",
     isHalfLoopback,
   ],
-  [
-    "ENODATA, ETIMEDOUT, ENETUNREACH, EHOSTUNREACH",
-    LINK_DOWN,
-    ({ context, portNum }) => linkDown(context, portNum),
-  ],
+  ...PORT_CAUSES,
   ["ENODATA", EMPTY, ({ grh }) => grh && { ...grh }],
   [
     "ETIMEDOUT",

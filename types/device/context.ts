@@ -42,6 +42,12 @@ import { type RecommendedGid, recommendGid } from "./recommend_gid.ts";
 
 export const OPEN_CAUSES: Causes<{ readonly devName: string }> = [
   ["EACCES, ENOENT", "/dev/infiniband/{devName} must exist, readable and writable"],
+  [
+    "EPERM",
+    "The device belongs to another network namespace, or the control group of the process forbids it: " +
+    '"doctor" of @rdma/cli tells which',
+  ],
+  ["ENODEV, ENXIO, EIO", "The device went away meanwhile: list the devices again"],
 ];
 
 /** A slot of a table of a port that could not be read, and how many slots there are. */

@@ -21,6 +21,7 @@ import {
 } from "../completion/work_completion_list.ts";
 import { EXTENDED, WorkCompletionEx } from "../completion/work_completion_list_ex.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
+import type { CheckOptions } from "../core/errors.ts";
 import { handOver } from "../core/native_resource.ts";
 import type { Context } from "../device/context.ts";
 import { callEfa } from "./call.ts";
@@ -118,10 +119,10 @@ const initAttr: AttributeCodec<{ readonly wcFlags: number }> = codecOf(
 );
 
 /** Makes the native queue; what EFA adds to it lies beside it. */
-function create(context: Context, view: DataView<ArrayBuffer>): IbvCqEx {
+function create(context: Context, view: DataView<ArrayBuffer>, explain: CheckOptions): IbvCqEx {
   const { view: attr } = initAttr.write({ wcFlags: constants.EFADV_WC_EX_WITH_SGID });
   const args = [context.unsafeHandle, view, attr, attr.byteLength] as const;
-  return callEfa("efadv_create_cq", "create completion queue", args);
+  return callEfa("efadv_create_cq", "create completion queue", args, explain);
 }
 
 const PROVIDER: CqExProvider<EfaWorkCompletion> = {

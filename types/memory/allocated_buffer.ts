@@ -9,6 +9,7 @@ import { namesOf } from "../core/enums.ts";
 import { call, failure } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { assertOpen } from "../core/resource.ts";
+import { countsOf } from "../device/counts.ts";
 import { adopting, MemoryRegion } from "./memory_region.ts";
 import { Memory, takeOver } from "./memory_source.ts";
 import { ProtectionDomain } from "./protection_domain.ts";
@@ -132,6 +133,7 @@ export class AllocatedBufferRegion extends MemoryRegion {
     const handle = call("ibv_reg_buf_mr", "register allocated buffer", args, {
       detail: () => `${size} bytes from ${offset}, access ${namesOf(AccessFlags, access)}`,
       hint: (code) => causeOf(REGISTER_CAUSES, code, access),
+      countOf: countsOf(pd.context),
     });
     super(
       pd,

@@ -11,6 +11,7 @@ import { call } from "../core/errors.ts";
 import { Adopted, handOver, type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { rootOf } from "../core/resource.ts";
 import { Context } from "../device/context.ts";
+import { countsOf } from "../device/counts.ts";
 import { adopting, MemoryRegion } from "./memory_region.ts";
 import { ProtectionDomain } from "./protection_domain.ts";
 import { AccessFlags } from "./reg_mr.ts";
@@ -219,6 +220,7 @@ export class DeviceMemoryRegion extends MemoryRegion {
         code === "EINVAL" && (access & AccessFlags.ZERO_BASED) === 0
           ? "The device may need ZERO_BASED"
           : undefined,
+      countOf: countsOf(pd.context),
     });
     super(pd, adopting({ pd, handle, addr: 0n, length, parents: [dm] }), 0);
     this.dm = dm;

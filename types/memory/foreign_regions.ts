@@ -3,6 +3,7 @@ import { causeOf, type Causes } from "../core/causes.ts";
 import { instance } from "../core/checks.ts";
 import { namesOf } from "../core/enums.ts";
 import { call } from "../core/errors.ts";
+import { countsOf } from "../device/counts.ts";
 import { adopting, MemoryRegion } from "./memory_region.ts";
 import { ProtectionDomain } from "./protection_domain.ts";
 import { AccessFlags, WRITE_CAUSE } from "./reg_mr.ts";
@@ -31,7 +32,9 @@ export class NullMemoryRegion extends MemoryRegion {
    */
   constructor(pd: ProtectionDomain) {
     instance(pd, ProtectionDomain, "pd");
-    const handle = call("ibv_alloc_null_mr", "allocate null memory region", [pd.unsafeHandle]);
+    const handle = call("ibv_alloc_null_mr", "allocate null memory region", [pd.unsafeHandle], {
+      countOf: countsOf(pd.context),
+    });
     super(pd, adopting({ pd, handle, addr: 0n, length: Number.MAX_SAFE_INTEGER }), 0);
   }
 }
@@ -79,6 +82,7 @@ export class DmaBufMemoryRegion extends MemoryRegion {
     const handle = call("ibv_reg_dmabuf_mr", "register DMA buffer", args, {
       detail: () => `${length} bytes from ${offset}, access ${namesOf(AccessFlags, access)}`,
       hint: (code) => causeOf(DMABUF_CAUSES, code, { access, offset, iova: addr }),
+      countOf: countsOf(pd.context),
     });
     super(pd, adopting({ pd, handle, addr, length }), 0);
   }

@@ -7,6 +7,7 @@ import { instance } from "../core/checks.ts";
 import { namesOf } from "../core/enums.ts";
 import { call } from "../core/errors.ts";
 import { assertOpen } from "../core/resource.ts";
+import { countsOf } from "../device/counts.ts";
 import { adopting, MemoryRegion, MemorySlice } from "./memory_region.ts";
 import { ProtectionDomain } from "./protection_domain.ts";
 import { AccessFlags, REGISTER_CAUSES } from "./reg_mr.ts";
@@ -46,6 +47,7 @@ export class ImplicitMemoryRegion extends MemoryRegion {
     const handle = call("ibv_reg_mr", "register the address space", args, {
       detail: () => `access ${namesOf(AccessFlags, flags)}`,
       hint: (code) => causeOf(REGISTER_CAUSES, code, flags),
+      countOf: countsOf(pd.context),
     });
     const parts: Part[] = [];
     const destroy = (handle: IbvMr): void => {

@@ -8,6 +8,7 @@ import { instance } from "../core/checks.ts";
 import { namesOf } from "../core/enums.ts";
 import { failure } from "../core/errors.ts";
 import { rootOf } from "../core/resource.ts";
+import { countsOf } from "../device/counts.ts";
 import { AllocatedBuffer, memoryPart } from "./allocated_buffer.ts";
 import { DmaHandle } from "./dma_handle.ts";
 import { adopting, MemoryRegion } from "./memory_region.ts";
@@ -115,6 +116,7 @@ export class MemoryRegionEx extends MemoryRegion {
       throw failure("ibv_reg_mr_ex", "register memory", errno(), {
         detail: () => `${length} bytes, access ${namesOf(AccessFlags, access)}`,
         hint: (code) => causeOf(REGISTER_CAUSES, code, access),
+        countOf: countsOf(pd.context),
       });
     }
     memory?.keep();

@@ -10,6 +10,7 @@ import { nameOf } from "../core/enums.ts";
 import { call } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { destroyIfUnused, isEnding, release, type Resource, retain } from "../core/resource.ts";
+import { countsOf } from "../device/counts.ts";
 import { type MemoryRegion, regionCore } from "./memory_region.ts";
 import { pdCore, ProtectionDomain } from "./protection_domain.ts";
 
@@ -179,6 +180,7 @@ export class MemoryWindow extends NativeResource<IbvMw> {
     integer(type, "type", MwType.TYPE_1, MwType.TYPE_2);
     const handle = call("ibv_alloc_mw", "allocate memory window", [pd.unsafeHandle, type], {
       detail: () => nameOf(MwType, type),
+      countOf: countsOf(pd.context),
     });
     super(MemoryWindow.#KIND, handle, [pd]);
     this.pd = pd;

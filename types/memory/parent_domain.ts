@@ -10,6 +10,7 @@ import { call } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { rootOf } from "../core/resource.ts";
 import { Context } from "../device/context.ts";
+import { countsOf } from "../device/counts.ts";
 import { handOver } from "../core/native_resource.ts";
 import { AdoptedPd, pdCore, ProtectionDomain } from "./protection_domain.ts";
 
@@ -132,7 +133,8 @@ export class ParentDomain extends ProtectionDomain {
     }
     writeHandles();
     const args = [context.unsafeHandle, view] as const;
-    const handle = call("ibv_alloc_parent_domain", "allocate parent domain", args);
+    const countOf = countsOf(context);
+    const handle = call("ibv_alloc_parent_domain", "allocate parent domain", args, { countOf });
     const parents = td === undefined ? [pd] : [pd, td];
     super(handOver(Object.assign(new AdoptedPd(context, handle), { base: pd, parents })));
     this.parent = pd;

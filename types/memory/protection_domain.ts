@@ -8,6 +8,7 @@ import { call } from "../core/errors.ts";
 import { Adopted, handOver, type NativeKind, NativeResource } from "../core/native_resource.ts";
 import type { Resource } from "../core/resource.ts";
 import { Context } from "../device/context.ts";
+import { countsOf } from "../device/counts.ts";
 
 /** A native protection domain that exists already, for the constructor of its class. */
 export class AdoptedPd extends Adopted<IbvPd> {
@@ -108,7 +109,9 @@ export class ProtectionDomain extends NativeResource<IbvPd> {
 
 function alloc(context: Context): AdoptedPd {
   const { unsafeHandle } = instance(context, Context, "context");
-  const handle = call("ibv_alloc_pd", "allocate protection domain", [unsafeHandle]);
+  const handle = call("ibv_alloc_pd", "allocate protection domain", [unsafeHandle], {
+    countOf: countsOf(context),
+  });
   return new AdoptedPd(context, handle);
 }
 

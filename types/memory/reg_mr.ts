@@ -10,6 +10,7 @@ import { type Cause, causeOf, type Causes } from "../core/causes.ts";
 import { instance } from "../core/checks.ts";
 import { namesOf } from "../core/enums.ts";
 import { failure } from "../core/errors.ts";
+import { countsOf } from "../device/counts.ts";
 import { checkSource, type Memory, type MemorySource } from "./memory_source.ts";
 import { ProtectionDomain } from "./protection_domain.ts";
 import { Region } from "./region.ts";
@@ -148,6 +149,7 @@ function finish(
     throw failure(iova === undefined ? "ibv_reg_mr" : "ibv_reg_mr_iova", "register memory", value, {
       detail: () => `${length} bytes, access ${namesOf(AccessFlags, access)}`,
       hint: (code) => causeOf(REGISTER_CAUSES, code, access),
+      countOf: countsOf(pd.context),
     });
   }
   memory.keep();
@@ -187,10 +189,6 @@ export const REGISTER_CAUSES: Causes<number> = [
     "EOPNOTSUPP, EINVAL",
     "The device, or its driver in this kernel, does not support HUGETLB, or the memory has no huge pages: leave it out",
     has(HUGETLB),
-  ],
-  [
-    "ENOMEM",
-    'The limit on locked memory is likely too small ("ulimit -l"), unless the process has the capability CAP_IPC_LOCK',
   ],
   [
     "EOPNOTSUPP, EINVAL",

@@ -94,13 +94,8 @@ export const MODIFY_CAUSES: Causes<Change> = [
   }],
   [
     "EINVAL",
-    "pkeyIndex {pkeyIndex} is too large: the P_Key table of the port has {pkeyTblLen} entries, from index 0",
-    (change) => {
-      const { pkeyTblLen } = portOf(change) ?? {};
-      const { pkeyIndex } = change.given;
-      return pkeyTblLen !== undefined && pkeyIndex !== undefined && pkeyIndex >= pkeyTblLen &&
-        { pkeyIndex, pkeyTblLen };
-    },
+    "{attribute} {index} is too large: the P_Key table of the port has {pkeyTblLen} entries, from index 0",
+    beyondPkeys,
   ],
   [
     "EINVAL",
@@ -116,15 +111,30 @@ export const MODIFY_CAUSES: Causes<Change> = [
 
 /** Why a device likely refused a change, or the address in it. */
 export function hintModify(code: string, change: Change): string | undefined {
-  const { context, given: { ahAttr } } = change;
-  return causeOf(MODIFY_CAUSES, code, change) ??
-    (ahAttr === undefined ? undefined : causeOf(ADDRESS_CAUSES, code, { ...ahAttr, context }));
+  const { context, given: { ahAttr, altAhAttr } } = change;
+  const hints = [ahAttr, altAhAttr].map((address) =>
+    address && causeOf(ADDRESS_CAUSES, code, { ...address, context })
+  );
+  return causeOf(MODIFY_CAUSES, code, change) ?? hints[0] ?? hints[1];
 }
 
 /** The port of a change, if that names it. */
 function portOf({ context, given: { portNum, ahAttr } }: Change): PortAttr | undefined {
   const number = portNum ?? ahAttr?.portNum;
   return number === undefined ? undefined : context.queryPort(number);
+}
+
+/** The first index that is beyond the P_Key table of its port, of both paths. */
+function beyondPkeys(change: Change): Words | undefined {
+  const { context, given } = change;
+  const { altPortNum: portNum, altAhAttr: ahAttr, pkeyIndex = 0, altPkeyIndex = 0 } = given;
+  const other = { context, given: { portNum, ahAttr } } as Change;
+  const paths = [["pkeyIndex", pkeyIndex, change], ["altPkeyIndex", altPkeyIndex, other]] as const;
+  for (const [attribute, index, path] of paths) {
+    const { pkeyTblLen = Infinity } = portOf(path) ?? {};
+    if (index >= pkeyTblLen) return { attribute, index, pkeyTblLen };
+  }
+  return undefined;
 }
 
 /** A group that was not joined or left. */

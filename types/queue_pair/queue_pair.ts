@@ -20,6 +20,7 @@ import { handleOf, type NativeKind, NativeResource } from "../core/native_resour
 import { lifetimeOf, release, retain, rootOf } from "../core/resource.ts";
 import { unregisterElement } from "../device/async_events.ts";
 import type { Context } from "../device/context.ts";
+import { countsOf } from "../device/counts.ts";
 import { hasEndingWindow, type MemoryWindow } from "../memory/memory_window.ts";
 import { pdCore, ProtectionDomain } from "../memory/protection_domain.ts";
 import type { RwqIndirectionTable } from "../rss/rwq_indirection_table.ts";
@@ -216,6 +217,7 @@ export class QueuePair extends NativeResource<IbvQp> {
     const options: CheckOptions = {
       detail: () => describeQpInit(given),
       hint: (code) => causeOf(CREATE_CAUSES, code, { context, init: given }),
+      countOf: countsOf(context),
     };
     const handle = provider !== undefined
       ? provider.create(context, view, options)
@@ -613,6 +615,7 @@ export class QueuePair extends NativeResource<IbvQp> {
     call("ibv_attach_mcast", `join multicast group ${group}`, args, {
       hint: (code) =>
         causeOf(GROUP_CAUSES, code, { type: this.type, context: this.context, gid: group, lid }),
+      countOf: countsOf(this.context),
     });
     this.#groups.set(name, [bytes, lid]);
   }

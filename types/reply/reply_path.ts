@@ -467,7 +467,8 @@ export class ReplyPath extends Resource {
   }
 
   #error(errno: number, grh: DataView, at: number): Error {
-    return initError(errno, { port: this.portNum, grh: grhIn(grh, at) });
+    const { context } = this.pd;
+    return initError(errno, { context, port: this.portNum, grh: grhIn(grh, at) });
   }
 }
 

@@ -10,6 +10,7 @@ import { call } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { assertOpen, rootOf } from "../core/resource.ts";
 import { Context } from "../device/context.ts";
+import { countsOf } from "../device/counts.ts";
 import type { RssFlow, RssInputOptions } from "./rss_flow.ts";
 import { RxHash } from "./rx_hash.ts";
 import { WorkQueue } from "./work_queue.ts";
@@ -99,6 +100,7 @@ export class RwqIndirectionTable extends NativeResource<IbvRwqIndTable> {
     const handle = call("ibv_create_rwq_ind_table", "create indirection table", args, {
       detail: () => `${entries.length} entries`,
       hint: (code) => causeOf(TABLE_CAUSES, code, { context, entries }),
+      countOf: countsOf(context),
     });
     super(KIND, handle, [context, ...entries]);
     this.context = context;

@@ -13,6 +13,7 @@ import { call, lacking } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { registerElement, unregisterElement } from "../device/async_events.ts";
 import type { Context } from "../device/context.ts";
+import { countsOf } from "../device/counts.ts";
 import { ProtectionDomain } from "../memory/protection_domain.ts";
 import { type Receives, RecvPoster } from "../work/posting.ts";
 
@@ -198,6 +199,7 @@ export class WorkQueue extends NativeResource<IbvWq> {
     const handle = call("ibv_create_wq", "create work queue", [context.unsafeHandle, view], {
       detail: () => `maxWr ${given.maxWr}, maxSge ${given.maxSge}`,
       hint: (code) => causeOf(CREATE_CAUSES, code, { ...given, context }),
+      countOf: countsOf(context),
     });
     checkPostOp(handle);
     super(KIND, handle, [pd, given.cq]);

@@ -12,6 +12,7 @@ import { call, lacking } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { registerElement, unregisterElement } from "../device/async_events.ts";
 import type { Context } from "../device/context.ts";
+import { countsOf } from "../device/counts.ts";
 import { ProtectionDomain } from "../memory/protection_domain.ts";
 import { type Receives, RecvPoster } from "../work/posting.ts";
 import {
@@ -85,6 +86,7 @@ export class SharedReceiveQueue extends NativeResource<IbvSrq> {
     const options = {
       detail: () => `${nameOf(SrqType, srqType)}, maxWr ${given.maxWr}`,
       hint: (code: string) => causeOf(CREATE_CAUSES, code, { ...given, context }),
+      countOf: countsOf(context),
     };
     const handle = mask === 0
       ? call("ibv_create_srq", action, [pd.unsafeHandle, view], options)

@@ -28,15 +28,19 @@ deviceTest("A limit of locked memory fails memory regions while it is set", asyn
   console.log("works again");`,
     { prefix: ["prlimit", "--memlock=unlimited", ...unprivileged] },
   );
-  const hint = 'The limit on locked memory is likely too small ("ulimit -l"), ' +
-    "unless the process has the capability CAP_IPC_LOCK";
+  const hint =
+    "The limit on locked memory is likely too small for all regions and queues of the process: " +
+    '65536 bytes ("ulimit -l"). The capability CAP_IPC_LOCK lifts it';
   assertEquals(printed, `true ENOMEM ${hint}\ntrue ENOMEM ${hint}\nworks again`);
 });
+
+const CM = JSON.stringify(import.meta.resolve("../../../cm.ts"));
 
 /** What takes a descriptor, each with the verbs that fail when an even or an odd number is left. */
 const OPENERS: Readonly<Record<string, readonly [string, string]>> = {
   [`Context.open("${RXE}")`]: ["ibv_get_device_list", "ibv_open_device"],
   "new CompletionChannel(context)": ["ibv_create_comp_channel", "ibv_create_comp_channel"],
+  "new EventChannel()": ["rdma_create_event_channel", "rdma_create_event_channel"],
 };
 
 for (const [opener, verbs] of Object.entries(OPENERS)) {
@@ -44,6 +48,7 @@ for (const [opener, verbs] of Object.entries(OPENERS)) {
     const printed = await outputOf(
       `
     import { CompletionChannel, CompletionQueue, Context, VerbsError } from MOD;
+    import { EventChannel } from ${CM};
     using context = Context.open("${RXE}");
     const cq = new CompletionQueue(context, { cqe: 4 });
     const waits = cq.completions({ signal: AbortSignal.timeout(500) }).next();

@@ -84,6 +84,19 @@ const CHANGES: Readonly<Record<string, [attr: QpModifyAttr, code: Code, cause: s
     "EINVAL",
     "pkeyIndex 2 is too large: the P_Key table of the port has 2 entries",
   ],
+  "a P_Key index beyond the table of the other path": [
+    { portNum: 1, pkeyIndex: 1, altPortNum: 1, altPkeyIndex: 3 },
+    "EINVAL",
+    "altPkeyIndex 3 is too large: the P_Key table of the port has 2 entries",
+  ],
+  "an address of the other path without GRH": [
+    {
+      ahAttr: { portNum: 1, grh: { dgid, sgidIndex: 1 } },
+      altAhAttr: { portNum: 1, dlid: 1 },
+    },
+    "EINVAL",
+    "Port 1 is Ethernet (RoCE), where every address needs a GRH: give grh",
+  ],
   "an MTU above that of the port": [
     { portNum: 1, pathMtu: Mtu[4096] },
     "EINVAL",
@@ -214,7 +227,8 @@ onContext.test("A lack of memory has no limit for its cause", (context) => {
   assertEquals(assertThrows(changed, VerbsError).hint, undefined);
   recorder.answer("ibv_query_device", { max_qp_wr: 4, max_sge: 8, max_cqe: 8 });
   recorder.fail("ibv_create_qp", "ENOMEM");
-  assertEquals(assertThrows(() => newQp(context, QpType.RC), VerbsError).hint, undefined);
+  const { hint = "" } = assertThrows(() => newQp(context, QpType.RC), VerbsError);
+  assertEquals(hint.includes("too large: the device"), false, hint);
   const more = (): QueuePair => newQp(context, QpType.RC, { maxSendWr: 5 });
   assertThrows(more, VerbsError, "cap.maxSendWr 5 is too large: the device allows up to 4");
 });
