@@ -1,7 +1,7 @@
 // What the classes of ./efa ask the device for, on a libefa that takes the recorder for an adapter.
 import "./fake.ts";
 import * as recorder from "../../provider/recorder.ts";
-import { assertEquals, assertGreater, assertThrows } from "@std/assert";
+import { assertEquals, assertGreater, assertMatch, assertThrows } from "@std/assert";
 import {
   efaAhNumber,
   EfaCompletionQueue,
@@ -165,4 +165,40 @@ Deno.test("EfaWorkCompletionList tells no GID of a completion that it has no roo
   assertEquals([batch.capacity, batch.sgid(1)], [2, undefined]);
   assertThrows(() => batch.sgid(2), RangeError, "room for 2");
   assertThrows(() => batch.sgid("0" as never), TypeError, "index");
+});
+
+Deno.test("Objects of an adapter that are refused name what classes of verbs share", () => {
+  using fixture = new Fixture();
+  const { context, pd, cq } = fixture;
+  const cap = { maxSendWr: 4, maxRecvWr: 4 };
+  const makers = {
+    ibv_create_cq_ex: () => new EfaCompletionQueue(context, { cqe: 4 }),
+    ibv_create_qp_ex: () => new SrdQueuePair(pd, { sendCq: cq, recvCq: cq, cap }),
+  };
+  const causes: readonly ["ENOSPC" | "EMFILE" | "EIO", RegExp][] = [
+    [
+      "ENOSPC",
+      /the device no (completion queue: it has 3 \(maxCq\)|queue pair: it has 4 \(maxQp\))/,
+    ],
+    ["EMFILE", /"ulimit -n"/],
+    ["EIO", /^The device is gone/],
+  ];
+  recorder.answer("ibv_query_device", {
+    max_cq: 3,
+    max_qp: 4,
+    max_cqe: 9,
+    max_qp_wr: 9,
+    max_sge: 9,
+  });
+  for (const [verb, make] of Object.entries(makers)) {
+    for (const [code, words] of causes) {
+      recorder.fail(verb, code, { times: 1 });
+      const { verb: told, hint } = assertThrows(make, VerbsError);
+      assertMatch(`${told}: ${hint}`, /^efadv_create_(cq|qp_ex): /);
+      assertMatch(hint!, words);
+    }
+  }
+  recorder.fail("ibv_create_cq_ex", "EINVAL", { times: 1 });
+  const tooLarge = (): unknown => new EfaCompletionQueue(context, { cqe: 10 });
+  assertThrows(tooLarge, VerbsError, "cqe 10 is too large: the device allows up to 9");
 });
