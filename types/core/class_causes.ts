@@ -4,8 +4,18 @@ import { descriptorErrno } from "../../ffi/fd_watcher.ts";
 import { lockLimit } from "../../ffi/locked_memory.ts";
 import { causeOf, type Causes, type Words } from "./causes.ts";
 
-/** How many objects of a kind a device has: its words are `object`, `attribute` and `most`. */
-export type CountOf = (verb: string) => Words | undefined;
+/** How many objects of a kind a device has. */
+export type Count = {
+  readonly object: string;
+  /** The attribute of the device that tells it. */
+  readonly attribute: string;
+  readonly most: number;
+  /** How many of them this program has. */
+  readonly own: number;
+};
+
+/** Tells how many objects a device has of the kind that a verb makes. */
+export type CountOf = (verb: string) => Count | undefined;
 
 /** A verb that failed. */
 export interface Failed {
@@ -45,6 +55,12 @@ const COUNT: Causes<Failed> = [
     "The system has no memory left, or the device no {object}: it has {most} ({attribute}), of all programs " +
     "together. `rdma resource` counts them",
     ({ verb, countOf }) => countOf?.(verb),
+  ],
+  // Soft-RoCE gives no other reason.
+  [
+    "EINVAL",
+    "The device may have no {object} left: it has {most} ({attribute}) for all programs, and this one has {own}",
+    usedUp,
   ],
 ];
 
@@ -127,6 +143,12 @@ function causeIn(classes: readonly Class[], failed: Failed, code: string): strin
     if (cause !== undefined) return cause;
   }
   return undefined;
+}
+
+/** What a device has that this program has used up the most of. */
+function usedUp({ verb, countOf }: Failed): Words | undefined {
+  const count = countOf?.(verb);
+  return count !== undefined && count.own * 2 > count.most ? count : undefined;
 }
 
 function limitOf(): Words | undefined {

@@ -1,6 +1,7 @@
 /** How many objects of each kind a device has. */
 
 import type { CountOf } from "../core/class_causes.ts";
+import { kindOf, lifetimeOf, type Resource } from "../core/resource.ts";
 import type { Context } from "./context.ts";
 import type { DeviceAttr } from "./device_attr.ts";
 import type { DeviceAttrEx } from "./device_attr_ex.ts";
@@ -54,6 +55,19 @@ export function countsOf(context: Context): CountOf {
     if (found === undefined) return undefined;
     const [, object, attribute, read] = found;
     const most = read(context);
-    return most > 0 && most < UNLIMITED ? { object, attribute, most } : undefined;
+    if (most <= 0 || most >= UNLIMITED) return undefined;
+    return { object, attribute, most, own: countIn(context, object) };
   };
+}
+
+/** How many objects of a kind were made from a context and exist. */
+function countIn(context: Context, object: string): number {
+  const found = new Set<Resource>();
+  const visit = (resource: Resource): void => {
+    if (found.has(resource)) return;
+    found.add(resource);
+    lifetimeOf(resource).children.forEach(visit);
+  };
+  visit(context);
+  return [...found].filter((resource) => kindOf(resource) === object).length;
 }

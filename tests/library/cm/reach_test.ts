@@ -3,7 +3,7 @@ import { assertEquals, assertRejects, assertStringIncludes, assertThrows } from 
 import { constants } from "node:os";
 import { CmError, CmEventType, PortSpace, type SocketAddress } from "../../../cm.ts";
 import { VerbsError } from "../../../mod.ts";
-import { FakeBed, test } from "./fake.ts";
+import { type FakeBed, test } from "./fake.ts";
 
 const { EINVAL, ENODEV } = constants.errno;
 const PEER = { hostname: "10.0.0.2", port: 7471 };
@@ -36,13 +36,13 @@ const REFUSED: readonly [address: Omit<SocketAddress, "port">, cause: RegExp][] 
 const CALLS: Readonly<
   Record<string, (bed: FakeBed, address: SocketAddress) => Promise<unknown>>
 > = {
-  async rdma_bind_addr({ net }, address) {
+  async rdma_bind_addr({ net }, address): Promise<void> {
     (await net.idIn("IDLE")).bindAddr(address);
   },
-  async rdma_resolve_addr({ net }, address) {
+  async rdma_resolve_addr({ net }, address): Promise<void> {
     await (await net.idIn("IDLE")).resolveAddr(address);
   },
-  async rdma_resolve_route({ net }, address) {
+  async rdma_resolve_route({ net }, address): Promise<void> {
     const id = await net.idIn("IDLE");
     const resolved = id.resolveAddr(address);
     net.push(id, CmEventType.ADDR_RESOLVED);

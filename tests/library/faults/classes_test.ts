@@ -1,8 +1,17 @@
 // Causes that classes of verbs share: all constructors and other calls under each of them. Those of the class name the cause,
 // and no others do.
-import { assertEquals, assertMatch } from "@std/assert";
+import * as recorder from "../../provider/recorder.ts";
+import { assertEquals, assertMatch, assertThrows } from "@std/assert";
 import { constants } from "node:os";
-import { PortState } from "../../../mod.ts";
+import {
+  CompletionQueue,
+  MemoryRegion,
+  PortState,
+  ProtectionDomain,
+  SharedReceiveQueue,
+  VerbsError,
+} from "../../../mod.ts";
+import { Fixture } from "../../provider/fixture.ts";
 import { runDeno, stdOptions } from "../../subprocess.ts";
 import { type Answers, hintOf, TRIED, type Tried } from "./walk.ts";
 
@@ -140,6 +149,33 @@ Deno.test("A device that tells no number of objects names none", async () => {
     const answers = { ibv_query_device: { ...COUNTS.ibv_query_device, max_qp } };
     const tried = TRIED.filter(({ verb }) => verb === "ibv_create_qp");
     assertEquals(await callsThatSay(ENOSPC, /queue pair: it has/, answers, tried), []);
+  }
+});
+
+/** What makes an object of a device, each with how many the device has of it. */
+const MAKERS: readonly (readonly [
+  verb: Parameters<typeof recorder.fail>[0],
+  attribute: string,
+  make: (fixture: Fixture) => unknown,
+])[] = [
+  ["ibv_alloc_pd", "max_pd", ({ context }) => new ProtectionDomain(context)],
+  ["ibv_create_cq", "max_cq", ({ context }) => new CompletionQueue(context, { cqe: 1 })],
+  ["ibv_create_srq", "max_srq", ({ pd }) => new SharedReceiveQueue(pd, { maxWr: 1 })],
+  ["ibv_reg_mr", "max_mr", ({ pd }) => new MemoryRegion(pd, 64, 0)],
+];
+
+Deno.test("EINVAL names the number of objects only where the program has most of them", () => {
+  const usedUp = /^The device may have no .* left: it has 8 .*, and this one has [67]$/;
+  for (const [verb, attribute, make] of MAKERS) {
+    for (const [most, words] of [[8, usedUp], [80, /^$/]] as const) {
+      using fixture = new Fixture();
+      void [fixture.pd, fixture.mr, fixture.cq];
+      for (let i = 0; i < 6; i++) make(fixture);
+      const limits = { max_cqe: 9, max_srq_wr: 9, max_srq_sge: 9 };
+      recorder.answer("ibv_query_device", { ...limits, [attribute]: most });
+      recorder.fail(verb, "EINVAL", { times: 1 });
+      assertMatch(assertThrows(() => make(fixture), VerbsError).hint ?? "", words);
+    }
   }
 });
 
