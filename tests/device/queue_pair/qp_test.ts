@@ -1,6 +1,6 @@
 // Queue pairs: making them, their states, and what the device tells of them.
-import { assert, assertEquals } from "@std/assert";
-import { QpAttrMask, QpState, QpType, type QueuePair } from "../../../mod.ts";
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { QpAttrMask, QpState, QpType, type QueuePair, VerbsError } from "../../../mod.ts";
 import { outputOf } from "../../subprocess.ts";
 import { countOf, deviceTest, PORT, QKEY, RXE, rxe } from "../setup.ts";
 
@@ -81,4 +81,20 @@ deviceTest("QueuePair.modify() needs CAP_NET_RAW for a privileged qkey", async (
   assertEquals(await outputOf(SET_PRIVILEGED), `${0x8000_0001}`);
   const prefix = ["setpriv", "--bounding-set=-net_raw", "--inh-caps=-net_raw"];
   assertEquals(await outputOf(SET_PRIVILEGED, { prefix }), "ibv_modify_qp EPERM");
+});
+
+deviceTest("QueuePair.query() takes the bits that C takes, also those without a name", () => {
+  using device = rxe();
+  const qp = device.newQp();
+  for (const mask of [0, 1 << 21, 0x1ff_ffff]) {
+    assertEquals(qp.query(mask).attr.qpState, QpState.RESET);
+  }
+  for (const mask of [QpAttrMask.RATE_LIMIT, 2 ** 26, 2 ** 31 - 1]) {
+    const { code } = assertThrows(
+      () => qp.query(mask),
+      VerbsError,
+      "RATE_LIMIT and the bits above",
+    );
+    assertEquals(code, "EOPNOTSUPP");
+  }
 });
