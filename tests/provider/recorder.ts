@@ -200,7 +200,10 @@ export function delay(verb: string, ms: number): void {
   symbols.recorder_delay(cString(verb), ms);
 }
 
-/** Chooses fields of what a verb answers; the other fields keep what the recorder answers by itself. */
+/**
+ * Chooses fields of what a verb answers. The latest choice for a field counts; the other fields keep what the recorder
+ * answers by itself.
+ */
 export function answer<V extends keyof typeof OUTPUTS>(
   verb: V,
   fields: Readonly<Partial<Record<keyof (typeof OUTPUTS)[V]["fields"], number | bigint | Bytes>>>,

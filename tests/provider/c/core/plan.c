@@ -87,17 +87,24 @@ void pause_in(const char *verb)
 		usleep(1000 * ms);
 }
 
+// Writes the bytes of a wish that fit, over those of older wishes for the same name.
+static void write_wish(const struct wish *wish, char *out, size_t size)
+{
+	if (!wish)
+		return;
+	write_wish(find(wish->next, wish->sort, wish->name), out, size);
+	if ((size_t)wish->offset + wish->size <= size)
+		memcpy(out + wish->offset, wish->bytes, wish->size);
+}
+
 void answer(const char *verb, void *out, size_t size)
 {
-	for (EACH(wish, ANSWER, verb))
-		if ((size_t)wish->offset + wish->size <= size)
-			memcpy((char *)out + wish->offset, wish->bytes, wish->size);
+	write_wish(find(wishes, ANSWER, verb), out, size);
 }
 
 void apply_patches(enum kind kind, void *pointer)
 {
-	for (EACH(wish, PATCH, kind_name(kind)))
-		memcpy((char *)pointer + wish->offset, wish->bytes, wish->size);
+	write_wish(find(wishes, PATCH, kind_name(kind)), pointer, SIZE_MAX);
 }
 
 // Lets a verb fail with an errno: `times` calls after the first `skip`, or all of them for 0. With a result, the verb
