@@ -5,6 +5,7 @@ import {
   CompletionQueue,
   Grh,
   listDevices,
+  Mtu,
   mtuBytes,
   type ProtectionDomain,
   QpType,
@@ -13,6 +14,13 @@ import {
 } from "../../mod.ts";
 import { BATCH } from "../shared/pump.ts";
 import type { UdSettings } from "./ud_options.ts";
+
+/**
+ * The longest message of one packet, whatever the MTU of this port is: a peer on a link with a larger one sends it. That of
+ * adapters is what jumbo frames of 9001 bytes leave.
+ */
+const LONGEST = mtuBytes(Mtu[4096]);
+const LONGEST_OF_EFA = 8928;
 
 /** What datagrams go over, which differs between devices and transports. */
 export interface Endpoint {
@@ -23,8 +31,12 @@ export interface Endpoint {
   readonly batch: WorkCompletionList;
   /** The bytes of a receive before its message. */
   readonly headroom: number;
-  /** The longest message in bytes. */
+  /** The longest message to send in bytes. */
   readonly maxMessage: number;
+  /** The longest message that is received. */
+  readonly maxReceived: number;
+  /** The bytes of memory that the rest of a longer one is written to. Its receive would fail without them. */
+  readonly overflow: number;
   /** Moves the queue pair from RESET to RTS. */
   readonly activate: () => void;
 }
@@ -40,15 +52,19 @@ export function makeEndpoint(pd: ProtectionDomain, settings: UdSettings): Endpoi
   });
   const sendCq = new CompletionQueue(context, queue(sendDepth));
   const recvCq = new (isAdapter ? EfaCompletionQueue : CompletionQueue)(context, queue(recvDepth));
-  const cap = { maxSendWr: sendDepth, maxRecvWr: recvDepth };
+  const { activeMtu, maxMsgSz } = context.queryPort(port);
+  const maxMessage = isAdapter ? maxMsgSz : mtuBytes(activeMtu);
+  const longest = Math.max(maxMessage, isAdapter ? LONGEST_OF_EFA : LONGEST);
+  // The sender of a reliable message knows that it has arrived, so that it is not dropped.
+  const maxReceived = transport === "SRD" ? longest : maxMessage;
+  const overflow = longest - maxReceived;
+  const cap = { maxSendWr: sendDepth, maxRecvWr: recvDepth, maxRecvSge: overflow > 0 ? 2 : 1 };
   const { qp, activate } = makeQp(pd, { sendCq, recvCq, cap }, settings);
   activate();
-  const { activeMtu, maxMsgSz } = context.queryPort(port);
   return {
-    ...{ qp, sendCq, recvCq, activate },
+    ...{ qp, sendCq, recvCq, activate, maxMessage, maxReceived, overflow },
     batch: new (isAdapter ? EfaWorkCompletionList : WorkCompletionList)(BATCH),
     headroom: transport === "SRD" ? 0 : Grh.SIZE,
-    maxMessage: isAdapter ? maxMsgSz : mtuBytes(activeMtu),
   };
 }
 

@@ -50,8 +50,8 @@ export class Peers {
   }
 
   #findNamed(address: UdAddress): Target {
-    const { gid, lid, qpn, qkey } = address;
-    const key = `${gid} ${lid} ${qpn} ${qkey}`;
+    const { gid, lid, qpn, qkey, maxMessage } = address;
+    const key = `${gid} ${lid} ${qpn} ${qkey} ${maxMessage}`;
     const known = this.#named.get(key);
     if (known !== undefined) return known;
     // Text that is no GID, and can be of any length, is not kept.
@@ -108,7 +108,10 @@ function addTo<K, V>(map: Map<K, V>, key: K, value: V, max: number): void {
 }
 
 /** Whether the caller has not changed an address since it was read. */
-function isSame(known: Target, { transport, gid, lid, qpn, qkey }: UdAddress): boolean {
+function isSame(
+  known: Target,
+  { transport, gid, lid, qpn, qkey, maxMessage }: UdAddress,
+): boolean {
   return transport === known.transport && gid === known.gid && lid === known.lid &&
-    qpn === known.qpn && qkey === known.qkey;
+    qpn === known.qpn && qkey === known.qkey && maxMessage === known.maxMessage;
 }

@@ -42,6 +42,8 @@ export interface ReceiverParts {
   /** Slots of this size, a multiple of 4, for posted receives and for datagrams that wait. */
   readonly mr: MemoryRegion;
   readonly slotSize: number;
+  /** The bytes after the slots, which all receives share for the rest of what is longer than a slot. */
+  readonly overflow: number;
   readonly maxQueued: number;
   /** Whether datagrams are never dropped: where no slot is free, the senders wait. */
   readonly isReliable: boolean;
@@ -60,7 +62,7 @@ export interface ReceiverParts {
  */
 export class Receiver {
   received = 0;
-  /** Datagrams dropped because too many were waiting, or their sender cannot be told. */
+  /** Datagrams dropped because too many were waiting, they are too long, or their sender cannot be told. */
   dropped = 0;
   /** Receives that failed, other than those that were flushed after an error. */
   errors = 0;
@@ -84,15 +86,16 @@ export class Receiver {
   #failure: unknown;
 
   constructor(parts: ReceiverParts) {
-    const { mr, slotSize, maxQueued } = parts;
+    const { mr, slotSize, overflow, maxQueued } = parts;
     this.#parts = parts;
     this.#bytes = mr.bytes();
     this.#words = new Uint32Array(this.#bytes.buffer, this.#bytes.byteOffset, mr.length / 4);
-    const { size } = this.#slots = new Slots(mr.length / slotSize);
+    const { size } = this.#slots = new Slots((mr.length - overflow) / slotSize);
     this.#depth = size - maxQueued;
-    this.#requests = new RecvRequestList({ capacity: size });
+    const rest = overflow > 0 ? [mr.slice(size * slotSize, overflow)] : [];
+    this.#requests = new RecvRequestList({ capacity: size, maxSge: 1 + rest.length });
     for (let i = 0; i < size; i++) {
-      this.#requests.set(i, { wrId: i, sge: mr.slice(i * slotSize, slotSize) });
+      this.#requests.set(i, { wrId: i, sge: [mr.slice(i * slotSize, slotSize), ...rest] });
     }
     this.#post();
     this.#incoming = new Incoming({
@@ -241,10 +244,13 @@ export class Receiver {
   #enqueue(index: number): void {
     const { batch, headroom, peers, slotSize } = this.#parts;
     const slot = batch.wrIdLow(index);
-    const from = peers.sender(batch, index, this.#words, slot * slotSize / 4);
+    const byteLen = batch.byteLen(index);
+    const from = byteLen > slotSize
+      ? undefined
+      : peers.sender(batch, index, this.#words, slot * slotSize / 4);
     this.received++;
     if (from !== undefined) {
-      this.#queue.push({ slot, length: batch.byteLen(index) - headroom, from });
+      this.#queue.push({ slot, length: byteLen - headroom, from });
       return;
     }
     this.#slots.give(slot);

@@ -28,6 +28,11 @@ export interface UdAddress {
   readonly qpn: number;
   /** The qkey that the peer accepts, 32 bits. */
   readonly qkey: number;
+  /**
+   * The longest message in bytes that the peer takes: {@linkcode UdConn.maxMessage} there. It differs from that of this end
+   * where the MTUs differ. Senders of datagrams and groups do not tell it.
+   */
+  readonly maxMessage?: number;
 }
 
 /** Where datagrams go. */
@@ -78,13 +83,28 @@ export function readUdAddress(
   if (typeof address !== "object" || address === null) {
     throw new TypeError("Cannot use address: it is not an object");
   }
-  const { transport, gid, lid, qpn, qkey } = address;
+  const { transport, gid, lid, qpn, qkey, maxMessage } = address;
   if (transport !== own) throw new TypeError(`Cannot use address: its transport is not "${own}"`);
   if (typeof gid !== "string") throw new TypeError("Cannot use address: its gid is not a string");
   integer(lid, "lid of address", 0, 0xffff);
   integer(qpn, "qpn of address", 0, 0xff_ffff);
   integer(qkey, "qkey of address", 0, 0xffff_ffff);
-  return { transport, gid, lid, qpn, qkey };
+  const where = { transport, gid, lid, qpn, qkey };
+  if (maxMessage === undefined) return where;
+  return { ...where, maxMessage: integer(maxMessage, "maxMessage of address", 1, 0xffff_ffff) };
+}
+
+/**
+ * Checks that a peer takes a message. A longer one would be lost, and no completion tells it.
+ *
+ * @throws {RangeError} If the peer does not.
+ */
+export function checkTarget({ maxMessage = Infinity }: UdAddress, length: number): void {
+  if (length <= maxMessage) return;
+  throw new RangeError(
+    `Cannot send: the message has ${length} bytes, and the peer takes at most ${maxMessage} ` +
+      "(maxMessage of its address: its MTU is smaller)",
+  );
 }
 
 /**

@@ -19,7 +19,7 @@ import { Receiver } from "./receiver.ts";
 import { Recovery } from "./recovery.ts";
 import { Routes } from "./routes.ts";
 import { checkLength, Sender } from "./sender.ts";
-import type { Target, UdAddress } from "./ud_address.ts";
+import { checkTarget, type Target, type UdAddress } from "./ud_address.ts";
 import {
   readSrdOptions,
   readUdOptions,
@@ -39,8 +39,9 @@ export interface UdStats {
   /** Datagrams posted to be sent. */
   readonly sent: number;
   /**
-   * Datagrams that were received and dropped because `maxQueued` of them were waiting, or, on an Elastic Fabric Adapter,
-   * because the address handle that named their sender was closed before. Datagrams for which the device had no receive
+   * Datagrams that were received and dropped: because `maxQueued` of them were waiting, because they were longer than
+   * {@linkcode UdConn.maxMessage}, or, on an Elastic Fabric Adapter, because the address handle that named their sender was
+   * closed before. Datagrams for which the device had no receive
    * (`recvDepth`) are not among them: ConnectX counts those of the port in `out_of_buffer`, Elastic Fabric Adapters in
    * `rx_drops`, and soft-RoCE nowhere. The command `doctor` of this package names these counters while they rise.
    */
@@ -85,7 +86,11 @@ const MULTICAST_QPN = 0xff_ffff;
  */
 export class UdConn
   implements Disposable, AsyncDisposable, AsyncIterable<[Uint8Array<ArrayBuffer>, UdAddress]> {
-  /** The longest message in bytes: the MTU of the port, or what a packet of an Elastic Fabric Adapter holds. */
+  /**
+   * The longest message in bytes: the MTU that the port had when the connection was opened, or what a packet of an Elastic
+   * Fabric Adapter holds. Peers on links with a larger MTU may send longer ones. Those are dropped and counted, but for
+   * connections of {@linkcode listenSrd}, which give them.
+   */
   readonly maxMessage: number;
   readonly #settings: UdSettings;
   readonly #context: Context;
@@ -114,10 +119,9 @@ export class UdConn
     this.#context = context;
     context.unref();
     const pd = new ProtectionDomain(context);
-    const { qp, sendCq, recvCq, activate, batch, headroom, maxMessage } = makeEndpoint(
-      pd,
-      settings,
-    );
+    const endpoint = makeEndpoint(pd, settings);
+    const { qp, sendCq, recvCq, activate, batch, headroom, maxMessage } = endpoint;
+    const { maxReceived, overflow } = endpoint;
     this.#qp = qp;
     this.maxMessage = maxMessage;
     this.#recovery = new Recovery({
@@ -128,8 +132,8 @@ export class UdConn
       // In a task of its own, so that it may close the connection, and its errors are not ours.
       warn: (cause) => timers.queueMicrotask(() => onOutage(outage(context.device.name, cause))),
     });
-    const memory = (slots: number, size: number): MemoryRegion =>
-      new MemoryRegion(pd, slots * size, AccessFlags.LOCAL_WRITE);
+    const memory = (slots: number, size: number, more = 0): MemoryRegion =>
+      new MemoryRegion(pd, slots * size + more, AccessFlags.LOCAL_WRITE);
     this.#sender = new Sender({
       qp,
       cq: sendCq,
@@ -143,8 +147,8 @@ export class UdConn
     });
     const flush = (): void => this.#sender.flush();
     this.#routes = new Routes(pd, settings, this.#closing.signal, flush);
-    const slotSize = Math.ceil((headroom + maxMessage) / 4) * 4;
-    const mr = memory(recvDepth + maxQueued, slotSize);
+    const slotSize = Math.ceil((headroom + maxReceived) / 4) * 4;
+    const mr = memory(recvDepth + maxQueued, slotSize, overflow);
     const peers = new Peers(qkey, maxPeers, this.#routes.senders(mr), transport);
     this.#peers = peers;
     this.#receiver = new Receiver({
@@ -154,6 +158,7 @@ export class UdConn
       headroom,
       mr,
       slotSize,
+      overflow,
       maxQueued,
       isReliable: this.#isReliable,
       peers,
@@ -179,7 +184,8 @@ export class UdConn
   get addr(): UdAddress {
     const { gid, lid } = this.#routes.local;
     const { qkey, transport } = this.#settings;
-    return { transport, gid: gid.toString(), lid, qpn: this.#qp.qpNum, qkey };
+    const { maxMessage } = this;
+    return { transport, gid: gid.toString(), lid, qpn: this.#qp.qpNum, qkey, maxMessage };
   }
 
   /** The index of the GID that datagrams are sent from. */
@@ -299,8 +305,15 @@ export class UdConn
       throw new TypeError("Cannot send: a datagram is not an array of a message and an address");
     }
     const [message, address] = datagram;
-    checkLength(byteArray(message, "message").length, this.maxMessage);
-    return { message, target: this.#peers.target(address) };
+    const { length } = byteArray(message, "message");
+    checkLength(length, this.maxMessage);
+    return { message, target: this.#targetOf(address, length) };
+  }
+
+  #targetOf(address: UdAddress, length: number): Target {
+    const target = this.#peers.target(address);
+    checkTarget(target, length);
+    return target;
   }
 
   /**
@@ -323,8 +336,8 @@ export class UdConn
    * @param addr The peer: the address of a received datagram, or the {@linkcode UdConn.addr} of another connection.
    * @param options The signal that ends the wait.
    * @returns The number of bytes.
-   * @throws {RangeError} If the message is too long, a number of the address is out of range, or the address is a group of
-   * another family of IP addresses than the connection's own GID.
+   * @throws {RangeError} If the message is too long for this connection or for the peer, a number of the address is out of
+   * range, or the address is a group of another family of IP addresses than the connection's own GID.
    * @throws {TypeError} If an argument has the wrong type.
    * @throws {SyntaxError} If the GID of the address is not one.
    * @throws {VerbsError} If the peer cannot be reached, for instance because this host has no address now.
@@ -338,7 +351,7 @@ export class UdConn
       signal?.throwIfAborted();
       const { length } = byteArray(p, "message");
       checkLength(length, this.maxMessage);
-      const waiting = this.#send(p, this.#peers.target(addr), signal);
+      const waiting = this.#send(p, this.#targetOf(addr, length), signal);
       if (waiting !== undefined) await waiting;
       return length;
     } finally {
