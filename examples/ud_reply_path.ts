@@ -63,6 +63,8 @@ const QKEY = 0x1111_1111;
 
 const RECV = 1;
 const SEND = 2;
+/** The largest MTU, whatever that of this port is: a longer datagram than the receive takes stops the queue pair. */
+const LONGEST = 4096;
 
 /** The address of the listener. The listener gets no address of the caller: that arrives with the message. */
 interface Destination {
@@ -132,10 +134,9 @@ function makeEndpoint(context: Context, port: number): Endpoint {
   const cap = { maxSendWr: 1, maxRecvWr: 1 };
   const qp = new QueuePair(pd, { type: QpType.UD, sendCq: cq, recvCq: cq, cap });
   qp.activateUd({ portNum: port, qkey: QKEY });
-  // A message is at most one MTU long. The device writes the GRH in front of it.
-  const mtu = mtuBytes(context.queryPort(port).activeMtu);
-  const sendAt = Grh.SIZE + mtu;
-  const mr = new MemoryRegion(pd, sendAt + mtu, AccessFlags.LOCAL_WRITE);
+  // The device writes the GRH in front of a message.
+  const sendAt = Grh.SIZE + LONGEST;
+  const mr = new MemoryRegion(pd, sendAt + LONGEST, AccessFlags.LOCAL_WRITE);
   // A datagram is lost if no receive is posted. So post one before anybody knows the address.
   qp.postRecv({ wrId: RECV, sge: mr.slice(0, sendAt) });
   return { pd, cq, qp, mr, sendAt };

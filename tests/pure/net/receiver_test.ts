@@ -50,6 +50,7 @@ class Bed {
       batch: new WorkCompletionList(64),
       headroom: GRH,
       slotSize: SLOT,
+      overflow: 0,
       maxQueued: MAX_QUEUED,
       isReliable,
       peers: { sender: () => this.isKnown ? { gid: "a peer" } : undefined },
