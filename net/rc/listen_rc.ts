@@ -3,6 +3,7 @@ import { callable, snapshot, text } from "../../internal/checks.ts";
 import { timers } from "../../internal/clock.ts";
 import { noteClosed, noted } from "../../internal/left_open.ts";
 import { option, readOptions, warn, within } from "../../internal/options.ts";
+import { closeAtEnd } from "../../internal/program_end.ts";
 import { requireDeno } from "../../internal/runtime.ts";
 import { inTurn, mayContinue, nextTurn } from "../../internal/turns.ts";
 import { Waiters } from "../../internal/waiters.ts";
@@ -96,6 +97,7 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
   /** Objects of the device are made for one peer after the other: this is the last one. */
   #making: Promise<unknown> = Promise.resolve();
   readonly #closing: AbortController = new AbortController();
+  readonly #closed: () => void = closeAtEnd(this);
   /** Attempts under way. */
   readonly #attempts: Set<Promise<void>> = new Set();
   /** Connections that wait to be accepted. */
@@ -124,12 +126,12 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
     acceptor.unref();
   }
 
-  /** The address that it listens on. */
+  /** The address that it listens on, or has listened on if it is closed. */
   get addr(): { readonly hostname: string; readonly port: number } {
-    return this.#acceptor.addr;
+    return this.#addr;
   }
 
-  /** Counters since the listener was made. */
+  /** Counters since the listener was made; the last ones if it is closed. */
   get stats(): RcListenerStats {
     return { ...this.#stats };
   }
@@ -284,6 +286,7 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
 
   #close(reason: unknown): void {
     if (this.#closing.signal.aborted) return;
+    this.#closed();
     this.#closing.abort(reason);
     this.#waiters.rejectAll(reason);
     // What waits for the end of accepting gets it.

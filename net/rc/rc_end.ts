@@ -1,6 +1,7 @@
 import { CmId, type ConnParamInit } from "../../cm.ts";
 import { SILENT_HOST } from "../../internal/cm_reasons.ts";
 import { needsGrh } from "../../internal/ports.ts";
+import { closeAtEnd } from "../../internal/program_end.ts";
 import { nextTurn } from "../../internal/turns.ts";
 import {
   AccessFlags,
@@ -46,6 +47,7 @@ export class RcEnd implements AsyncDisposable {
   /** What it is made of, in order. */
   readonly #parts: readonly Disposable[];
   #isClosed = false;
+  #closed: () => void = () => {};
   #peer: RcAddress | undefined;
 
   /**
@@ -62,6 +64,7 @@ export class RcEnd implements AsyncDisposable {
     const recv = await register(credits + CONTROL_RECEIVES);
     await nextTurn();
     const end = new RcEnd(device, settings, via, { send, recv }, stack);
+    end.#closed = closeAtEnd(end);
     stack.move();
     return end;
   }
@@ -202,6 +205,7 @@ export class RcEnd implements AsyncDisposable {
     this.link.close(closedError());
     // A part that could not be closed is tried again at the next call.
     using stack = new DisposableStack();
+    stack.defer(this.#closed);
     for (const part of this.#parts) stack.use(part);
   }
 

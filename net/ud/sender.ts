@@ -209,10 +209,20 @@ export class Sender {
     while (this.#reap() > 0);
   }
 
+  /** Reads completions. Where the device does not answer any more, there are none. */
+  #read(): number {
+    try {
+      return this.#parts.cq.pollInto(this.#batch);
+    } catch (error) {
+      this.fail(error);
+      return 0;
+    }
+  }
+
   #reap(): number {
     if (this.#failure !== undefined) return 0;
     const batch = this.#batch;
-    const count = this.#parts.cq.pollInto(batch);
+    const count = this.#read();
     this.#unread = 0;
     if (count === 0) return 0;
     let failed = -1;

@@ -2,6 +2,7 @@ import { type AbortOptions, closeOnAbort, signalOf } from "../../internal/abort.
 import { byteArray, integer, listOf } from "../../internal/checks.ts";
 import { timers } from "../../internal/clock.ts";
 import { noteClosed, noted, partOf } from "../../internal/left_open.ts";
+import { closeAtEnd } from "../../internal/program_end.ts";
 import { requireDeno } from "../../internal/runtime.ts";
 import { asPromise, inTurn, mayContinue, nextTurn } from "../../internal/turns.ts";
 import {
@@ -102,6 +103,7 @@ export class UdConn
   readonly #recovery: Recovery;
   readonly #groups: Groups = new Groups();
   readonly #closing: AbortController = new AbortController();
+  #closed: () => void = () => {};
 
   /** @ignore */
   private constructor(context: Context, settings: UdSettings) {
@@ -176,6 +178,7 @@ export class UdConn
     const context = stack.use(partOf(Context.open(deviceOf(settings))));
     const conn = new UdConn(context, settings);
     closeOnAbort(conn, settings.signal, conn.#closing.signal);
+    conn.#closed = closeAtEnd(conn);
     stack.move();
     return conn;
   }
@@ -198,7 +201,7 @@ export class UdConn
     return this.#routes.local.reason;
   }
 
-  /** Counters since the connection was made. */
+  /** Counters since the connection was made; the last ones if it is closed. */
   get stats(): UdStats {
     this.#sender.poll();
     const { received, dropped, errors } = this.#receiver;
@@ -559,6 +562,7 @@ export class UdConn
     this.#groups[Symbol.dispose]();
     this.#context.close();
     noteClosed(this);
+    this.#closed();
   }
 
   /** Closes the connection, as {@linkcode UdConn.close} does. */

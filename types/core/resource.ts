@@ -1,5 +1,6 @@
 import { endWaits } from "../../ffi/fd_watcher.ts";
 import { noteMade } from "../../internal/left_open.ts";
+import { closeOpen, closeQuietly } from "../../internal/program_end.ts";
 
 /** The depth of nested disposals. */
 let depth = 0;
@@ -196,17 +197,10 @@ function closeAll(): void {
   isUnloading = true;
   endWaits();
   try {
+    closeOpen();
     for (const root of [...roots].reverse()) closeQuietly(root);
   } finally {
     isUnloading = false;
-  }
-}
-
-function closeQuietly(root: Resource): void {
-  try {
-    root.close();
-  } catch {
-    // Nobody is there to close it again: the end of the process does.
   }
 }
 

@@ -194,6 +194,15 @@ test("UdConn fails for good when its queue pair cannot be reset", async (bed) =>
   assertEquals(outages, []);
 });
 
+test("UdConn.stats gives its last values when the device does not answer any more", async (bed) => {
+  const { conn } = bed;
+  await conn.send(MESSAGE, conn.addr);
+  const { stats } = conn;
+  recorder.fail("ibv_poll_cq", "EIO");
+  assertEquals([conn.stats, conn.stats], [stats, stats]);
+  await assertRejects(() => conn.send(MESSAGE, conn.addr), VerbsError, "ibv_poll_cq");
+});
+
 Deno.test("UdConn writes a warning to the console, and closes its connection when told so there", async () => {
   using warned = stub(console, "warn");
   const bed = await open({ onOutage: undefined as never });
