@@ -29,6 +29,8 @@ struct end {
 	uint32_t qp_num;
 	// Events that were read. librdmacm waits for their acknowledgement, on a condition variable.
 	int unacknowledged;
+	// The peer has taken back its request: the kernel knows the connection no more.
+	int taken_back;
 	// The newest first.
 	struct group *groups;
 	struct end *next;
@@ -271,6 +273,19 @@ struct rdma_cm_id *fake_event(struct rdma_cm_id *id, int type, int status, const
 	return about;
 }
 
+void fake_take_back(struct rdma_cm_id *id)
+{
+	((struct end *)id)->taken_back = 1;
+}
+
+static int is_unknown(const struct rdma_cm_id *id)
+{
+	if (!((const struct end *)id)->taken_back)
+		return 0;
+	errno = EINVAL;
+	return 1;
+}
+
 static size_t size_of(const struct sockaddr *addr)
 {
 	return addr->sa_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
@@ -481,6 +496,8 @@ static void tell_way(struct rdma_cm_id *id, uint32_t qp_num)
 
 int rdma_accept(struct rdma_cm_id *id, struct rdma_conn_param *param)
 {
+	if (is_unknown(id))
+		return -1;
 	((struct end *)id)->qp_num = param->qp_num;
 	if (id->ps == RDMA_PS_UDP)
 		tell_way(peer_of(id), param->qp_num);
@@ -585,12 +602,12 @@ void rdma_freeaddrinfo(struct rdma_addrinfo *info)
 
 int rdma_reject(struct rdma_cm_id *id, const void *data, uint8_t length)
 {
-	return with_data("rdma_reject", data, length);
+	return is_unknown(id) ? -1 : with_data("rdma_reject", data, length);
 }
 
 int rdma_reject_ece(struct rdma_cm_id *id, const void *data, uint8_t length)
 {
-	return with_data("rdma_reject_ece", data, length);
+	return is_unknown(id) ? -1 : with_data("rdma_reject_ece", data, length);
 }
 
 int rdma_migrate_id(struct rdma_cm_id *id, struct rdma_event_channel *channel)
@@ -617,6 +634,8 @@ int rdma_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *attr, int *mask
 {
 	struct end *peer = ((struct end *)id)->peer;
 
+	if (is_unknown(id))
+		return -1;
 	*mask = IBV_QP_STATE;
 	if (network && attr->qp_state == IBV_QPS_INIT) {
 		*mask |= IBV_QP_PKEY_INDEX | IBV_QP_PORT;

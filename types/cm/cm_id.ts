@@ -54,7 +54,7 @@ import {
   readUdParam,
   type UdParam,
 } from "./conn_param.ts";
-import { attrOf, moveConnected, moveConnectedLater } from "./connected_qp.ts";
+import { attrOf, moveConnected, moveConnectedLater, type StateAttr } from "./connected_qp.ts";
 import { CmEventType, type CmState, PortSpace } from "./enums.ts";
 import { hintBind, hintResolve } from "./address_causes.ts";
 import { callCm, type CmError, eventError, hintNoDevice } from "./errors.ts";
@@ -430,8 +430,12 @@ export class CmId extends NativeResource<RdmaCmId> {
         `Cannot use qpState ${nameOf(QpState, qpState)}: it is not INIT, RTR or RTS`,
       );
     }
-    const { view, mask } = attrOf(this.#handle, qpState);
+    const { view, mask } = this.#attrOf(qpState);
     return qpAttrCodec.read(view, 0, mask);
+  }
+
+  #attrOf(qpState: QpState): StateAttr {
+    return attrOf(this.#handle, qpState, (code) => this.#whyUnknown(code));
   }
 
   /**
@@ -624,7 +628,7 @@ export class CmId extends NativeResource<RdmaCmId> {
     this.#checkQp(qp);
     const isUnprepared = qp.state === QpState.RESET;
     if (serviceOf(this) !== "UD") {
-      if (isUnprepared) moveConnected(qp, this.#handle, QpState.INIT);
+      if (isUnprepared) moveConnected(qp, this.#attrOf(QpState.INIT));
       return;
     }
     if (isUnprepared) qp.modify(this.initQpAttr(QpState.INIT));
@@ -754,7 +758,9 @@ export class CmId extends NativeResource<RdmaCmId> {
           await this.#readyLater(own, "connection", signal);
         }
         this.#assertOn(action);
-        callCm("rdma_accept", action, [this.unsafeHandle, view]);
+        callCm("rdma_accept", action, [this.unsafeHandle, view], {
+          hint: (code) => this.#whyUnknown(code),
+        });
         this.#qp = own;
         this.#state = service === "UD" ? "ESTABLISHED" : "ACCEPTING";
       }, signal);
@@ -956,14 +962,14 @@ export class CmId extends NativeResource<RdmaCmId> {
   /** librdmacm knows what the peer may do only since the request, before which connect() has moved the queue pair. */
   #grant(qp: QueuePair): void {
     if (qp.state === QpState.INIT && !qpCore(qp).states.hasOwnAccess) {
-      moveConnected(qp, this.#handle, QpState.INIT);
+      moveConnected(qp, this.#attrOf(QpState.INIT));
     }
   }
 
   /** Moves the queue pair on, when the peer's number is known. */
   #ready(qp: QueuePair): void {
-    if (isBeforeRtr(qp)) moveConnected(qp, this.#handle, QpState.RTR);
-    if (qp.state !== QpState.RTS) moveConnected(qp, this.#handle, QpState.RTS);
+    if (isBeforeRtr(qp)) moveConnected(qp, this.#attrOf(QpState.RTR));
+    if (qp.state !== QpState.RTS) moveConnected(qp, this.#attrOf(QpState.RTS));
   }
 
   /** {@linkcode CmId.#ready} on another thread. The wait ends with the id. */
@@ -973,7 +979,7 @@ export class CmId extends NativeResource<RdmaCmId> {
     const ends = signal === undefined ? ending.signal : AbortSignal.any([signal, ending.signal]);
     this.#isMoving = true;
     try {
-      if (isBeforeRtr(qp)) await moveConnectedLater(qp, this.#handle, QpState.RTR, cause, ends);
+      if (isBeforeRtr(qp)) await moveConnectedLater(qp, this.#attrOf(QpState.RTR), cause, ends);
     } finally {
       this.#isMoving = false;
     }
@@ -999,10 +1005,7 @@ export class CmId extends NativeResource<RdmaCmId> {
       await this.disconnected({ signal: deadline.signal }).catch(() => {});
       const end = this.#end;
       if (end !== undefined) throw this.#error(action, end);
-      const hint = this.#whyUnknown(error.code);
-      throw hint === undefined
-        ? error
-        : failure(error.verb, action, error.errno, { hint: () => hint });
+      throw error;
     }
   }
 

@@ -12,44 +12,49 @@ import { QpState } from "../queue_pair/qp_enums.ts";
 import type { QueuePair } from "../queue_pair/queue_pair.ts";
 import { callCm } from "./errors.ts";
 
-/** The attributes that librdmacm writes for a state, and their mask. */
+/** The attributes of a state, as librdmacm writes them, and their mask. */
+export interface StateAttr {
+  readonly qpState: QpState;
+  readonly view: DataView<ArrayBuffer>;
+  readonly mask: number;
+}
+
+/** Asks librdmacm for the attributes of a state. `hint` says why it may not know them. */
 export function attrOf(
   id: RdmaCmId,
   qpState: QpState,
-): { readonly view: DataView<ArrayBuffer>; readonly mask: number } {
+  hint?: (code: string) => string | undefined,
+): StateAttr {
   const view = allocStruct(structs.ibv_qp_attr);
   writeField(view, structs.ibv_qp_attr.fields.qp_state, qpState);
   const mask = new Int32Array(1);
   const action = `find attributes of queue pair for ${nameOf(QpState, qpState)}`;
-  callCm("rdma_init_qp_attr", action, [id, view, mask]);
-  return { view, mask: mask[0]! };
+  callCm("rdma_init_qp_attr", action, [id, view, mask], hint === undefined ? {} : { hint });
+  return { qpState, view, mask: mask[0]! };
 }
 
 /**
  * Moves a connected queue pair to a state with the attributes that librdmacm writes. They are passed on as they are: reading
  * and writing each of them in between took most of the time of a connection.
  */
-export function moveConnected(qp: QueuePair, id: RdmaCmId, qpState: QpState): void {
-  callNow(moveTo(qp, id, qpState));
+export function moveConnected(qp: QueuePair, attr: StateAttr): void {
+  callNow(moveTo(qp, attr));
 }
 
 /** {@linkcode moveConnected} on another thread. The queue pair exists until the call ends. */
 export async function moveConnectedLater(
   qp: QueuePair,
-  id: RdmaCmId,
-  qpState: QpState,
+  attr: StateAttr,
   cause: Cause,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  await callLater({ ...moveTo(qp, id, qpState), cause }, signal);
+  await callLater({ ...moveTo(qp, attr), cause }, signal);
 }
 
 function moveTo(
   qp: QueuePair,
-  id: RdmaCmId,
-  qpState: QpState,
+  { qpState, view, mask }: StateAttr,
 ): BlockingCall<"ibv_modify_qp", void> {
-  const { view, mask } = attrOf(id, qpState);
   const from = qp.state;
   return {
     owner: qp,

@@ -21,6 +21,7 @@ const { symbols } = Deno.dlopen(path, {
   fake_network: { parameters: ["i32"], result: "void" },
   fake_states: { parameters: ["buffer", "i32"], result: "void" },
   fake_fail: { parameters: ["buffer", "i32"], result: "void" },
+  fake_take_back: { parameters: ["pointer"], result: "void" },
   fake_calls: { parameters: [], result: "pointer" },
   fake_clear: { parameters: [], result: "void" },
   fake_unacknowledged: { parameters: [], result: "i32" },
@@ -75,6 +76,11 @@ export class FakeNet implements Disposable {
   /** Makes a function fail until the next {@linkcode takeCalls}. */
   fail(name: string, errno: number): void {
     symbols.fake_fail(cString(name), errno);
+  }
+
+  /** The peer takes back the request that made an id, of which no event tells. */
+  takeBack(id: CmId): void {
+    symbols.fake_take_back(id.unsafeHandle);
   }
 
   /** What answers who joins a group from now on. */

@@ -1,7 +1,7 @@
 // Queue pairs that move on another thread, and connections that end meanwhile.
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { CmError, CmEventType, type CmId } from "../../../cm.ts";
-import { type QueuePair, VerbsError } from "../../../mod.ts";
+import { QpState, type QueuePair, VerbsError } from "../../../mod.ts";
 import { test } from "./fake.ts";
 import { until } from "../../until.ts";
 import { held } from "../held.ts";
@@ -85,6 +85,26 @@ for (const [name, state, call, step] of STEPS) {
     const signal = AbortSignal.timeout(20);
     bed.net.fail("rdma_init_qp_attr", EINVAL);
     await assertRejects(() => step(id, bed.net.newQp(), signal), VerbsError, "rdma_init_qp_attr");
+  });
+}
+
+/** What asks the system about the connection of a request. */
+const OF_REQUESTS: readonly [name: string, step: (id: CmId, qp: QueuePair) => unknown][] = [
+  ["initQpAttr", (id) => id.initQpAttr(QpState.INIT)],
+  ["prepare", (id, qp) => id.prepare(qp)],
+  ["accept", (id, qp) => id.accept(qp)],
+  ["accept of a number", (id, { qpNum }) => id.accept(qpNum)],
+  ["reject", (id) => id.reject()],
+];
+
+for (const [name, step] of OF_REQUESTS) {
+  test(`CmId tells in ${name} that the peer has taken back its request`, async (bed) => {
+    const id = await bed.net.idIn("REQUESTED");
+    const qp = bed.net.newQp();
+    bed.net.takeBack(id);
+    const stepped = async (): Promise<void> => void await step(id, qp);
+    const words = "EINVAL (Invalid argument). The peer has taken back its request, or has gone";
+    await assertRejects(stepped, VerbsError, words);
   });
 }
 

@@ -193,6 +193,17 @@ test("RcListener tells that a client has given up, in place of the error of the 
   assertStringIncludes(error.message, "REJECTED (28");
 });
 
+test("RcListener tells that a client has taken back its request, of which no event tells", async (bed) => {
+  await using listener = await listenRc({ port });
+  const { migrate } = CmId.prototype;
+  using _ = stub(CmId.prototype, "migrate", function (this: CmId, channel): void {
+    migrate.call(this, channel);
+    bed.net.takeBack(this);
+  });
+  const { message } = await refusal(listener);
+  assertStringIncludes(message, "The peer has taken back its request, or has gone");
+});
+
 /** A step that does not end before its signal aborts. */
 function endless(step: "connect" | "establishAsync"): Stub {
   return stub(CmId.prototype, step, (...args: unknown[]) => {
