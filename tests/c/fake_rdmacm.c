@@ -13,9 +13,14 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { MOST_MOVED = 16 };
+
 struct channel {
 	struct rdma_event_channel c;
 	int write_end;
+	// Events that came with an id from another channel. As in the kernel, they wake nobody who polls already.
+	struct rdma_cm_event *moved[MOST_MOVED];
+	int moved_count;
 };
 
 struct group {
@@ -379,10 +384,16 @@ static void count_on(const struct rdma_cm_event *event, int by)
 		end->unacknowledged += by;
 }
 
-int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event **event)
+int rdma_get_cm_event(struct rdma_event_channel *c, struct rdma_cm_event **event)
 {
-	if (read(channel->fd, event, sizeof *event) != sizeof *event)
+	struct channel *channel = (struct channel *)c;
+
+	if (channel->moved_count) {
+		*event = channel->moved[0];
+		memmove(channel->moved, channel->moved + 1, --channel->moved_count * sizeof *channel->moved);
+	} else if (read(c->fd, event, sizeof *event) != sizeof *event) {
 		return -1;
+	}
 	count_on(*event, 1);
 	return 0;
 }
@@ -610,12 +621,35 @@ int rdma_reject_ece(struct rdma_cm_id *id, const void *data, uint8_t length)
 	return is_unknown(id) ? -1 : with_data("rdma_reject_ece", data, length);
 }
 
+// The events of an id that nobody has read move with it; the others stay.
+static void move_events(struct rdma_cm_id *id, struct channel *from, struct channel *to)
+{
+	struct rdma_cm_event *all[MOST_MOVED];
+	int count = 0;
+
+	while (count < MOST_MOVED && read(from->c.fd, all + count, sizeof *all) == sizeof *all)
+		count++;
+	for (int i = 0; i < count; i++) {
+		struct rdma_cm_event *event = all[i];
+		if (event->id != id && event->listen_id != id) {
+			if (write(from->write_end, &event, sizeof event) != sizeof event)
+				abort();
+			continue;
+		}
+		if (to->moved_count == MOST_MOVED)
+			abort();
+		event->id->channel = &to->c;
+		to->moved[to->moved_count++] = event;
+	}
+}
+
 int rdma_migrate_id(struct rdma_cm_id *id, struct rdma_event_channel *channel)
 {
-	if (would_wait(id))
+	if (would_wait(id) || note("rdma_migrate_id"))
 		return -1;
+	move_events(id, (struct channel *)id->channel, (struct channel *)channel);
 	id->channel = channel;
-	return note("rdma_migrate_id");
+	return 0;
 }
 
 static void peer_gid(struct rdma_cm_id *id, uint8_t *gid)

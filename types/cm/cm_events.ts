@@ -129,6 +129,11 @@ export class CmEvents<E extends Delivered> {
     return taken;
   }
 
+  /** An id has moved here. Its events that the kernel has moved with it wake nobody. */
+  wake(): void {
+    this.#source.wake();
+  }
+
   /** Hands an event to the steps that want it, or else to one of the others, or keeps it. */
   deliver(event: E): void {
     const isStep = ({ step, wants }: Key<E>): boolean => step === event.id && wants(event);

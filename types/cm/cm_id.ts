@@ -952,6 +952,7 @@ export class CmId extends NativeResource<RdmaCmId> {
     const to = this.#events;
     to.receivers.set(this.#address, receiver);
     to.backlogs.set(this, from.backlogs.get(this) ?? 0);
+    to.wake();
     for (const event of from.takeOf(this, true)) {
       // Requests to the id come by the new channel, as those do that the kernel has not told yet.
       if (event.id !== this) event.id.migrate(channel);

@@ -146,10 +146,15 @@ export class EventSource<K, V> {
     return this.#waiters.all().filter(({ key }) => which(key));
   }
 
+  /** Has those who wait look for events that the descriptor does not tell a wait of that has begun. */
+  wake(): void {
+    this.#cancelled ??= this.#wait?.cancel();
+  }
+
   /** The last one to leave ends the watching: what its caller disposes next is idle then. */
   async #settle(): Promise<void> {
     if (this.#waiters.size > 0) return;
-    this.#cancelled ??= this.#wait?.cancel();
+    this.wake();
     await (this.#resting ?? this.#cancelled);
   }
 

@@ -1,6 +1,6 @@
 // Every promise of ./cm settles when what it belongs to ends: its id, its group or its channel.
 import { assertEquals, assertRejects } from "@std/assert";
-import { CmError, CmEventType, CmId, PortSpace } from "../../../cm.ts";
+import { CmError, CmEventType, CmId, EventChannel, PortSpace } from "../../../cm.ts";
 import { type QpModifyAttr, QpState, QpType, QueuePair } from "../../../mod.ts";
 import { type FakeBed, test } from "./fake.ts";
 
@@ -145,6 +145,28 @@ test("A queue pair whose modify() closes its id does not wait for ever for the e
     await assertRejects(() => none);
   }
 });
+
+for (const isHeld of [true, false]) {
+  for (const type of [TYPE.ADDR_CHANGE, TYPE.DISCONNECTED]) {
+    test(`An event that waits in the kernel when its id moves wakes who waits on the ${isHeld ? "" : "unref'd "}new channel for ${type}`, async (bed) => {
+      using channel = new EventChannel();
+      if (!isHeld) channel.unref();
+      const id = await bed.net.idIn("ESTABLISHED");
+      const signal = AbortSignal.timeout(5000);
+      const waiting = channel.events({ signal }).next();
+      // By then it polls.
+      await new Promise((resolve) => setTimeout(resolve, 30));
+      bed.net.push(id, type);
+      id.migrate(channel);
+      const { value } = await waiting;
+      assertEquals([value?.type, value?.id], [type, id]);
+      // It goes on waiting for what comes then.
+      const next = channel.events({ signal }).next();
+      bed.net.push(id, TYPE.TIMEWAIT_EXIT);
+      assertEquals((await next).value?.type, TYPE.TIMEWAIT_EXIT);
+    });
+  }
+}
 
 test("Requests that nobody took move with their listener, and end with it", async (bed) => {
   const listener = await bed.net.idIn("LISTENING");
