@@ -12,6 +12,7 @@ import { show } from "../../internal/checks.ts";
 import { eachAddress } from "../../internal/each_address.ts";
 import { partOf } from "../../internal/left_open.ts";
 import type { Rule, Rules } from "../../internal/options.ts";
+import { paced } from "../../internal/paced.ts";
 import { TransportType, VerbsError } from "../../mod.ts";
 import { RcConn } from "./rc_conn.ts";
 import { SharedDevice } from "./rc_device.ts";
@@ -90,7 +91,8 @@ async function connectAt(
   assertMessages(id);
   const { name } = id.device!;
   const shared = new SharedDevice({ device: name, portNum: id.portNum });
-  await using end = await RcEnd.make(shared.use(), settings, id);
+  const device = await paced(() => shared.use());
+  await using end = await RcEnd.make(device, settings, id);
   const conn = new RcConn(await refused(target, end.connectById(signal, late)));
   stack.move();
   return conn;

@@ -4,6 +4,7 @@ import { clock, timers } from "../../internal/clock.ts";
 import { Deadline } from "../../internal/deadline.ts";
 import { noted } from "../../internal/left_open.ts";
 import { option, readOptions, within } from "../../internal/options.ts";
+import { paced } from "../../internal/paced.ts";
 import { requireDeno } from "../../internal/runtime.ts";
 import { inTurn } from "../../internal/turns.ts";
 import { BY_ADDRESS, connectByAddress, isAbsent } from "./by_address.ts";
@@ -177,7 +178,7 @@ async function overTcp(
   late.reason = NO_ADDRESS;
   closeOnAbort(conn, signal);
   const ends = endsOf(conn);
-  const device = new SharedDevice(settings).use();
+  const device = await paced(() => new SharedDevice(settings).use());
   await using end = await RcEnd.make(device, settings, ends);
   const value = await unlessAborted(signal, async () => {
     await writeAddress(conn, end.address, signal);
@@ -247,7 +248,8 @@ async function overExchange(
   signal: AbortSignal,
   late: Late,
 ): Promise<RcConn> {
-  await using end = await RcEnd.make(new SharedDevice(settings).use(), settings);
+  const device = await paced(() => new SharedDevice(settings).use());
+  await using end = await RcEnd.make(device, settings);
   late.reason = ": exchange() has not given the address of the peer";
   const given = Promise.try(exchange, end.address, { signal });
   const peer = readRcAddress(await orAborted(given, signal));

@@ -14,7 +14,7 @@ import {
 import { orAborted } from "../../internal/abort.ts";
 import { BusyPoll } from "../../internal/busy_poll.ts";
 import { type Timer, timers } from "../../internal/clock.ts";
-import { nextTurn } from "../../internal/turns.ts";
+import { mayContinue, nextTurn } from "../../internal/turns.ts";
 import { Waiters } from "../../internal/waiters.ts";
 import { Incoming } from "../shared/incoming.ts";
 import { BATCH, Pump } from "../shared/pump.ts";
@@ -68,8 +68,8 @@ export class Link {
   readonly #greeted: PromiseWithResolvers<void> = Promise.withResolvers();
   readonly #pump: Pump;
   #isConnecting = false;
-  /** This end is being closed: it posts no receives and gives no credits. */
-  #hasLeft = false;
+  /** The connection ends: this end posts no receives and gives no credits. */
+  #isEnding = false;
   #keepAlive: Timer | undefined;
   /** Why nothing works any more. */
   #failure: unknown;
@@ -102,7 +102,9 @@ export class Link {
       ...supply,
       size: () => this.#inbox.size,
       take: ({ buffer }) =>
-        this.#consume(this.#inbox.take(buffer, () => this.#hasLeft || this.#failure !== undefined)),
+        this.#consume(
+          this.#inbox.take(buffer, () => this.#isEnding || this.#failure !== undefined),
+        ),
     });
     this.writes = new Incoming({
       ...supply,
@@ -290,13 +292,24 @@ export class Link {
   }
 
   /** This end closes the connection: it tells the peer, and ends the waits of callers. */
-  leave(reason: Error): void {
-    this.#hasLeft = true;
-    while (this.#drain() > 0);
+  async leave(reason: Error): Promise<void> {
+    const reading = this.#readRest();
+    if (reading !== undefined) await reading;
     this.#rejectSends(reason);
     this.messages.rejectAll(reason);
     this.writes.rejectAll(reason);
     if (!this.isOver) this.#control(BYE);
+  }
+
+  /**
+   * Reads what has come, for the last time. No receives are posted: a peer that goes on sending does not prolong it. Returns
+   * what to wait for if it takes long.
+   */
+  #readRest(): Promise<void> | undefined {
+    this.#isEnding = true;
+    while (this.#drain() > 0) {
+      if (!mayContinue()) return nextTurn().then(() => this.#readRest());
+    }
   }
 
   #control(type: FrameType): void {
@@ -306,7 +319,7 @@ export class Link {
   }
 
   #giveCredits(): void {
-    if (this.#hasLeft || this.#failure !== undefined) return;
+    if (this.#isEnding || this.#failure !== undefined) return;
     if (this.#protocol.owesCredits) this.#control(CREDIT);
   }
 
@@ -329,11 +342,19 @@ export class Link {
 
   #drain(): number {
     if (this.#failure !== undefined) return 0;
-    const batch = this.#batch;
-    const count = this.#cq.pollInto(batch);
+    const count = this.#poll();
     for (let i = 0; i < count && this.#failure === undefined; i++) this.#take(i);
     if (count > 0 && this.#failure === undefined) this.#serve();
     return count;
+  }
+
+  #poll(): number {
+    try {
+      return this.#cq.pollInto(this.#batch);
+    } catch (error) {
+      this.#fail(error);
+      return 0;
+    }
   }
 
   #serve(): void {
@@ -382,7 +403,7 @@ export class Link {
     if (type === WRITE) this.#written.push(immData);
     if (type === DATA) return this.#inbox.add(slot, batch.byteLen(index));
     // Else a peer that goes on sending would keep the last reading from ending.
-    if (!this.#hasLeft) this.#inbox.post(slot);
+    if (!this.#isEnding) this.#inbox.post(slot);
     if (type === HELLO) this.#greet();
     else if (type === BYE) this.#peerLeft();
   }
@@ -417,8 +438,8 @@ export class Link {
   }
 
   /** The connection has ended outside of the queue pair. What came before stays. */
-  break(reason: Error): void {
-    while (this.#drain() > 0);
+  async break(reason: Error): Promise<void> {
+    await this.#readRest();
     this.#endBy(reason);
   }
 
@@ -429,7 +450,7 @@ export class Link {
 
   /** Ends all waits, before the memory of the slots is freed. Messages that were received can still be taken. */
   close(reason: Error): void {
-    this.#hasLeft = true;
+    this.#isEnding = true;
     while (this.#drain() > 0);
     this.#inbox.keep();
     this.#fail(reason);

@@ -102,6 +102,8 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
   readonly #attempts: Set<Promise<void>> = new Set();
   /** Connections that wait to be accepted. */
   readonly #ready: Map<RcConn, Attempt> = new Map();
+  /** The ends of those that nobody gets. */
+  readonly #ends: Promise<void>[] = [];
   readonly #waiters: Waiters<object, RcConn> = new Waiters();
   readonly #accepting: Promise<void>;
   /** Whether an attempt has failed since the last connection. */
@@ -275,8 +277,15 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
       return;
     }
     this.#limits.delete(attempt);
-    if (waiter === undefined) conn[Symbol.dispose]();
+    if (waiter === undefined) this.#end(conn);
     else this.#waiters.resolve(waiter, conn);
+  }
+
+  #end(conn: RcConn): void {
+    const ended = conn.close({ signal: AbortSignal.abort() });
+    // Who waits for the end of the listener gets the error.
+    ended.catch(() => {});
+    this.#ends.push(ended);
   }
 
   /** Stops listening. Connections that were accepted stay open; the others are closed. Closing again does nothing. */
@@ -292,7 +301,7 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
     // What waits for the end of accepting gets it.
     this.#acceptor.ref();
     this.#acceptor.close();
-    for (const conn of this.#ready.keys()) conn[Symbol.dispose]();
+    for (const conn of this.#ready.keys()) this.#end(conn);
     this.#ready.clear();
     noteClosed(this);
   }
@@ -308,6 +317,7 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
       this.close();
       await this.#accepting;
       await Promise.all(this.#attempts);
+      await Promise.all(this.#ends);
     });
   }
 }

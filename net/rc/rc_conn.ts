@@ -427,15 +427,14 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
 
   async #close(signal: AbortSignal | undefined): Promise<void> {
     this.#isClosed = true;
-    const link = this.#end.link;
+    const { link } = this.#end;
     try {
-      link.leave(closedError());
+      await link.leave(closedError());
       await link.flush(signal);
     } catch {
       // The peer is gone, or the caller does not want to wait.
     }
-    this[Symbol.dispose]();
-    await link.ended;
+    await this.#end.closePaced();
   }
 
   /** Closes the connection at once. What the peer has not acknowledged may be lost. */

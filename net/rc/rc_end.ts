@@ -2,7 +2,7 @@ import { CmId, type ConnParamInit } from "../../cm.ts";
 import { SILENT_HOST } from "../../internal/cm_reasons.ts";
 import { needsGrh } from "../../internal/ports.ts";
 import { closeAtEnd } from "../../internal/program_end.ts";
-import { nextTurn } from "../../internal/turns.ts";
+import { paced } from "../../internal/paced.ts";
 import {
   AccessFlags,
   CompletionChannel,
@@ -62,11 +62,12 @@ export class RcEnd implements AsyncDisposable {
       stack.use(await MemoryRegion.createAsync(pd, slots * maxMessage, LOCAL_WRITE));
     const send = await register(sendDepth);
     const recv = await register(credits + CONTROL_RECEIVES);
-    await nextTurn();
-    const end = new RcEnd(device, settings, via, { send, recv }, stack);
-    end.#closed = closeAtEnd(end);
-    stack.move();
-    return end;
+    return await paced(() => {
+      const end = new RcEnd(device, settings, via, { send, recv }, stack);
+      end.#closed = closeAtEnd(end);
+      stack.move();
+      return end;
+    });
   }
 
   private constructor(
@@ -183,9 +184,10 @@ export class RcEnd implements AsyncDisposable {
   /** The peer's kernel tells when its program is gone. */
   #watch(id: CmId): void {
     id.channel.unref();
-    id.disconnected().then(() => this.link.break(resetBy()), (cause) => {
-      this.link.break(resetBy(cause));
-    });
+    id.disconnected().then(
+      () => this.link.break(resetBy()),
+      (cause) => this.link.break(resetBy(cause)),
+    );
   }
 
   async expose(
@@ -201,19 +203,30 @@ export class RcEnd implements AsyncDisposable {
 
   /** Closes it at once, and ends the use of the device. */
   close(): void {
-    this.#isClosed = true;
-    this.link.close(closedError());
+    this.#stop();
     // A part that could not be closed is tried again at the next call.
     using stack = new DisposableStack();
-    stack.defer(this.#closed);
     for (const part of this.#parts) stack.use(part);
+    stack.defer(this.#closed);
+  }
+
+  #stop(): void {
+    this.#isClosed = true;
+    this.link.close(closedError());
+  }
+
+  /** Closes it, but its parts when it is their turn. Then nothing waits for events any more. */
+  async closePaced(): Promise<void> {
+    this.#stop();
+    await using stack = new AsyncDisposableStack();
+    stack.defer(() => this.link.ended);
+    stack.defer(this.#closed);
+    for (const part of this.#parts) stack.defer(() => paced(() => part[Symbol.dispose]()));
   }
 
   /** The device is not in use any more when connecting has failed. */
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#peer !== undefined) return;
-    this.close();
-    await this.link.ended;
+    if (this.#peer === undefined) await this.closePaced();
   }
 }
 

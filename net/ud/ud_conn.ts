@@ -2,6 +2,7 @@ import { type AbortOptions, closeOnAbort, signalOf } from "../../internal/abort.
 import { byteArray, integer, listOf } from "../../internal/checks.ts";
 import { timers } from "../../internal/clock.ts";
 import { noteClosed, noted, partOf } from "../../internal/left_open.ts";
+import { paced } from "../../internal/paced.ts";
 import { closeAtEnd } from "../../internal/program_end.ts";
 import { requireDeno } from "../../internal/runtime.ts";
 import { asPromise, inTurn, mayContinue, nextTurn } from "../../internal/turns.ts";
@@ -556,9 +557,17 @@ export class UdConn
    * @throws {VerbsError} If the system refuses. The connection can then be closed again.
    */
   close(): void {
+    this.#stop();
+    this.#end();
+  }
+
+  #stop(): void {
     this.#sender.close(closedError("send"));
     this.#closing.abort(closedError("use connection"));
     this.#receiver.close(closedError("receive"));
+  }
+
+  #end(): void {
     this.#groups[Symbol.dispose]();
     this.#context.close();
     noteClosed(this);
@@ -571,12 +580,14 @@ export class UdConn
   }
 
   /**
-   * Closes the connection, and waits until its waits for events have ended. A look-up of a peer's link address may use
-   * the device for some seconds longer.
+   * Closes the connection, and waits until its waits for events have ended. Calls that wait reject at once. Of connections
+   * that are closed together the devices are closed one after the other, and the event loop runs in between. A look-up of a
+   * peer's link address may use the device for some seconds longer.
    */
   async [Symbol.asyncDispose](): Promise<void> {
     await inTurn(async () => {
-      this.close();
+      this.#stop();
+      await paced(() => this.#end());
       await Promise.all([this.#receiver.ended, this.#sender.ended, this.#routes.ended]);
     });
   }
@@ -614,7 +625,10 @@ function closedError(action: string): Error {
  * @category Datagrams
  */
 export async function listenUd(options: UdOptions): Promise<UdConn> {
-  return await noted(inTurn(() => UdConn.open(readUdOptions(options))));
+  return await noted(inTurn(() => {
+    const settings = readUdOptions(options);
+    return paced(() => UdConn.open(settings));
+  }));
 }
 
 /**
@@ -646,5 +660,8 @@ export async function listenUd(options: UdOptions): Promise<UdConn> {
  * @category Datagrams
  */
 export async function listenSrd(options: SrdOptions): Promise<UdConn> {
-  return await noted(inTurn(() => UdConn.open(readSrdOptions(options))));
+  return await noted(inTurn(() => {
+    const settings = readSrdOptions(options);
+    return paced(() => UdConn.open(settings));
+  }));
 }
