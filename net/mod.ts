@@ -82,6 +82,7 @@
  */
 
 export type { AbortOptions } from "../internal/abort.ts";
+export type { FabricOptions } from "./shared/fabric_options.ts";
 export { connectRc, type RcConnectOptions, type RcExchange } from "./rc/connect_rc.ts";
 export {
   listenRc,

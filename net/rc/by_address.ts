@@ -86,6 +86,9 @@ async function connectAt(
 ): Promise<RcConn> {
   using stack = new DisposableStack();
   const id = new CmId(stack.use(partOf(new EventChannel())));
+  // The request states it, and so a peer that has not chosen one answers with it.
+  const { trafficClass: tos } = settings;
+  if (tos !== undefined) id.setOptions({ tos });
   await id.resolveAddr(address, { signal });
   await id.resolveRoute({ signal });
   assertMessages(id);

@@ -2,7 +2,7 @@ import { CmError, type CmId } from "../../cm.ts";
 import { show } from "../../internal/checks.ts";
 import { REASON_MS } from "../../internal/cm_reasons.ts";
 import { Deadline } from "../../internal/deadline.ts";
-import { type Mtu, mtuBytes, QpState, VerbsError } from "../../mod.ts";
+import { Mtu, mtuBytes, QpState, VerbsError } from "../../mod.ts";
 import type { PeerEnds } from "./peer_gid.ts";
 import type { RcAddress, RcOffer } from "./rc_address.ts";
 
@@ -28,13 +28,10 @@ export async function addressOf(
     const { ahAttr, destQpNum, rqPsn, pathMtu } = id.initQpAttr(QpState.RTR);
     const { maxRdAtomic } = id.initQpAttr(QpState.RTS);
     const [gid, lid] = [ahAttr!.grh!.dgid.toString(), ahAttr!.dlid!];
-    const numbers = {
-      qpn: destQpNum!,
-      psn: rqPsn!,
-      mtu: bytesOf(pathMtu!),
-      rdAtomic: maxRdAtomic!,
-    };
-    return { transport: "RC", gid, lid, ...numbers, ...offer };
+    const numbers = { qpn: destQpNum!, psn: rqPsn!, rdAtomic: maxRdAtomic! };
+    // The request names the MTU of the path as its sender knows it, which is not asked for that of this port.
+    const mtu = Math.min(bytesOf(pathMtu!), offer.mtu);
+    return { transport: "RC", gid, lid, ...numbers, ...offer, mtu };
   });
 }
 
@@ -44,6 +41,12 @@ function bytesOf(code: Mtu): number {
     `Cannot connect: the address of the peer is not valid. Its mtu has the code ${show(code)}, ` +
       "which is none from 1 (256 bytes) to 5 (4096 bytes)",
   );
+}
+
+/** The largest MTU that is within so many bytes. */
+export function mtuWithin(bytes: number): Mtu {
+  const codes = Object.values(Mtu).filter((code) => mtuBytes(code) <= bytes);
+  return Math.max(...codes) as Mtu;
 }
 
 /** Does a step of a connection that exists. If it has ended, the error tells by what. */

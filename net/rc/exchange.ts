@@ -53,8 +53,8 @@ async function readSome(conn: Deno.Conn, to: Uint8Array<ArrayBuffer>): Promise<n
 }
 
 /** What an end tells of itself where the connection manager tells the rest. It is short enough for a request. */
-export function writeOffer({ credits, maxMessage }: RcOffer): Uint8Array<ArrayBuffer> {
-  return new TextEncoder().encode(JSON.stringify({ credits, maxMessage }));
+export function writeOffer({ credits, maxMessage, mtu }: RcOffer): Uint8Array<ArrayBuffer> {
+  return new TextEncoder().encode(JSON.stringify({ credits, maxMessage, mtu }));
 }
 
 /**

@@ -46,9 +46,9 @@ const RULES: Rules<RcAddress> = {
 };
 
 /** The part of an address that the connection manager does not know. */
-export type RcOffer = Pick<RcAddress, "credits" | "maxMessage">;
+export type RcOffer = Pick<RcAddress, "credits" | "maxMessage" | "mtu">;
 
-const { credits, maxMessage } = RULES;
+const { credits, maxMessage, mtu } = RULES;
 
 /**
  * Reads the address of a peer, which nobody has checked. Whether packets may be sent there is another check.
@@ -61,7 +61,7 @@ export function readRcAddress(value: unknown): RcAddress {
 
 /** Reads the part of an address that a peer sends by the connection manager. */
 export function readRcOffer(value: unknown): RcOffer {
-  return read(value, { credits, maxMessage });
+  return read(value, { credits, maxMessage, mtu });
 }
 
 function read<T extends object>(value: unknown, rules: Rules<T>): T {

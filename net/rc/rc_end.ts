@@ -10,13 +10,16 @@ import {
   type Context,
   Gid,
   MemoryRegion,
+  mtuBytes,
+  type PeerOptions,
   type ProtectionDomain,
   QpState,
   QpType,
   QueuePair,
 } from "../../mod.ts";
 import { chosenGid } from "../shared/chosen_gid.ts";
-import { addressOf, hasEnded, orReset, resetBy } from "./cm_address.ts";
+import { givenOf, onFabric } from "../shared/fabric_options.ts";
+import { addressOf, hasEnded, mtuWithin, orReset, resetBy } from "./cm_address.ts";
 import { readOffer, writeOffer } from "./exchange.ts";
 import { ANSWERED, type Late } from "./late.ts";
 import { Link } from "./link.ts";
@@ -29,6 +32,12 @@ import type { RcSettings } from "./rc_options.ts";
 import { ExposedMemory } from "./remote_memory.ts";
 
 const { LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC } = AccessFlags;
+
+/**
+ * What happens where the peer has no receive: it asks for a pause of 1.28 ms, and this end tries again. A peer that has fewer
+ * receives than it says must not keep sends waiting for ever.
+ */
+const RECEIVE_RETRIES = { rnrRetry: 6, minRnrTimer: 14 };
 
 const REMOTE_ACCESS = LOCAL_WRITE | REMOTE_WRITE | REMOTE_READ | REMOTE_ATOMIC;
 
@@ -129,8 +138,7 @@ export class RcEnd implements AsyncDisposable {
     if (this.#gidIndex !== undefined && Gid.parse(peer.gid).isZero) {
       throw new Deno.errors.InvalidData("Cannot connect: the address of the peer has no GID");
     }
-    // A peer that has fewer receives than it says must not keep sends waiting for ever.
-    const choices = { timeout, retryCnt, rnrRetry: 6, minRnrTimer: 14 };
+    const choices = { timeout, retryCnt, ...RECEIVE_RETRIES, ...givenOf(this.settings) };
     late.reason = ": no neighbour answers for the address of the peer (ARP, neighbour discovery)";
     await this.#qp.activateRcAsync(toQpAddress(peer), choices, { forStranger, signal });
     signal.throwIfAborted();
@@ -147,7 +155,10 @@ export class RcEnd implements AsyncDisposable {
     late.reason = ANSWERED;
     const offer = readOffer(conn!.privateData);
     const peer = await addressOf(id, offer, signal);
-    await orReset(id, signal, () => id.establishAsync({ signal }));
+    await orReset(id, signal, async () => {
+      await this.#activateById(id, peer, { signal });
+      await id.establishAsync({ signal });
+    });
     this.#watch(id);
     await this.#start(peer, signal);
     return this;
@@ -157,7 +168,10 @@ export class RcEnd implements AsyncDisposable {
   async acceptById(peer: RcAddress, signal: AbortSignal): Promise<this> {
     const id = this.#id!;
     await this.#start(peer, signal, async () => {
-      await orReset(id, signal, () => id.accept(this.#qp, this.#param(id), { signal }));
+      await orReset(id, signal, async () => {
+        await this.#activateById(id, peer, { forStranger: true, signal });
+        await id.accept(this.#qp, this.#param(id), { signal });
+      });
       this.#permit();
       this.#watch(id);
     });
@@ -165,9 +179,31 @@ export class RcEnd implements AsyncDisposable {
   }
 
   #param(id: CmId): ConnParamInit {
-    const { timeout, retryCnt } = this.settings;
-    id.setOptions({ ackTimeout: timeout });
-    return { privateData: writeOffer(this.settings), retryCount: retryCnt, rnrRetryCount: 6 };
+    const { settings } = this;
+    const privateData = writeOffer({ ...settings, mtu: this.#mtuOf(id) });
+    const { rnrRetry } = RECEIVE_RETRIES;
+    return { privateData, retryCount: settings.retryCnt, rnrRetryCount: rnrRetry };
+  }
+
+  #mtuOf({ portNum }: CmId): number {
+    return mtuBytes(this.#pd.context.queryPort(portNum).activeMtu);
+  }
+
+  /**
+   * Moves the queue pair to RTS. What only this end decides is as over TCP. The connection manager decides the path, but
+   * does not compare the MTUs of the ports.
+   */
+  async #activateById(id: CmId, { mtu }: RcAddress, options: PeerOptions): Promise<void> {
+    const { settings } = this;
+    const { timeout, retryCnt } = settings;
+    const { rnrRetry, minRnrTimer } = RECEIVE_RETRIES;
+    const { ahAttr, ...attr } = id.initQpAttr(QpState.RTR);
+    const path = {
+      ahAttr: onFabric(ahAttr!, settings),
+      pathMtu: mtuWithin(Math.min(mtu, this.#mtuOf(id))),
+    };
+    await this.#qp.modifyAsync({ ...attr, ...path, minRnrTimer }, options);
+    this.#qp.modify({ ...id.initQpAttr(QpState.RTS), timeout, retryCnt, rnrRetry });
   }
 
   async #start(peer: RcAddress, signal: AbortSignal, answer?: () => Promise<void>): Promise<void> {

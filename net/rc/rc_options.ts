@@ -8,6 +8,7 @@ import {
   spinning,
   within,
 } from "../../internal/options.ts";
+import { FABRIC_RULES, type FabricOptions, type FabricSettings } from "../shared/fabric_options.ts";
 import { MAX_CREDITS, MAX_MESSAGE } from "./rc_address.ts";
 
 /**
@@ -15,7 +16,7 @@ import { MAX_CREDITS, MAX_MESSAGE } from "./rc_address.ts";
  *
  * @category Connections
  */
-export interface RcOptions {
+export interface RcOptions extends FabricOptions {
   /** The name of the device. The default is the first device with an active port. */
   readonly device?: string;
   /** The port of the device, counted from 1. The default is 1. */
@@ -81,7 +82,9 @@ export interface RcOptions {
 }
 
 /** Options with all defaults. */
-export type RcSettings = Settings<RcOptions, "device" | "gidIndex" | "signal">;
+export type RcSettings =
+  & Settings<Omit<RcOptions, keyof FabricOptions>, "device" | "gidIndex" | "signal">
+  & FabricSettings;
 
 /** The longest time of a timer. */
 export const MAX_MS = 0x7fff_ffff;
@@ -100,6 +103,7 @@ export const RC_RULES: Rules<RcSettings> = {
   retryCnt: option(within(0, 7), 6),
   keepAlive: option(within(0, MAX_MS, " ms"), 1000),
   spinMicroseconds: spinning,
+  ...FABRIC_RULES,
   connectTimeout: option(milliseconds, 15_000),
   signal: option(checkSignal, undefined),
 };

@@ -44,6 +44,7 @@ export interface Endpoint {
 /** Makes what datagrams go over, ready to send. */
 export function makeEndpoint(pd: ProtectionDomain, settings: UdSettings): Endpoint {
   const { context } = pd;
+  checkFabric(context.device, settings);
   const { portNum: port, transport, sendDepth, recvDepth } = settings;
   const isAdapter = isEfa(context.device);
   const queue = (cqe: number): { cqe: number; channel: CompletionChannel } => ({
@@ -71,15 +72,28 @@ export function makeEndpoint(pd: ProtectionDomain, settings: UdSettings): Endpoi
 function makeQp(
   pd: ProtectionDomain,
   init: ConstructorParameters<typeof SrdQueuePair>[1],
-  { portNum, qkey, pkeyIndex, transport, rnrRetry }: UdSettings,
+  { portNum, qkey, pkeyIndex, transport, rnrRetry, sl }: UdSettings,
 ): Pick<Endpoint, "qp" | "activate"> {
   if (transport === "UD") {
     const qp = new QueuePair(pd, { ...init, type: QpType.UD });
     return { qp, activate: () => qp.activateUd({ portNum, qkey, pkeyIndex }) };
   }
-  const qp = new SrdQueuePair(pd, init);
+  const qp = new SrdQueuePair(pd, { ...init, ...sl !== undefined && { sl } });
   const retry = rnrRetry === undefined ? {} : { rnrRetry };
   return { qp, activate: () => qp.activate({ portNum, qkey, pkeyIndex, ...retry }) };
+}
+
+/** The datagrams of adapters have neither a class nor a level, and the kernel would ignore them. */
+function checkFabric(
+  device: Parameters<typeof isEfa>[0],
+  { transport, trafficClass, sl }: UdSettings,
+): void {
+  if (transport === "SRD" || !isEfa(device)) return;
+  const given = trafficClass !== undefined ? "trafficClass" : sl !== undefined ? "sl" : undefined;
+  if (given === undefined) return;
+  throw new Deno.errors.NotSupported(
+    `Cannot use ${given}: the device is an Elastic Fabric Adapter. listenSrd() takes sl`,
+  );
 }
 
 /**

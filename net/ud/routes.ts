@@ -7,6 +7,7 @@ import {
   ReplyPath,
 } from "../../mod.ts";
 import { chosenGid, slotOf } from "../shared/chosen_gid.ts";
+import { onFabric } from "../shared/fabric_options.ts";
 import { efaSenders, GRH_SENDERS, type Senders } from "./senders.ts";
 import { attrOf, type LocalPort, localPort, type Target } from "./ud_address.ts";
 import type { UdSettings } from "./ud_options.ts";
@@ -76,7 +77,7 @@ export class Routes {
     this.#onClosing();
     return target.ah = isOfSender(packet)
       ? this.#path.to(packet.wc, packet.grh)
-      : this.#path.toAddress(attrOf(this.local, target));
+      : this.#path.toAddress(attrOf(this.local, target, this.#settings));
   }
 
   /** Finds or makes the handle that reaches a target, which may take seconds. It may be closed before it is used. */
@@ -95,13 +96,18 @@ export class Routes {
     const { packet } = target;
     try {
       if (!isOfSender(packet)) {
-        return await path.toAddressAsync(attrOf(this.local, target), { signal });
+        const attr = attrOf(this.local, target, this.#settings);
+        return await path.toAddressAsync(attr, { signal });
       }
       const { wc, grh } = packet;
-      const isStranger = target.ah === undefined || this.local.isEfa;
-      if (isStranger) return await path.toAsync(wc, grh, { signal });
+      const { trafficClass, sl } = this.#settings;
       // A peer that had a handle has answered before: it does not wait with strangers.
-      return await path.toAddressAsync(path.attr(wc, grh), { signal });
+      const forStranger = target.ah === undefined || this.local.isEfa;
+      if (forStranger && trafficClass === undefined && sl === undefined) {
+        return await path.toAsync(wc, grh, { signal });
+      }
+      const attr = onFabric(path.attr(wc, grh), this.#settings);
+      return await path.toAddressAsync(attr, { signal, forStranger });
     } catch (error) {
       // Addresses have changed in the meantime, and there is another path.
       if (path === this.#path) throw error;

@@ -10,6 +10,7 @@ import {
   type Grh,
   type WcAddress,
 } from "../../mod.ts";
+import { type FabricSettings, onFabric } from "../shared/fabric_options.ts";
 
 /**
  * The address of a datagram peer: everything that another process needs to send to it. It is plain data, so it can be
@@ -112,15 +113,19 @@ export function checkTarget({ maxMessage = Infinity }: UdAddress, length: number
  *
  * @throws {RangeError} If the address is a group of the other family of IP addresses.
  */
-export function attrOf(local: LocalPort, { gid, lid }: UdAddress): AhAttrInit {
+export function attrOf(
+  local: LocalPort,
+  { gid, lid }: UdAddress,
+  fabric: FabricSettings,
+): AhAttrInit {
   const { port, gidIndex, needsGrh, isEfa } = local;
   const dgid = Gid.parse(gid);
   // An adapter has one GID. A reply path makes the same of a sender's GID: so a peer has one handle.
   if (isEfa) return { portNum: port, grh: { dgid, sgidIndex: 0 } };
   if (needsGrh && dgid.isMulticast) checkFamily(dgid, local.gid);
-  if (!needsGrh && !dgid.isMulticast) return { portNum: port, dlid: lid };
-  const grh = { dgid, sgidIndex: gidIndex, hopLimit: 64 };
-  return { portNum: port, dlid: lid, grh };
+  const path = { portNum: port, dlid: lid };
+  if (!needsGrh && !dgid.isMulticast) return onFabric(path, fabric);
+  return onFabric({ ...path, grh: { dgid, sgidIndex: gidIndex, hopLimit: 64 } }, fabric);
 }
 
 /** The system makes a handle for any group, and drops the datagrams to one of the other family. */

@@ -9,6 +9,7 @@ import {
   warn,
   within,
 } from "../../internal/options.ts";
+import { FABRIC_RULES, type FabricOptions, type FabricSettings } from "../shared/fabric_options.ts";
 import type { UdAddress } from "./ud_address.ts";
 
 /**
@@ -16,7 +17,7 @@ import type { UdAddress } from "./ud_address.ts";
  *
  * @category Datagrams
  */
-export interface UdOptions {
+export interface UdOptions extends FabricOptions {
   /** The name of the device. The default is the first device with an active port. */
   readonly device?: string;
   /** The port of the device, counted from 1. The default is 1. */
@@ -68,7 +69,7 @@ export interface UdOptions {
  *
  * @category Datagrams
  */
-export interface SrdOptions extends UdOptions {
+export interface SrdOptions extends Omit<UdOptions, "trafficClass"> {
   /** The name of the device. The default is the first Elastic Fabric Adapter. */
   readonly device?: string;
   /**
@@ -82,11 +83,20 @@ export interface SrdOptions extends UdOptions {
    * for ever, as with 7.
    */
   readonly rnrRetry?: number;
+  /**
+   * The service level of the queue pair, 0 to 15: 8 is for low latency. The default is 0. An older libefa knows no other
+   * one, and gives EINVAL. The adapters have no traffic class.
+   */
+  readonly sl?: number;
 }
 
 /** Options with all defaults, and the transport. */
 export type UdSettings =
-  & Settings<SrdOptions, "device" | "gidIndex" | "signal" | "rnrRetry">
+  & Settings<
+    Omit<SrdOptions, keyof FabricOptions>,
+    "device" | "gidIndex" | "signal" | "rnrRetry"
+  >
+  & FabricSettings
   & Pick<UdAddress, "transport">;
 
 const depth = within(1, 2 ** 20);
@@ -102,12 +112,15 @@ const RULES: Rules<Omit<UdSettings, "rnrRetry" | "transport">> = {
   maxQueued: option(depth, 512),
   maxPeers: option(depth, 1024),
   spinMicroseconds: spinning,
+  ...FABRIC_RULES,
   onOutage: option(callable<(error: Error) => void>, warn),
   signal: option(checkSignal, undefined),
 };
 
-const SRD_RULES: Rules<Omit<UdSettings, "transport">> = {
-  ...RULES,
+const { trafficClass: _, ...COMMON } = RULES;
+
+const SRD_RULES: Rules<Omit<UdSettings, "transport" | "trafficClass">> = {
+  ...COMMON,
   rnrRetry: option(within(0, 7), undefined),
 };
 
@@ -118,5 +131,5 @@ export function readUdOptions(options: UdOptions): UdSettings {
 
 /** {@linkcode readUdOptions} for {@linkcode listenSrd}. */
 export function readSrdOptions(options: SrdOptions): UdSettings {
-  return { ...readOptions(options, SRD_RULES), transport: "SRD" };
+  return { ...readOptions(options, SRD_RULES), transport: "SRD", trafficClass: undefined };
 }

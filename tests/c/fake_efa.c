@@ -56,6 +56,14 @@ struct efa_cq *efadv_cq_from_ibv_cq_ex(struct ibv_cq_ex *cq)
 	return &own;
 }
 
+static _Thread_local uint8_t own_attr[64];
+
+// The struct of its own that libefa got last for a queue pair.
+void fake_own_attr(uint8_t *bytes)
+{
+	memcpy(bytes, own_attr, sizeof own_attr);
+}
+
 struct ibv_qp *efadv_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr,
 				  void *own, uint32_t size)
 {
@@ -66,6 +74,8 @@ struct ibv_qp *efadv_create_qp_ex(struct ibv_context *context, struct ibv_qp_ini
 		errno = EOPNOTSUPP;
 		return NULL;
 	}
+	memset(own_attr, 0, sizeof own_attr);
+	memcpy(own_attr, own, size < sizeof own_attr ? size : sizeof own_attr);
 	ud.qp_type = IBV_QPT_UD;
 	return verbs->create_qp_ex(context, &ud);
 }

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MOST_MOVED = 16 };
+enum { MOST_MOVED = 16, READS = 8 };
 
 struct channel {
 	struct rdma_event_channel c;
@@ -32,6 +32,7 @@ struct end {
 	struct rdma_cm_id id;
 	struct end *peer;
 	uint32_t qp_num;
+	uint8_t tos;
 	// Events that were read. librdmacm waits for their acknowledgement, on a condition variable.
 	int unacknowledged;
 	// The peer has taken back its request: the kernel knows the connection no more.
@@ -691,8 +692,18 @@ int rdma_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *attr, int *mask
 		peer_gid(id, attr->ah_attr.grh.dgid.raw);
 		attr->dest_qp_num = peer->qp_num;
 		attr->ah_attr.is_global = attr->ah_attr.port_num = 1;
+		// What the kernel decides of the path, and that it chooses no timer.
+		attr->ah_attr.grh.hop_limit = 64;
+		attr->ah_attr.grh.flow_label = 0x12345;
+		attr->ah_attr.grh.traffic_class = ((struct end *)id)->tos ? ((struct end *)id)->tos : peer->tos;
+		attr->ah_attr.static_rate = IBV_RATE_10_GBPS;
+		attr->max_dest_rd_atomic = READS;
+		attr->min_rnr_timer = 0;
 	}
 	if (peer && attr->qp_state == IBV_QPS_RTS) {
+		attr->timeout = 18;
+		attr->retry_cnt = attr->rnr_retry = 7;
+		attr->max_rd_atomic = READS;
 		*mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN;
 		*mask |= IBV_QP_MAX_QP_RD_ATOMIC;
 	}
@@ -701,6 +712,8 @@ int rdma_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *attr, int *mask
 
 int rdma_set_option(struct rdma_cm_id *id, int level, int name, void *value, size_t length)
 {
+	if (name == RDMA_OPTION_ID_TOS)
+		((struct end *)id)->tos = *(uint8_t *)value;
 	return with_data("rdma_set_option", value, length);
 }
 

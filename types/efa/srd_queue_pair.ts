@@ -34,6 +34,11 @@ export interface SrdInitAttr {
    * others; libefa of rdma-core 44 has no writes.
    */
   readonly sendOpsFlags?: number;
+  /**
+   * The service level, 0 to 15: 8 is for low latency. The default is 0. An older libefa knows no other one, and gives
+   * EINVAL.
+   */
+  readonly sl?: number;
 }
 
 /**
@@ -55,24 +60,28 @@ export interface SrdActivation {
   readonly rnrRetry?: number;
 }
 
-const initAttr: AttributeCodec<{ readonly driverQpType: number }> = codecOf(
+const initAttr: AttributeCodec<{ readonly driverQpType: number; readonly sl: number }> = codecOf(
   "efadv_qp_init_attr",
   "attributes of an SRD queue pair",
-  { driverQpType: {} },
+  { driverQpType: {}, sl: { bits: 4 } },
 );
 
 const { SEND, SEND_WITH_IMM, RDMA_READ, RDMA_WRITE, RDMA_WRITE_WITH_IMM } = WrOpcode;
 
-const PROVIDER: Omit<QpProvider, "maxRdma"> = {
+const PROVIDER: Omit<QpProvider, "maxRdma" | "create"> = {
   transport: "SRD",
   opcodes: setOf(SEND, SEND_WITH_IMM),
   built: setOf(SEND, SEND_WITH_IMM, RDMA_READ, RDMA_WRITE, RDMA_WRITE_WITH_IMM),
-  create: (context, view, options) => {
-    const { view: attr } = initAttr.write({ driverQpType: constants.EFADV_QP_DRIVER_TYPE_SRD });
+};
+
+function creator(sl: number): QpProvider["create"] {
+  const driverQpType = constants.EFADV_QP_DRIVER_TYPE_SRD;
+  const { view: attr } = initAttr.write({ driverQpType, sl });
+  return (context, view, options) => {
     const args = [context.unsafeHandle, view, attr, attr.byteLength] as const;
     return callEfa("efadv_create_qp_ex", "create queue pair", args, options);
-  },
-};
+  };
+}
 
 /**
  * A queue pair of scalable reliable datagrams (SRD), which only Elastic Fabric Adapters have (`efadv_create_qp_ex`). It
@@ -133,12 +142,13 @@ export class SrdQueuePair extends QueuePairEx {
    * @throws {VerbsError} If the device refuses: EOPNOTSUPP if it is no Elastic Fabric Adapter.
    */
   constructor(pd: ProtectionDomain, init: SrdInitAttr) {
-    const names = ["sendCq", "recvCq", "cap", "sendOpsFlags"] as const;
-    const given = snapshot(init, "queue pair attributes", names);
+    const names = ["sendCq", "recvCq", "cap", "sendOpsFlags", "sl"] as const;
+    const { sl = 0, ...given } = snapshot(init, "queue pair attributes", names);
     const { sendOpsFlags = SendOpsFlags.SEND | SendOpsFlags.SEND_WITH_IMM } = given;
     let maxRdma: number | undefined;
     const provider = {
       ...PROVIDER,
+      create: creator(sl),
       maxRdma: () => maxRdma ??= queryEfaDevice(pd.context).maxRdmaSize,
     };
     super(pd, handOver(new ProviderQp({ ...given, sendOpsFlags, type: QpType.DRIVER }, provider)));

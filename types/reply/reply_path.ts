@@ -16,6 +16,7 @@ import {
   batchCore,
   type WorkCompletionList,
 } from "../completion/work_completion_list.ts";
+import { type PeerOptions, peerOptions } from "../core/abortable.ts";
 import { instance } from "../core/checks.ts";
 import { assertOpen, type Kind, Resource } from "../core/resource.ts";
 import { type AsyncEvents, asyncEvents, type EventListener } from "../device/async_events.ts";
@@ -245,15 +246,16 @@ export class ReplyPath extends Resource {
 
   /**
    * {@linkcode ReplyPath.toAddress} on another thread, as {@linkcode ReplyPath.toAsync}, but without the limit
-   * `maxPending`: no packet chooses these addresses.
+   * `maxPending`, unless the address is that of a stranger: no packet chooses the others.
    *
    * @throws As {@linkcode ReplyPath.toAddress}; the signal's reason if it aborts.
+   * @throws {VerbsError} EAGAIN with `forStranger` as {@linkcode ReplyPath.toAsync}.
    */
-  async toAddressAsync(attr: AhAttrInit, options: AbortOptions = {}): Promise<AddressHandle> {
+  async toAddressAsync(attr: AhAttrInit, options: PeerOptions = {}): Promise<AddressHandle> {
     return await inTurn(() => {
-      const signal = signalOf(options);
+      const { signal, forStranger } = peerOptions(options);
       const words = this.#read(attr);
-      return this.#makeAsync(() => words, undefined, signal);
+      return this.#makeAsync(() => words, forStranger ? this.#maxPending : undefined, signal);
     });
   }
 

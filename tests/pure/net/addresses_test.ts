@@ -45,6 +45,8 @@ const READERS: Readonly<
     keepAlive: [0, INT32, 1000],
     spinMicroseconds: [0, 1000, 200],
     connectTimeout: [1, INT32, 15_000],
+    trafficClass: [0, 255],
+    sl: [0, 15],
   }],
   readUdOptions: [(given) => readUdOptions(any(given)), { qkey: 5 }, {
     portNum: [1, 255, 1],
@@ -56,15 +58,19 @@ const READERS: Readonly<
     maxQueued: [1, 2 ** 20, 512],
     maxPeers: [1, 2 ** 20, 1024],
     spinMicroseconds: [0, 1000, 200],
+    trafficClass: [0, 255],
+    sl: [0, 15],
   }],
   readSrdOptions: [(given) => readSrdOptions(any(given)), { qkey: 5 }, {
     sendDepth: [1, 2 ** 20, 128],
     rnrRetry: [0, 7],
+    sl: [0, 15],
   }],
   readUdAddress: [(given) => readUdAddress(any(given)), UD, {
     lid: [0, UINT16, 1],
     qpn: [0, UINT24, 2],
     qkey: [0, UINT32, 3],
+    maxMessage: [1, UINT32],
   }],
   readRcAddress: [(given) => readRcAddress(given), RC, {
     lid: [0, UINT16, 1],
@@ -126,13 +132,19 @@ Deno.test("readRcAddress() refuses what is no address, and toQpAddress() leaves 
   assertEquals(toQpAddress(RC), { ...rest, transport: "RC", qkey: null });
 });
 
+const NO_FABRIC = { trafficClass: undefined, sl: undefined };
+
 Deno.test("attrOf() has a GRH where the port needs one, and for multicast", () => {
   const local = { port: 2, gidIndex: 3, needsGrh: true } as LocalPort;
   const grh = (gid: string) => ({ dgid: Gid.parse(gid), sgidIndex: 3, hopLimit: 64 });
   const noGrh = { ...local, needsGrh: false };
-  assertEquals(attrOf(local, UD), { portNum: 2, dlid: 1, grh: grh(UD.gid) });
-  assertEquals(attrOf(noGrh, UD), { portNum: 2, dlid: 1 });
-  const group = attrOf(noGrh, { ...UD, gid: "ff0e::1" });
+  assertEquals(attrOf(local, UD, NO_FABRIC), { portNum: 2, dlid: 1, grh: grh(UD.gid) });
+  assertEquals(attrOf(noGrh, UD, NO_FABRIC), { portNum: 2, dlid: 1 });
+  const fabric = { trafficClass: 106, sl: 3 };
+  const classed = { ...grh(UD.gid), trafficClass: 106 };
+  assertEquals(attrOf(local, UD, fabric), { portNum: 2, dlid: 1, sl: 3, grh: classed });
+  assertEquals(attrOf(noGrh, UD, fabric), { portNum: 2, dlid: 1, sl: 3 });
+  const group = attrOf(noGrh, { ...UD, gid: "ff0e::1" }, NO_FABRIC);
   assertEquals(group, { portNum: 2, dlid: 1, grh: grh("ff0e::1") });
 });
 
@@ -141,7 +153,7 @@ Deno.test("attrOf() refuses a group that datagrams from the own GID do not reach
     attrOf({ port: 1, gidIndex: 1, needsGrh: true, gid: Gid.parse(gid) } as LocalPort, {
       ...UD,
       gid: group,
-    });
+    }, NO_FABRIC);
   const [ipv4, ipv6] = [from("10.0.0.1"), from("fe80::1")];
   assertThrows(ipv4("ff0e::1"), RangeError, "it is of IPv6, and this connection sends from ::ffff");
   assertThrows(ipv6("239.1.2.3"), RangeError, "Take a group of IPv6, or choose another gidIndex");

@@ -164,7 +164,7 @@ Deno.test("listenRc() names the TCP port that another program uses", async () =>
 });
 
 Deno.test("readOffer() reads what writeOffer() writes, with and without zeros behind", () => {
-  const most = { credits: 2 ** 15, maxMessage: 2 ** 24 };
+  const most = { credits: 2 ** 15, maxMessage: 2 ** 24, mtu: 4096 };
   const bytes = writeOffer(most);
   const field = new Uint8Array(56);
   field.set(bytes);
@@ -172,8 +172,15 @@ Deno.test("readOffer() reads what writeOffer() writes, with and without zeros be
 });
 
 Deno.test("readOffer() refuses what is none, and shows nothing of it that a terminal obeys", () => {
-  const wrong = ["", HOSTILE, "null", "{}", '{"credits":0,"maxMessage":64}', '{"credits":1}'];
-  for (const text of [...wrong, `{"credits":1,"maxMessage":64,"${HOSTILE}":1}`]) {
+  const wrong = [
+    "",
+    HOSTILE,
+    "null",
+    "{}",
+    '{"credits":0,"maxMessage":64,"mtu":1024}',
+    '{"credits":1}',
+  ];
+  for (const text of [...wrong, `{"credits":1,"maxMessage":64,"mtu":1024,"${HOSTILE}":1}`]) {
     const bytes = new TextEncoder().encode(text);
     assertHarmless(assertThrows(() => readOffer(bytes), InvalidData, "address of the peer"));
   }
