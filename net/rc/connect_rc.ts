@@ -45,7 +45,7 @@ export type RcConnectOptions =
       /**
        * The port that {@linkcode listenRc} listens on, 1 to 65535. The host is found by the RDMA communication manager. It
        * chooses the device and the GIDs, so that the options `device`, `portNum`, `gidIndex`, `pkeyIndex` and `peerGid` are not
-       * permitted, and `retryCnt` of this end holds for both. It needs librdmacm, and no TCP.
+       * permitted. It needs librdmacm, and no TCP.
        */
       readonly port: number;
       /** As with `tcpPort`. */

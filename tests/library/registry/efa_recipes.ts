@@ -11,7 +11,7 @@ const capacity = { maxSendWr: 4, maxRecvWr: 4, maxSendSge: 1, maxRecvSge: 1, max
 
 const srd = ({ pd, cq }: World): unknown[] => [
   pd,
-  { sendCq: cq, recvCq: cq, cap: { ...capacity }, sendOpsFlags: SendOpsFlags.RDMA_READ },
+  { sendCq: cq, recvCq: cq, cap: { ...capacity }, sendOpsFlags: SendOpsFlags.RDMA_READ, sl: 8 },
 ];
 
 /** The calls of ./efa. */
