@@ -1,5 +1,7 @@
 /** Captures: the files of tcpdump, Wireshark and the guest, in the formats pcap and pcapng. */
 
+import { Duplex } from "node:stream";
+import { createGunzip } from "node:zlib";
 import { CommandError, messageOf } from "../shell/command.ts";
 import { ByteSource } from "./byte_source.ts";
 
@@ -56,7 +58,8 @@ async function unpacked(source: ByteSource): Promise<ByteSource> {
 
 async function* gunzip(source: ByteSource): AsyncGenerator<Uint8Array<ArrayBuffer>, void> {
   try {
-    yield* ReadableStream.from(source.rest()).pipeThrough(new DecompressionStream("gzip"));
+    // DecompressionStream refuses a file of several members, as cat and bgzip make them.
+    yield* ReadableStream.from(source.rest()).pipeThrough(Duplex.toWeb(createGunzip()));
   } catch (error) {
     throw new CommandError(`the capture cannot be decompressed: ${messageOf(error)}`);
   }

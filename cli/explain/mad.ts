@@ -2,26 +2,14 @@
 
 import { hex } from "../shell/text.ts";
 import { cmSection, cmSummary } from "./cm_message.ts";
-import { type Field, fieldRows } from "./fields.ts";
+import { type Field, fieldRows, type Form } from "./fields.ts";
+import { attributeName, className, CM_CLASS, methodName } from "./mad_names.ts";
 import type { Section } from "./section.ts";
 
 export const MAD_SIZE = 256;
 const HEADER_SIZE = 24;
 /** Subnet managers use queue pair 0, all others 1. */
 const LAST_QP = 1;
-const CM_CLASS = 7;
-
-const CLASSES: Readonly<Record<number, string>> = {
-  0x01: "subnet management",
-  0x03: "subnet administration",
-  0x04: "performance management",
-  0x05: "baseboard management",
-  0x06: "device management",
-  [CM_CLASS]: "communication management",
-  0x08: "SNMP",
-  0x81: "subnet management by a directed route",
-};
-
 /** Whether a datagram of that length has a MAD at that place; not all of it may be there. */
 export function isMad(view: DataView, at: number, length: number): boolean {
   const destQp = view.getUint32(4) & 0xff_ffff;
@@ -41,22 +29,23 @@ const BRIEF: readonly string[] = ["mgmtClass", "method", "status", "attributeId"
 
 /** The header of a MAD, and the message of a connection manager that is in it. */
 export function madSections(view: DataView, at: number): Section[] {
-  const attribute = view.getUint16(at + 16);
-  const isCm = view.getUint8(at + 1) === CM_CLASS;
+  const [mgmtClass, attribute] = [view.getUint8(at + 1), view.getUint16(at + 16)];
+  const isCm = mgmtClass === CM_CLASS;
   const message = isCm ? cmSection(attribute, view, at + HEADER_SIZE) : undefined;
-  return [headerSection(view, at, message?.title), ...message === undefined ? [] : [message]];
+  const name = message?.title ?? attributeName(mgmtClass, attribute);
+  return [headerSection(view, at, name), ...message === undefined ? [] : [message]];
 }
 
-function headerSection(view: DataView, at: number, name = "unknown"): Section {
-  const named = (value: number, text: string, digits: number): string =>
-    `${hex(value, digits)} (${text})`;
+function headerSection(view: DataView, at: number, attribute: string): Section {
+  const named = (nameOf: (value: number) => string, digits: number): Form => (value) =>
+    `${hex(value, digits)} (${nameOf(value)})`;
   const fields: readonly Field[] = [
-    ["mgmtClass", 1, 0, 8, (value) => named(value, CLASSES[value] ?? "another class", 2)],
+    ["mgmtClass", 1, 0, 8, named(className, 2)],
     ["classVersion", 2, 0, 8, "count"],
-    ["method", 3, 0, 8],
+    ["method", 3, 0, 8, named(methodName, 2)],
     ["status", 4, 0, 16],
     ["transactionId", 8, 0, 64],
-    ["attributeId", 16, 0, 16, (value) => named(value, name, 4)],
+    ["attributeId", 16, 0, 16, named(() => attribute, 4)],
     ["attributeModifier", 20, 0, 32],
   ];
   return { key: "mad", title: "Management datagram (MAD)", rows: fieldRows(view, at, fields) };

@@ -14,7 +14,17 @@ import { readFrame } from "../../explain/packet.ts";
 import { syndromeText } from "../../explain/syndrome.ts";
 import { CommandError, UsageError } from "../../shell/command.ts";
 import { REJECT_REASONS, SIDR_STATUSES } from "@rdma/ibverbs/cm";
-import { FRAMES, INFINIBAND, IPOIB, LINKS, pcap, pcapng, SYNDROMES, TUNNELS } from "./captures.ts";
+import {
+  FRAMES,
+  INFINIBAND,
+  IPOIB,
+  LINKS,
+  MESSAGES,
+  pcap,
+  pcapng,
+  SYNDROMES,
+  TUNNELS,
+} from "./captures.ts";
 import { runDeno, stdOptions } from "../../../tests/subprocess.ts";
 import { type Ran, ran } from "./terminal.ts";
 
@@ -106,6 +116,24 @@ Deno.test("readCapture() reads compressed captures, and says so if one is damage
     assertEquals(frames.map(({ bytes }) => bytes.toHex()), FRAMES);
     for (const damaged of [compressed.slice(0, -9), compressed.fill(0xff, 10, 20)]) {
       await assertRejects(() => framesOf(damaged), CommandError, "cannot be decompressed");
+    }
+  }
+});
+
+Deno.test("readCapture() reads compressed captures of several members", async () => {
+  for (const whole of [pcap(FRAMES), pcapng(FRAMES)]) {
+    // Two of them, an empty one among them, and one for each of 300 bytes.
+    const cuts = [[100], [100, 100], Array.from(whole.subarray(0, 300).keys())];
+    for (const ends of cuts) {
+      const parts = [...ends, whole.length].map((end, i) => whole.slice(ends[i - 1] ?? 0, end));
+      const members = await Promise.all(parts.map(gzip));
+      const file = await new Blob(members).bytes();
+      assertEquals((await framesOf(file)).map(({ bytes }) => bytes.toHex()), FRAMES);
+      // Tapes and blocks are filled up with zeros.
+      const padded = await new Blob([file, new Uint8Array(512)]).bytes();
+      assertEquals((await framesOf(padded)).length, FRAMES.length);
+      const cut = file.slice(0, -9);
+      await assertRejects(() => framesOf(cut), CommandError, "cannot be decompressed");
     }
   }
 });
@@ -407,4 +435,40 @@ Deno.test("explain shows a capture that comes by standard input", async () => {
   );
   assertEquals([code, stderr], [0, ""]);
   assertMatch(stdout, /^Frame 1, .*: .*\nFrame 2, /);
+});
+
+Deno.test("readFrame() names the classes, methods and attributes of management datagrams", () => {
+  const rows: readonly (readonly [mgmtClass: number, method: number, attribute: number, string])[] =
+    [
+      [0x01, 0x01, 0x0011, "subnet management, Get, NodeInfo"],
+      [0x81, 0x81, 0x0015, "subnet management by a directed route, GetResp, PortInfo"],
+      [0x81, 0x02, 0x0019, "subnet management by a directed route, Set, LinearForwardingTable"],
+      [0x01, 0x05, 0x0002, "subnet management, Trap, Notice"],
+      [0x03, 0x12, 0x0035, "subnet administration, GetTable, PathRecord"],
+      [0x03, 0x02, 0x0038, "subnet administration, Set, MCMemberRecord"],
+      [0x03, 0x95, 0x0031, "subnet administration, DeleteResp, ServiceRecord"],
+      [0x03, 0x06, 0x0002, "subnet administration, Report, Notice"],
+      [0x04, 0x01, 0x0012, "performance management, Get, PortCounters"],
+      [0x04, 0x81, 0x001d, "performance management, GetResp, PortCountersExtended"],
+      [0x05, 0x03, 0x0021, "baseboard management, Send, ReadVPD"],
+      [0x06, 0x01, 0x0011, "device management, Get, IOControllerProfile"],
+      [0x07, 0x01, 0x0001, "communication management, Get, ClassPortInfo"],
+      [0x07, 0x03, 0x001b, "communication management, Send, SuggestAlternatePath"],
+      [0x08, 0x03, 0x0011, "SNMP, Send, PduInfo"],
+      [0x21, 0x02, 0x0016, "congestion control, Set, CACongestionSetting"],
+      [0x0a, 0x01, 0xff10, "class of a vendor, Get, attribute of a vendor"],
+      [0x31, 0x7f, 0x0077, "class of a vendor, another method, another attribute"],
+      [0x2f, 0x03, 0x0001, "class of an application, Send, ClassPortInfo"],
+    ];
+  for (const [mgmtClass, method, attribute, names] of rows) {
+    const text = [[mgmtClass, 2], [method, 2], [attribute, 4]]
+      .map(([value, digits]) => value!.toString(16).padStart(digits!, "0"));
+    const frame = MESSAGES[0]!.replace("01070203", `01${text[0]}02${text[1]}`)
+      .replace("00000000000012340010", `0000000000001234${text[2]}`);
+    const mad = readFrame(Uint8Array.fromHex(frame), 1).sections.find(({ key }) => key === "mad")!;
+    const texts = ["mgmtClass", "method", "attributeId"].map((name) =>
+      mad.rows.find((row) => row.name === name)!.text!.replace(/^0x\w+ \((.*)\)$/, "$1")
+    );
+    assertEquals(texts.join(", "), names);
+  }
 });
