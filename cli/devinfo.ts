@@ -21,7 +21,7 @@ export const devinfo: Command = command({
   name: "devinfo",
   summary: "Shows devices and their ports, as ibv_devinfo does.",
   details: `
-Deno opens /sys only to programs with all permissions (deno run -A). Without them board_id is left
+Deno opens /sys only to programs with all permissions (-A). Without them board_id is left
 out. --json prints all attributes, with or without --verbose.`,
   options: {
     ...PORT_OPTIONS,

@@ -2,8 +2,8 @@ import { Context } from "@rdma/ibverbs";
 import {
   type Command,
   command,
-  CommandError,
   flag,
+  ForbiddenError,
   messageOf,
   number,
   text,
@@ -11,7 +11,7 @@ import {
   type Values,
 } from "./shell/command.ts";
 import { Deadline } from "./shell/abort.ts";
-import { PORT_OPTIONS } from "./shell/ports.ts";
+import { PORT_OPTIONS, type Tell } from "./shell/ports.ts";
 import { READERS, readsSystem } from "./shell/sysfs.ts";
 import type { Terminal } from "./shell/terminal.ts";
 import { type HostFacts, works } from "./doctor/facts.ts";
@@ -25,9 +25,10 @@ import type { PairFacts, SideFacts } from "./doctor/pair_facts.ts";
 import { PORT_CHECKS } from "./doctor/port_checks.ts";
 import { Channel } from "./peer/channel.ts";
 import { PKEY_INDEX } from "./peer/options.ts";
-import { acceptOne, connectTo } from "./peer/tcp.ts";
+import { acceptPeer, connectTo } from "./peer/tcp.ts";
 
-const STATUS = { healthy: 0, warning: 1, broken: 2, notExamined: 3 } as const;
+const NOT_EXAMINED = 3;
+const STATUS = { healthy: 0, warning: 1, broken: 2, "not examined": NOT_EXAMINED } as const;
 const NEEDS_FILES = `it reads /sys and /proc, which Deno opens ${READERS}`;
 const SECONDS = 1;
 const TCP_PORT = 18515;
@@ -55,35 +56,32 @@ export const doctor: Command = command({
   details: `
 The first line names the fault that matters most, and its remedy. The exit status is 0 if nothing is
 wrong, 1 for a warning, 2 if no message can be sent, and 3 if nothing can be examined.
-It reads /sys and /proc, which Deno opens only to programs with all permissions (deno run -A), and to
+It reads /sys and /proc, which Deno opens only to programs with all permissions (-A), and to
 none with a permission broker.
 With --listen on one host and --peer on another one, both send small and large messages to each
 other, and both tell in which direction they are lost.`,
   options: OPTIONS,
-  usageStatus: STATUS.notExamined,
+  usageStatus: NOT_EXAMINED,
   async run(values, terminal): Promise<number> {
     if (values.listen && values.peer !== undefined) {
       const reason = "--listen is for one host, and --peer for the other one";
-      throw new UsageError(reason, STATUS.notExamined);
+      throw new UsageError(reason, NOT_EXAMINED);
     }
     const isPair = values.listen || values.peer !== undefined;
     if (values["pkey-index"] !== undefined && !isPair) {
-      throw new UsageError("--pkey-index is for --listen and --peer", STATUS.notExamined);
+      throw new UsageError("--pkey-index is for --listen and --peer", NOT_EXAMINED);
     }
-    if (!readsSystem()) {
-      throw new CommandError(NEEDS_FILES, STATUS.notExamined);
-    }
+    if (!readsSystem()) throw new ForbiddenError(NEEDS_FILES, NOT_EXAMINED);
     const { facts, pair, failure } = isPair
-      ? await examineBoth(values)
+      ? await examineBoth(values, terminal)
       : await examineHost(values, () => watch(values, terminal));
     const ofHost = findingsOf(CHECKS, facts);
     const findings = pair === undefined ? ofHost : pairFindings(pair, ofHost);
-    const status = statusOf(findings);
-    if (values.json) terminal.printJson({ doctor: VERSION, status, findings, facts, pair });
-    else terminal.print(pageOf(findings, facts, pair));
-    if (failure === undefined) return STATUS[status];
-    terminal.printError(`doctor: ${failure}`);
-    return STATUS.notExamined;
+    const status = statusOf(findings, failure);
+    if (values.json) {
+      terminal.printJson({ doctor: VERSION, status, failure, findings, facts, pair });
+    } else terminal.print(pageOf(findings, facts, pair, failure));
+    return failure === undefined ? STATUS[status] : NOT_EXAMINED;
   },
 });
 
@@ -113,20 +111,20 @@ async function examineHost(
   values: DoctorValues,
   work: () => Promise<number> = () => waitFor(0),
 ): Promise<Examined> {
-  return { facts: await gather(values, work, STATUS.notExamined) };
+  return { facts: await gather(values, work, NOT_EXAMINED) };
 }
 
 /** Examines this host and the way to the other one. What is wrong with that one hides nothing of this one. */
-async function examineBoth(values: DoctorValues): Promise<Examined> {
+async function examineBoth(values: DoctorValues, terminal: Terminal): Promise<Examined> {
   const { facts: before } = await examineHost(values);
   try {
     using context = contextOf(before);
     // Before the other doctor is involved, which would wait for messages.
     const pkeyIndex = values["pkey-index"] ?? 0;
     const here = sideOf(before, context, pkeyIndex);
-    using connection = await connectionOf(values);
-    const channel = new Channel(connection, "doctor", SILENCE_S);
-    const there = await introduce(channel, here);
+    const tell = (error: unknown): void => terminal.printError(`doctor: ${messageOf(error)}`);
+    const [connection, { channel, there }] = await meet(values, here, tell);
+    using _closed = connection;
     const host = values.peer ?? connection.remoteAddr.hostname;
     const given = { host, here, there, pkeyIndex, isFirst: values.peer !== undefined };
     let pair: PairFacts | undefined;
@@ -141,8 +139,31 @@ async function examineBoth(values: DoctorValues): Promise<Examined> {
   }
 }
 
-async function connectionOf({ peer, port = TCP_PORT }: DoctorValues): Promise<Deno.TcpConn> {
-  if (peer === undefined) return await acceptOne(port);
+/** The doctor of the other host. */
+interface Other {
+  readonly channel: Channel;
+  readonly there: SideFacts;
+}
+
+/** Waits for the other doctor, or connects to it, and exchanges with it what is on both hosts. */
+async function meet(
+  { peer, port = TCP_PORT }: DoctorValues,
+  here: SideFacts,
+  tell: Tell,
+): Promise<readonly [Deno.TcpConn, Other]> {
+  const greet = async (connection: Deno.TcpConn): Promise<Other> => {
+    const channel = new Channel(connection, "doctor", SILENCE_S);
+    return { channel, there: await introduce(channel, here) };
+  };
+  if (peer === undefined) return await acceptPeer(port, greet, tell);
+  using stack = new DisposableStack();
+  const connection = stack.use(await connectToDoctor(peer, port));
+  const other = await greet(connection);
+  stack.move();
+  return [connection, other];
+}
+
+async function connectToDoctor(peer: string, port: number): Promise<Deno.TcpConn> {
   const silent = `Cannot connect to ${peer}, TCP port ${port}: no answer`;
   using deadline = new Deadline(CONNECT_S, () => silent);
   try {

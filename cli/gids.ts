@@ -12,7 +12,7 @@ export const gids: Command = command({
   details: `
 The star marks the GID that most programs should send from; the reason is below the table.
 INDEX is what other programs call the GID index (ib_send_lat -x, ibv_rc_pingpong -g).
-Deno opens /sys only to programs with all permissions (deno run -A). Without them NETDEV is the
+Deno opens /sys only to programs with all permissions (-A). Without them NETDEV is the
 number of the network interface, such as #2, and not its name.`,
   options: PORT_OPTIONS,
   run(values, terminal): number {

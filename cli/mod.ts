@@ -48,13 +48,15 @@
  * @module
  */
 
-import { run } from "./run.ts";
-import { systemTerminal } from "./shell/terminal.ts";
-
 const MAX_WORDS = 1_048_576;
+const IS_DENO = "Deno" in globalThis;
+const NEEDS_DENO = "@rdma/cli runs on Deno only: https://deno.com. Run it by " +
+  '"deno run -A jsr:@rdma/cli"';
 
 /**
  * Runs a command line. What it prints goes to standard output and standard error, errors too.
+ *
+ * Other runtimes than Deno can import it; there it prints that it needs Deno.
  *
  * @returns the exit status.
  * @throws {TypeError} If `args` is not an array of strings.
@@ -62,7 +64,14 @@ const MAX_WORDS = 1_048_576;
  * @category Commands
  */
 export async function runCli(args: readonly string[]): Promise<number> {
-  return await run(wordsOf(args), systemTerminal());
+  const words = wordsOf(args);
+  if (!IS_DENO) {
+    console.error(NEEDS_DENO);
+    return 1;
+  }
+  // Other runtimes cannot read all that this one imports.
+  const { runHere } = await import("./run.ts");
+  return await runHere(words);
 }
 
 function wordsOf(args: readonly string[]): string[] {
@@ -81,4 +90,13 @@ function wordsOf(args: readonly string[]): string[] {
   });
 }
 
-if (import.meta.main) Deno.exit(await runCli(Deno.args));
+/** Node before 24 does not tell a module whether it is the program. */
+function isProgram({ main, filename }: ImportMeta): boolean {
+  return main ?? globalThis.process.argv[1] === filename;
+}
+
+if (isProgram(import.meta)) {
+  const status = await runCli(IS_DENO ? Deno.args : []);
+  if (IS_DENO) Deno.exit(status);
+  globalThis.process.exitCode = status;
+}

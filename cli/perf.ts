@@ -1,4 +1,4 @@
-import { type Context, LinkLayer, mtuBytes } from "@rdma/ibverbs";
+import { mtuBytes } from "@rdma/ibverbs";
 import {
   type Command,
   command,
@@ -14,7 +14,7 @@ import { Progress } from "./perf/progress.ts";
 import { type Result, resultLines, tableLines } from "./perf/report.ts";
 import { allSizes, chosenSettings, CLIENT_OPTIONS, refuseForServer } from "./perf/settings.ts";
 import { svgOf } from "./perf/svg.ts";
-import { type Options, optionsFor, readOptions } from "./peer/options.ts";
+import { optionsFor, readOptions } from "./peer/options.ts";
 
 const CHOICE = { numbers: ["port", "ib-port", "timeout"] } as const;
 
@@ -23,7 +23,8 @@ export const perf: Command = command({
   summary: "Measures the latency of messages, as a histogram, and the bandwidth, as text and SVG.",
   details: `
 Without HOST it is a server and waits for a client; with HOST it connects to the server there. The
-client chooses what is measured, and both ends show it. The latency is half of the time from a
+peer is perf too: the options have letters of perftest, and ib_send_lat and its kind have another
+protocol. The client chooses what is measured, and both ends show it. The latency is half of the time from a
 message to its answer, or all of the time of an RDMA read. The bandwidth of sends is what the server
 receives; RDMA writes and reads are counted by the client. Latencies are measured with one queue
 pair. --all takes long without --duration: it has messages of 8 megabytes.
@@ -45,8 +46,7 @@ It needs --allow-net for the exchange of addresses, and --allow-write for --svg.
     const tell = (error: unknown): void => terminal.printError(`perf: ${messageOf(error)}`);
     using context = openFirst(options.ibDev, tell);
     using progress = new Progress(terminal.interactive && !json ? terminal : undefined);
-    const gidIdx = options.gidIdx ?? recommendedGid(context, options);
-    const bench: Bench = { context, options: { ...options, gidIdx }, progress };
+    const bench: Bench = { context, options, progress, tell };
     const mtu = mtuBytes(context.queryPort(options.ibPort).activeMtu);
     const sizes = all ? allSizes(settings, mtu) : [settings.size];
     const results = options.host === undefined
@@ -65,9 +65,4 @@ function drawn([result]: readonly Result[]): string {
   const { latency } = result!;
   if (latency === undefined) throw new CommandError("Cannot draw: the client has the latencies");
   return svgOf({ ...result!, latency });
-}
-
-function recommendedGid(context: Context, { ibPort }: Options): number | undefined {
-  const { linkLayer } = context.queryPort(ibPort);
-  return linkLayer === LinkLayer.ETHERNET ? context.recommendGid(ibPort).gidIndex : undefined;
 }

@@ -7,7 +7,8 @@ import { exchangeAsClient, exchangeAsServer } from "./pingpong/exchange.ts";
 import { type Kind, KINDS } from "./pingpong/kinds.ts";
 import { PingPong } from "./pingpong/ping_pong.ts";
 import { type Command, command, messageOf, summaries, UsageError } from "./shell/command.ts";
-import { openFirst } from "./shell/ports.ts";
+import { openFirst, type Tell } from "./shell/ports.ts";
+import { didYouMean } from "./shell/suggest.ts";
 import type { Terminal } from "./shell/terminal.ts";
 
 /**
@@ -55,7 +56,9 @@ export const pingpong: Command = {
     if (name === undefined) throw new UsageError(`it takes ${one}`);
     const kind = Object.entries(KINDS).find(([known]) => known === name)?.[1];
     if (kind !== undefined) return await pingPongOf(name, kind).run(rest, terminal);
-    throw new UsageError(`${quote(name)} is not ${name.startsWith("-") ? "an option" : one}`);
+    const isOption = name.startsWith("-");
+    const what = isOption ? `an option${didYouMean(name, ["--help"])}` : one;
+    throw new UsageError(`${quote(name)} is not ${what}`);
   },
 };
 
@@ -69,15 +72,13 @@ async function runPingPong(
   kind.check?.(options);
   const print = (lines: readonly string[]): void => json ? undefined : terminal.print(lines);
   // The C tools use the first device too, whether its port is active or not.
-  using context = openFirst(
-    options.ibDev,
-    (error) => terminal.printError(`pingpong: ${messageOf(error)}`),
-  );
+  const tell = (error: unknown): void => terminal.printError(`pingpong: ${messageOf(error)}`);
+  using context = openFirst(options.ibDev, tell);
   using endpoint = new Endpoint(context, options, kind);
   warmUp(context, options, kind);
   const here = endpoint.addresses;
   print(here.map((address) => `  local address:  ${formatAddress(address, kind.separator)}`));
-  const there = await connect(endpoint, options, kind);
+  const there = await connect(endpoint, options, kind, tell);
   print(there.map((address) => `  remote address: ${formatAddress(address, ",")}`));
   const result = await play(endpoint, options, print);
   const unmarked = options.chk && options.host === undefined ? unmarkedPages(endpoint.message) : [];
@@ -120,11 +121,12 @@ async function connect(
   endpoint: Endpoint,
   options: Options,
   { frames }: Kind,
+  tell: Tell,
 ): Promise<Address[]> {
   const { host, port, timeout } = options;
   const exchange = { port, timeout, here: endpoint.addresses, frames };
   if (host === undefined) {
-    return await exchangeAsServer(exchange, (there) => endpoint.connect(there));
+    return await exchangeAsServer(exchange, (there) => endpoint.connect(there), tell);
   }
   const there = await exchangeAsClient(host, exchange);
   endpoint.connect(there);

@@ -1,5 +1,13 @@
 import { quote } from "./shell/text.ts";
-import { type Command, CommandError, messageOf, summaries, UsageError } from "./shell/command.ts";
+import { didYouMean } from "./shell/suggest.ts";
+import {
+  type Command,
+  CommandError,
+  ForbiddenError,
+  messageOf,
+  summaries,
+  UsageError,
+} from "./shell/command.ts";
 import { devices } from "./devices.ts";
 import { devinfo } from "./devinfo.ts";
 import { doctor } from "./doctor.ts";
@@ -8,7 +16,7 @@ import { gids } from "./gids.ts";
 import { perf } from "./perf.ts";
 import { pingpong } from "./pingpong.ts";
 import { rping } from "./rping.ts";
-import type { Terminal } from "./shell/terminal.ts";
+import { systemTerminal, type Terminal } from "./shell/terminal.ts";
 import { udaddy } from "./udaddy.ts";
 import { VERSION } from "./version.ts";
 import { watch } from "./watch.ts";
@@ -26,8 +34,22 @@ const COMMANDS: readonly Command[] = [
   perf,
 ];
 
+const RUN = "deno run -A jsr:@rdma/cli";
+const INSTALL = "deno install --global -A --name ibverbs jsr:@rdma/cli";
+
+/** An installed command has the permissions with which it was installed, so Deno's advice to run it again does not help. */
+const ALL_PERMISSIONS =
+  `All permissions are given by "${RUN} ...", or to an installed command by "${
+    INSTALL.replace("--global", "--global --force")
+  }"`;
+
 /** What a shell reports for a program that a closed pipe has ended: 128 and the number of SIGPIPE. */
 const BROKEN_PIPE = 141;
+
+/** Runs a command line on the terminal of the process. */
+export async function runHere(args: readonly string[]): Promise<number> {
+  return await run(args, systemTerminal());
+}
 
 /** Runs a command line. The result is the status of the process; errors are printed. */
 export async function run(args: readonly string[], terminal: Terminal): Promise<number> {
@@ -41,8 +63,7 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
       return 0;
     }
     if (command !== undefined) return await runCommand(command, rest, terminal);
-    const what = name.startsWith("-") ? "an option" : "a command";
-    terminal.printError(`${quote(name)} is not ${what}; see --help`);
+    terminal.printError(withHelp(`${quote(name)} is not ${whatIs(name)}`));
     return 1;
   } catch (error) {
     if (error instanceof Deno.errors.BrokenPipe) return BROKEN_PIPE;
@@ -59,19 +80,43 @@ async function runCommand(
     return await run(args, terminal);
   } catch (error) {
     if (error instanceof Deno.errors.BrokenPipe) throw error;
-    const help = error instanceof UsageError ? `; see ${name} --help` : "";
-    terminal.printError(`${name}: ${messageOf(error)}${help}`);
+    const message = messageOf(error);
+    const text = error instanceof UsageError ? withHelp(message, `${name} --help`) : message;
+    const remedy = isForbidden(error) ? `. ${ALL_PERMISSIONS}` : "";
+    terminal.printError(`${name}: ${text}${remedy}`);
     return error instanceof CommandError ? error.status : 1;
   }
+}
+
+/** What a word in the place of a command is, and what is like it. */
+function whatIs(name: string): string {
+  if (name.startsWith("-")) return `an option${didYouMean(name, ["--help", "--version"])}`;
+  return `a command${didYouMean(name, COMMANDS.map(({ name }) => name))}`;
+}
+
+function withHelp(message: string, help = "--help"): string {
+  return message.endsWith("?") ? `${message} See ${help}` : `${message}; see ${help}`;
+}
+
+/** Whether Deno has refused something, or a command that needs more than it was given. */
+function isForbidden(error: unknown): boolean {
+  return error instanceof Deno.errors.NotCapable || error instanceof ForbiddenError;
 }
 
 function printOverview(terminal: Terminal): number {
   terminal.print([
     "Shows the RDMA devices of this host and tries them out.",
     "",
-    "  deno run --allow-ffi jsr:@rdma/cli COMMAND [OPTIONS]",
+    `  ${RUN} COMMAND [OPTIONS]`,
+    "",
+    `or, after "${INSTALL}":`,
+    "",
+    "  ibverbs COMMAND [OPTIONS]",
     "",
     ...summaries(COMMANDS),
+    "",
+    "-A is all permissions of Deno. doctor and watch need them, to read /sys. --allow-ffi is enough for",
+    "the others; pingpong and perf need --allow-net too, and explain --allow-read for a capture.",
     "",
     "COMMAND --help or help COMMAND shows the options of a command, --version that of the package.",
   ]);

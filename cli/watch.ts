@@ -16,7 +16,7 @@ export const watch: Command = command({
 On a terminal the screen is drawn again and again. Otherwise, and with --json, there is a line for
 each event and for each change. Ctrl-C ends it.
 Counters are those of /sys/class/infiniband/DEVICE/ports/PORT. Deno opens /sys only to programs with
-all permissions (deno run -A); without them there are events only.`,
+all permissions (-A); without them there are events only.`,
   options: {
     ...PORT_OPTIONS,
     interval: number("SECONDS", `time between two looks; ${INTERVAL} by default`, [1, 86_400], "n"),

@@ -44,7 +44,12 @@ export type { Sink, Source } from "./guest/streams.ts";
 export { SetupError } from "./host/report.ts";
 export type { KernelName, UserlandName } from "./host/systems.ts";
 
-if (import.meta.main) {
+/** Node before 24 does not tell a module whether it is the program. */
+function isProgram({ main, filename }: ImportMeta): boolean {
+  return main ?? globalThis.process.argv[1] === filename;
+}
+
+if (isProgram(import.meta)) {
   main(() =>
     runCommandLine(givenArguments(), { command: `${denoCommand()} run -A jsr:@rdma/rxe --` })
   );

@@ -13,18 +13,30 @@ const STYLES: Readonly<Record<Level | "ok", Style>> = {
   broken: "red",
 };
 
-/** The status of all findings together. */
-export function statusOf(findings: readonly Finding[]): Level | "healthy" {
-  return findings[0]?.level ?? "healthy";
+/** The status of all findings together, and of what could not be examined: what matters most. */
+export function statusOf(
+  findings: readonly Finding[],
+  failure?: string,
+): Level | "healthy" | "not examined" {
+  const worst = findings[0]?.level;
+  return worst !== "broken" && failure !== undefined ? "not examined" : worst ?? "healthy";
 }
 
+/** The page. `failure` is why the way to the other host could not be examined. */
 export function pageOf(
   findings: readonly Finding[],
   facts: HostFacts,
   pair?: PairFacts,
+  failure?: string,
 ): Line[] {
+  const isWorse = ({ level }: Finding): boolean => level === "broken";
+  const lines = [
+    ...findings.filter(isWorse).map(findingLine),
+    ...failure === undefined ? [] : [failureLine(failure, findings)],
+    ...findings.filter((finding) => !isWorse(finding)).map(findingLine),
+  ];
   return [
-    ...findings.length === 0 ? [healthyLine(facts, pair)] : findings.map(findingLine),
+    ...lines.length === 0 ? [healthyLine(facts, pair)] : lines,
     "",
     ...partLines([...hostParts(findings, facts), ...pair === undefined ? [] : pairParts(pair)]),
   ];
@@ -37,6 +49,11 @@ function healthyLine({ seconds }: HostFacts, pair: PairFacts | undefined): Line 
   const watched = seconds === 0 ? "" : `, and no counter of errors rose here within ${seconds} s`;
   const limit = pair === undefined ? "; what a peer drops is counted there" : "";
   return [{ text: "healthy", style: "green" }, `: ${good}${watched}${limit}`];
+}
+
+function failureLine(failure: string, findings: readonly Finding[]): Line {
+  const here = findings.length === 0 ? ". On this host nothing is wrong" : "";
+  return [{ text: "not examined", style: "red" }, `: ${failure}${here}`];
 }
 
 function findingLine({ level, subject, problem, remedy }: Finding): Line {

@@ -105,9 +105,7 @@ function bestNetdev(context: Context, port: number): number | undefined {
 /** Tells the other side what is here, and learns what is there. */
 export async function introduce(channel: Channel, here: SideFacts): Promise<SideFacts> {
   await channel.send({ doctor: VERSION, ...here });
-  const hello = await channel.receive();
-  numberOf(hello, "doctor", [VERSION, VERSION]);
-  return readSide(hello);
+  return readSide(await channel.greeting(VERSION));
 }
 
 /** Sends messages of both services and of two sizes in both directions, as far as the two sides fit. */

@@ -1,7 +1,7 @@
 /** The addresses that the ibv_*_pingpong tools send each other: 52 bytes of text each, with a final NUL. */
 
 import { quote } from "../shell/text.ts";
-import { type AhAttrInit, Gid, LinkLayer, type QueuePair } from "@rdma/ibverbs";
+import { type AhAttrInit, type Context, Gid, LinkLayer, type QueuePair } from "@rdma/ibverbs";
 import { UsageError } from "../shell/command.ts";
 import { hex } from "../shell/text.ts";
 import type { Options } from "./options.ts";
@@ -47,18 +47,19 @@ export function formatAddress({ lid, qpn, psn, gid }: Address, separator: ":" | 
   return `LID ${hex(lid, 4)}, QPN ${hex(qpn, 6)}, PSN ${hex(psn, 6)}${separator} GID ${gid}`;
 }
 
-/** The address of a queue pair of this side. Its first packet sequence number is random. RoCE needs a GID index. */
+/**
+ * The GID to send from: the chosen one. Without a choice it is the recommended one on RoCE, where each packet has a GID, and
+ * none on InfiniBand.
+ */
+export function chosenGid(context: Context, { gidIdx, ibPort }: Options): number | undefined {
+  const isRoce = context.queryPort(ibPort).linkLayer === LinkLayer.ETHERNET;
+  return gidIdx ?? (isRoce ? context.recommendGid(ibPort).gidIndex : undefined);
+}
+
+/** The address of a queue pair of this side. Its first packet sequence number is random. */
 export function addressOf({ context, qpNum }: QueuePair, { gidIdx, ibPort }: Options): Address {
-  const { lid, linkLayer } = context.queryPort(ibPort);
-  if (gidIdx === undefined && linkLayer === LinkLayer.ETHERNET) {
-    const { gid, gidIndex, reason } = context.recommendGid(ibPort);
-    throw new UsageError(
-      `Port ${ibPort} of "${context.device.name}" is RoCE, which needs --gid-idx. ` +
-        `--gid-idx=${gidIndex} is ${gid} (${reason})`,
-    );
-  }
   return {
-    lid,
+    lid: context.queryPort(ibPort).lid,
     qpn: qpNum,
     psn: Math.floor(Math.random() * 0x100_0000),
     gid: gidIdx === undefined

@@ -4,17 +4,24 @@ import { quote } from "../shell/text.ts";
 import { CommandError } from "../shell/command.ts";
 import { type Address, decodeAddress, encodeAddress } from "./address.ts";
 import { Deadline } from "../shell/abort.ts";
-import { readBytes, writeBytes } from "./tcp.ts";
+import { readSome, writeBytes } from "./tcp.ts";
 
 /** No line of a well-meaning peer is longer. */
 const LONGEST = 0x4000;
 
 const LINE_FEED = 10;
+/** What the line of a peer begins with. */
+const BRACE = 123;
+/** Characters of a stranger's words that a message shows. */
+const SHOWN = 40;
+/** What tools of perftest say first: their version. */
+const PERFTEST = /^\d+\.\d+$/;
 
 export class Channel {
   readonly #connection: Deno.TcpConn;
   readonly #command: string;
   readonly #timeout: number;
+  #rest: Uint8Array<ArrayBuffer> = new Uint8Array(0);
 
   /** Talks over a connection, to the same command. The peer may be silent for some seconds. */
   constructor(connection: Deno.TcpConn, command: string, timeout: number) {
@@ -36,31 +43,69 @@ export class Channel {
    */
   async receive(seconds: number = this.#timeout): Promise<Readonly<Record<string, unknown>>> {
     using deadline = new Deadline(seconds, () => "The peer sent nothing");
-    const line: number[] = [];
     for (;;) {
-      // The lines are short and few, so a byte at a time is fast enough.
-      const [byte] = await readBytes(this.#connection, 1, deadline.signal);
-      if (byte === LINE_FEED) break;
-      if (byte === undefined) throw new CommandError("the peer closed the connection");
-      if (line.push(byte) > LONGEST) {
-        throw new CommandError(`the peer is no ${this.#command}: its line is long`);
-      }
+      const end = this.#rest.indexOf(LINE_FEED);
+      const length = end < 0 ? this.#rest.length : end;
+      if (length > LONGEST) throw this.#stranger("its line is long");
+      if (end >= 0) return this.#parse(this.#taken(end));
+      // Such a peer sends no more: it waits for an answer in its own protocol.
+      if (this.#rest.length > 0 && this.#rest[0] !== BRACE) throw this.#saysElse(this.#rest);
+      await this.#readMore(deadline.signal);
     }
-    return this.#parse(new TextDecoder().decode(new Uint8Array(line)));
   }
 
-  #parse(text: string): Readonly<Record<string, unknown>> {
+  /**
+   * Receives the first message, which has the version of the protocol under the name of the command.
+   *
+   * @throws {CommandError} If the peer is another program, or speaks another version.
+   */
+  async greeting(version: number): Promise<Readonly<Record<string, unknown>>> {
+    const message = await this.receive();
+    const theirs = message[this.#command];
+    if (theirs === version) return message;
+    if (theirs === undefined) throw this.#stranger("its message is one of another command");
+    const versions = `${shownOf(theirs)} and ${version} of the protocol of ${this.#command}`;
+    const error = `the two ends speak versions ${versions}: both need the same @rdma/cli`;
+    await this.send({ error });
+    throw new CommandError(error);
+  }
+
+  /** Takes the bytes up to a line feed. */
+  #taken(end: number): Uint8Array {
+    const line = this.#rest.subarray(0, end);
+    this.#rest = this.#rest.subarray(end + 1);
+    return line;
+  }
+
+  async #readMore(signal: AbortSignal): Promise<void> {
+    const piece = await readSome(this.#connection, signal);
+    if (piece.length === 0) throw new CommandError("the peer closed the connection");
+    this.#rest = await new Blob([this.#rest, piece]).bytes();
+  }
+
+  #parse(line: Uint8Array): Readonly<Record<string, unknown>> {
     let value: unknown;
     try {
-      value = JSON.parse(text);
+      value = JSON.parse(new TextDecoder().decode(line));
     } catch {
       value = undefined;
     }
-    if (typeof value !== "object" || value === null) {
-      throw new CommandError(`the peer is no ${this.#command}: it sent ${quote(text)}`);
-    }
+    if (typeof value !== "object" || value === null) throw this.#saysElse(line);
     if ("error" in value) throw new CommandError(`the peer cannot: ${errorIn(value)}`);
     return value as Readonly<Record<string, unknown>>;
+  }
+
+  #saysElse(bytes: Uint8Array): CommandError {
+    const [text] = new TextDecoder().decode(bytes).split("\0");
+    const shown = text!.length > SHOWN ? `${text!.slice(0, SHOWN)}...` : text!;
+    const isPerftest = PERFTEST.test(text!);
+    const why = isPerftest ? ", as ib_send_lat and the other tools of perftest do" : "";
+    return this.#stranger(`it sent ${quote(shown)}${why}`);
+  }
+
+  #stranger(reason: string): CommandError {
+    const other = `${this.#command} talks to ${this.#command} of @rdma/cli only`;
+    return new CommandError(`the peer is no ${this.#command}: ${reason}; ${other}`);
   }
 }
 

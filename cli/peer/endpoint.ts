@@ -24,7 +24,7 @@ import {
 } from "@rdma/ibverbs";
 import { UsageError } from "../shell/command.ts";
 import { hex } from "../shell/text.ts";
-import { type Address, addressOf, addressTo } from "./address.ts";
+import { type Address, addressOf, addressTo, chosenGid } from "./address.ts";
 import type { Options } from "./options.ts";
 
 /** `wrId` of receives: a bit of what a queue pair waits for. */
@@ -115,7 +115,8 @@ export class Endpoint implements Side, Disposable {
   readonly #owned: DisposableStack;
 
   /** Makes the objects and posts receives. */
-  constructor(context: Context, options: Options, kind: EndpointKind) {
+  constructor(context: Context, given: Options, kind: EndpointKind) {
+    const options = { ...given, gidIdx: chosenGid(context, given) };
     const { type, shared = false, queuePairs = 1, verb = "send" } = kind;
     const { events, ibPort, pkeyIndex = 0, size, rxDepth, txDepth = 1 } = options;
     const isDatagram = type === QpType.UD;

@@ -51,7 +51,12 @@ export const PKEY_INDEX: Option<number> = number(
 
 const COMMON = {
   "ib-dev": text("DEVICE", "RDMA device; the first one by default", "d"),
-  "gid-idx": number("INDEX", "index of the GID to send from (RoCE)", [0, 255], "g"),
+  "gid-idx": number(
+    "INDEX",
+    "index of the GID to send from; on RoCE the one that gids marks by default",
+    [0, 255],
+    "g",
+  ),
   "pkey-index": PKEY_INDEX,
 } as const;
 

@@ -2,11 +2,44 @@
 
 import { orAborted } from "../shell/abort.ts";
 import { messageOf } from "../shell/command.ts";
+import type { Tell } from "../shell/ports.ts";
 
-/** Waits for one connection, then stops listening. */
-export async function acceptOne(port: number): Promise<Deno.TcpConn> {
+/** Bytes that are read at a time. */
+const PIECE = 4096;
+
+/**
+ * Waits for a peer. Whoever connects is greeted, and the first one that answers as a peer does is taken. Others, such as
+ * port scanners and tools with another protocol, are told of and closed. They keep nobody waiting.
+ */
+export async function acceptPeer<T>(
+  port: number,
+  greet: (connection: Deno.TcpConn) => Promise<T>,
+  tell: Tell,
+): Promise<readonly [connection: Deno.TcpConn, answer: T]> {
   using listener = Deno.listen({ port });
-  return await listener.accept();
+  const { promise: taken, resolve, reject } = Promise.withResolvers<readonly [Deno.TcpConn, T]>();
+  const open = new Set<Deno.TcpConn>();
+  const welcome = async (connection: Deno.TcpConn): Promise<void> => {
+    open.add(connection);
+    try {
+      resolve([connection, await greet(connection)]);
+    } catch (error) {
+      // Who waits while another one is taken is closed without a word.
+      if (!open.delete(connection)) return;
+      connection.close();
+      const { hostname } = connection.remoteAddr;
+      tell(new Error(`${hostname} is not served: ${messageOf(error)}; the server goes on waiting`));
+    }
+  };
+  const welcomeAll = async (): Promise<void> => {
+    for await (const connection of listener) void welcome(connection);
+  };
+  welcomeAll().catch(reject);
+  const peer = await taken;
+  open.delete(peer[0]);
+  for (const other of open) other.close();
+  open.clear();
+  return peer;
 }
 
 /** Connects to a host. */
@@ -17,6 +50,17 @@ export async function connectTo(
 ): Promise<Deno.TcpConn> {
   const connect = (): Promise<Deno.TcpConn> => Deno.connect({ hostname, port, signal });
   return await naming("connect to", { hostname, port }, signal, connect);
+}
+
+/** Reads what has come, as soon as something has; nothing at the end. */
+export async function readSome(
+  connection: Deno.TcpConn,
+  signal: AbortSignal,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const bytes = new Uint8Array(PIECE);
+  const read = (): Promise<number | null> => connection.read(bytes);
+  const count = await naming("read from", connection.remoteAddr, signal, read);
+  return bytes.subarray(0, count ?? 0);
 }
 
 /** Reads until there are `length` bytes or the peer sends no more; then the result is shorter. */

@@ -6,9 +6,10 @@ import type { Address } from "../peer/address.ts";
 import { addressIn, addressText, Channel, numberOf, shownOf, textOf } from "../peer/channel.ts";
 import { Endpoint, type Far } from "../peer/endpoint.ts";
 import { MAX_SECONDS, type Options } from "../peer/options.ts";
-import { acceptOne, connectTo } from "../peer/tcp.ts";
+import { acceptPeer, connectTo } from "../peer/tcp.ts";
 import { latencyOf } from "./histogram.ts";
 import { type Goal, Meter } from "./measure.ts";
+import type { Tell } from "../shell/ports.ts";
 import type { Progress } from "./progress.ts";
 import { bandwidthOf, type Counted, type Result } from "./report.ts";
 import { MOST, type Settings, settingsOf } from "./settings.ts";
@@ -32,25 +33,28 @@ export interface Bench {
   readonly context: Context;
   readonly options: Options;
   readonly progress: Progress;
+  /** Takes why somebody else who has connected is not served. */
+  readonly tell: Tell;
 }
 
 /** Waits for one client, and measures what it asks for. */
 export async function serve(bench: Bench): Promise<Result[]> {
   const { port, timeout } = bench.options;
-  using connection = await acceptOne(port);
-  const channel = new Channel(connection, "perf", timeout);
+  const greet = async (connection: Deno.TcpConn): Promise<readonly [Channel, Message]> => {
+    const channel = new Channel(connection, "perf", timeout);
+    return [channel, await channel.greeting(VERSION)];
+  };
+  const [connection, [channel, first]] = await acceptPeer(port, greet, bench.tell);
+  using _closed = connection;
   const results: Result[] = [];
-  for (let left = 1; left > 0;) {
-    const hello = await channel.receive();
+  for (let hello = first;; hello = await channel.greeting(VERSION)) {
     results.push(await serveOne(bench, channel, hello));
-    left = numberOf(hello, "left", [0, MOST_SIZES]);
+    if (numberOf(hello, "left", [0, MOST_SIZES]) === 0) return results;
   }
-  return results;
 }
 
 async function serveOne(bench: Bench, channel: Channel, hello: Message): Promise<Result> {
   const [settings, made] = await orTell(channel, () => {
-    numberOf(hello, "perf", [VERSION, VERSION]);
     const settings = settingsOf(hello);
     return [settings, endpointFor(bench, settings)] as const;
   });

@@ -4,9 +4,13 @@ import { quote } from "../shell/text.ts";
 import { Gid } from "@rdma/ibverbs";
 import { type Address, ADDRESS_SIZE, decodeAddress, encodeAddress } from "../peer/address.ts";
 import { Deadline } from "../shell/abort.ts";
-import { acceptOne, connectTo, readBytes, writeBytes } from "../peer/tcp.ts";
+import type { Tell } from "../shell/ports.ts";
+import { acceptPeer, connectTo, readBytes, writeBytes } from "../peer/tcp.ts";
 
 const DONE = "done\0";
+
+/** What an address begins with. */
+const LID = { length: 5, pattern: /^[\da-f]{4}:$/i } as const;
 
 /** What both roles need. */
 export interface Exchange {
@@ -38,20 +42,23 @@ export async function exchangeAsClient(
 
 /**
  * Waits for a client without a time limit, and exchanges addresses with it. The client sends its first message as soon as
- * it has the addresses, so `prepare` runs before.
+ * it has the addresses, so `prepare` runs before. `tell` takes why others who have connected are no clients.
  */
 export async function exchangeAsServer(
   { port, timeout, here, frames = here.length }: Exchange,
   prepare: (there: readonly Address[]) => void,
+  tell: Tell,
 ): Promise<Address[]> {
-  using connection = await acceptOne(port);
-  let wanted = "send its address";
-  using deadline = new Deadline(timeout, () => `The client did not ${wanted}`);
-  const { signal } = deadline;
-  const there = (await readAddresses(connection, frames, signal)).slice(0, here.length);
+  const greet = async (connection: Deno.TcpConn): Promise<Address[]> => {
+    using deadline = new Deadline(timeout, () => "The client did not send its address");
+    return await readAddresses(connection, frames, deadline.signal);
+  };
+  const [connection, addresses] = await acceptPeer(port, greet, tell);
+  using _closed = connection;
+  const there = addresses.slice(0, here.length);
   prepare(there);
-  wanted = "confirm the address";
-  deadline.extend();
+  using deadline = new Deadline(timeout, () => "The client did not confirm the address");
+  const { signal } = deadline;
   await writeAddresses(connection, here, frames, signal);
   const answer = new TextDecoder().decode(await readBytes(connection, DONE.length, signal));
   if (answer === DONE) return there;
@@ -65,9 +72,20 @@ async function readAddresses(
 ): Promise<Address[]> {
   const addresses: Address[] = [];
   while (addresses.length < count) {
-    addresses.push(decodeAddress(await readBytes(connection, ADDRESS_SIZE, signal)));
+    addresses.push(decodeAddress(await readAddress(connection, signal)));
   }
   return addresses;
+}
+
+/** Reads an address, or as much as tells that it is none: who speaks another protocol may send no more. */
+async function readAddress(
+  connection: Deno.TcpConn,
+  signal: AbortSignal,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const head = await readBytes(connection, LID.length, signal);
+  if (!LID.pattern.test(new TextDecoder().decode(head))) return head;
+  const rest = await readBytes(connection, ADDRESS_SIZE - head.length, signal);
+  return await new Blob([head, rest]).bytes();
 }
 
 async function writeAddresses(

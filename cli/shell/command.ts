@@ -22,6 +22,9 @@ export class CommandError extends Error {
   }
 }
 
+/** A command needs permissions that it does not have. */
+export class ForbiddenError extends CommandError {}
+
 /** The command line is wrong. The message refers to the help. */
 export class UsageError extends CommandError {}
 

@@ -1,6 +1,7 @@
 /** Reads command lines: `parseArgs()` of @std/cli splits them, and each option checks its value. */
 
 import { parseArgs } from "@std/cli/parse-args";
+import { didYouMean } from "./suggest.ts";
 import { quote } from "./text.ts";
 
 /** The command line is wrong. */
@@ -74,7 +75,10 @@ export function readOptions<O extends Options>(
   const faults: OptionError[] = [];
   const isOption = (word: string, key?: string): boolean => {
     if (key !== undefined) {
-      faults.push(new OptionError(`${quote(word.replace(/=.*/s, ""))} is not an option`));
+      const given = word.replace(/=.*/s, "");
+      // A letter may stand for anything.
+      const like = didYouMean(given, given.length > 2 ? all.map(([name]) => `--${name}`) : []);
+      faults.push(new OptionError(`${quote(given)} is not an option${like}`));
     }
     return key === undefined;
   };

@@ -2,7 +2,7 @@
 
 /** To which programs Deno opens files of the kernel. */
 export const READERS =
-  "only to programs with all permissions (deno run -A), and to none with a permission broker";
+  "only to programs with all permissions (-A), and to none with a permission broker";
 
 /** The text of a file of `/sys` without white space around it. It is undefined if it cannot be read. */
 export function readSysfs(path: string): string | undefined {

@@ -1,7 +1,7 @@
 /** Runs commands in fresh guests. */
 
 import { ensureStub } from "../stub/build.ts";
-import { say } from "../host/report.ts";
+import { requireDeno, say } from "../host/report.ts";
 import { attempt } from "../host/system_error.ts";
 import { inTemporary, TemporaryFolder } from "../host/temporary.ts";
 import { DENO_WITHIN, SYSTEM_FOLDERS } from "../host/userland.ts";
@@ -126,6 +126,7 @@ export async function runOnTwoHosts(
 }
 
 async function runGuests(commands: readonly Words[], options: GuestOptions): Promise<number[]> {
+  requireDeno();
   const chosen = options.accelerator ??
     parseAccelerator("IBVERBS_ACCEL", Deno.env.get("IBVERBS_ACCEL"));
   using progress = new Progress("looking for its parts");

@@ -2,6 +2,10 @@
 
 const encoder = new TextEncoder();
 
+const IS_DENO = "Deno" in globalThis;
+const NEEDS_DENO = "@rdma/rxe runs on Deno only: https://deno.com. Run it by " +
+  '"deno run -A jsr:@rdma/rxe -- COMMAND"';
+
 /**
  * The error of an expected failure, such as a missing package. Show only its message.
  *
@@ -10,6 +14,15 @@ const encoder = new TextEncoder();
 export class SetupError extends Error {
   /** The error's name. */
   override name = "SetupError";
+}
+
+/**
+ * Checks that this is Deno. Other runtimes can import the package.
+ *
+ * @throws {SetupError} Elsewhere.
+ */
+export function requireDeno(): void {
+  if (!IS_DENO) throw new SetupError(NEEDS_DENO);
 }
 
 /** Prints one line about what is going on. */
@@ -29,7 +42,12 @@ export function reasonOf(error: unknown): string | undefined {
  * Runs a tool's main function. The exit status is its result, or 1 after a {@linkcode SetupError} or an error of the
  * system.
  */
-export async function main(body: () => Promise<number>): Promise<never> {
+export async function main(body: () => Promise<number>): Promise<void> {
+  if (!IS_DENO) {
+    console.error(`error: ${NEEDS_DENO}`);
+    globalThis.process.exitCode = 1;
+    return;
+  }
   try {
     Deno.exit(await body());
   } catch (error) {

@@ -71,12 +71,11 @@ async function bundle(folder: string): Promise<void> {
   const changed = await foldSources(folder);
   for (const one of PACKAGES) {
     const sources = Object.values(one.exports);
-    // Users run the others: each is one file.
     const isLibrary = one.folder === "";
     const base = join(folder, one.folder, isLibrary ? ENTRIES : "");
     if (isLibrary) { for (const source of sources) await writeEntry(source, folder); }
     const bundles = join(folder, one.folder, BUNDLES);
-    await runBundler(sources, base, bundles, isLibrary ? ["--splitting", ...FOR_OTHERS] : []);
+    await runBundler(sources, base, bundles);
     for (const name of await readdir(bundles, { recursive: true })) {
       if (name.endsWith(".js")) await finish(`${bundles}/${name}`);
     }
@@ -85,7 +84,7 @@ async function bundle(folder: string): Promise<void> {
   await Deno.remove(`${folder}/${ENTRIES}`, { recursive: true });
 }
 
-/** Other runtimes, which use what needs no device, may not know the newest syntax. */
+/** Other runtimes, which use what needs no device or are told that it needs Deno, may not know the newest syntax. */
 const FOR_OTHERS = ["--supported:using=false"];
 
 /** Bundles modules, which have their paths from a base, into a folder. */
@@ -93,13 +92,13 @@ async function runBundler(
   sources: readonly string[],
   base: string,
   bundles: string,
-  options: readonly string[] = [],
 ): Promise<void> {
   const names = Object.entries(specifiers()).map(([name, at]) => `--alias:${name}=${at}`);
   await runTool(
     ...[BUNDLER, "--bundle", "--format=esm", "--target=esnext", "--minify-whitespace"],
     ...["--sourcemap=external", "--sources-content=false", "--log-level=warning"],
-    ...["--external:node:*", "--external:jsr:*", `--banner:js=${FIRST_LINE}`, ...names, ...options],
+    ...["--external:node:*", "--external:jsr:*", `--banner:js=${FIRST_LINE}`, ...names],
+    ...["--splitting", ...FOR_OTHERS],
     ...[`--outbase=${base}`, `--outdir=${bundles}`],
     ...sources.map((source) => join(base, source)),
   );

@@ -20,6 +20,8 @@ const LINES: readonly Line[] = [
   ["pingpong uc -e -g 1 -n 5 -s 32 --warm-up 1002 --json"],
   ["pingpong ud -e -g 1 -n 7 -r 3 -s 33 --warm-up 0", "--reply-from-wc -c", "-c"],
   ["pingpong ud -g 1 -s 4097"],
+  // RoCE chooses a GID.
+  ["pingpong ud -e -n 3 -s 33 --warm-up 0"],
   ["pingpong srq -e -g 1 -q 2 -n 20 -s 2047 -r 7 -m 2048 --warm-up 0"],
   ["pingpong rc -e --warm-up 0", "", "-g 1"],
   ["perf --json", "", SHORT],
@@ -73,7 +75,7 @@ function fieldsOf(arg: Argument): string {
 
 async function conversation(line: Line, known: Set<string>): Promise<string> {
   const [both, server = "", client = ""] = line;
-  const linkLayer = both.includes("-g 1") ? LinkLayer.ETHERNET : LinkLayer.INFINIBAND;
+  const linkLayer = /-g 1|pingpong ud/.test(both) ? LinkLayer.ETHERNET : LinkLayer.INFINIBAND;
   recorder.answer("ibv_query_port", { link_layer: linkLayer });
   const words = `${both} -p ${freePort()}`;
   const ends = [`${words} ${server}`, `${words} ${client} 127.0.0.1`].map(printed);

@@ -78,10 +78,18 @@ Deno.test("doctor examines this host if a peer is silent, and names the peer", a
   Object.assign(Deno, { connect: () => new Promise(() => {}) });
   globalThis.setTimeout = ((step: () => void) => setTimeout(step, 0)) as typeof setTimeout;
   try {
-    const { status, out, err } = await doctor("-d", "recorder0", "--peer", "192.0.2.1");
+    const line = ["-d", "recorder0", "--peer", "192.0.2.1"];
     const silent = "Cannot connect to 192.0.2.1, TCP port 18515: no answer within 10 s";
-    assertEquals([status, err], [3, `doctor: ${silent}; "doctor --listen" must run there\n`]);
+    const failure = `${silent}; "doctor --listen" must run there`;
+    const { status, out, err } = await doctor(...line);
+    assertEquals([status, err], [3, ""]);
+    // This host has a fault of its own, which matters more than what may fail.
+    const levels = Array.from(out.matchAll(/^[a-z ]+(?=: )/gm), ([level]) => level);
+    assertEquals([...new Set(levels)], ["broken", "not examined", "warning"]);
+    assertStringIncludes(out, `\nnot examined: ${failure}\n`);
     assertStringIncludes(out, " recorder0 port 1  ACTIVE");
+    const json = JSON.parse((await doctor(...line, "--json")).out);
+    assertEquals([json.status, json.failure], ["broken", failure]);
   } finally {
     Object.assign(Deno, { connect });
     globalThis.setTimeout = setTimeout;

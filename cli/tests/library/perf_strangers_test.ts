@@ -1,6 +1,6 @@
 // What a client sends to a server of perf may be anything: the server says in its own words what it cannot use.
 
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import * as recorder from "../../../tests/provider/recorder.ts";
 import { isOfEngine } from "../../../tests/engine_words.ts";
 import { freePort } from "../pure/tcp.ts";
@@ -25,6 +25,17 @@ const GARBAGE: readonly unknown[] = [
   ...["", "x", "\x1b[2J", -1, 1.5, 1e308],
 ];
 
+/** Says something to a server, and returns when that has closed the connection. */
+async function say(port: number, conversation: readonly (Message | string)[]): Promise<string> {
+  using connection = await Deno.connect({ port });
+  const lines = conversation.map((said) =>
+    typeof said === "string" ? said : `${JSON.stringify(said)}\n`
+  );
+  await connection.write(new TextEncoder().encode(lines.join("")));
+  await connection.closeWrite();
+  return await new Response(connection.readable).text();
+}
+
 /** What a server prints to a client that says all this. */
 async function answerTo(
   conversation: readonly (Message | string)[],
@@ -32,14 +43,19 @@ async function answerTo(
   recorder.reset();
   const port = freePort();
   const serving = ran(["perf", "-p", `${port}`, "--timeout", "5"]);
-  using connection = await Deno.connect({ port });
-  const lines = conversation.map((said) =>
-    typeof said === "string" ? said : `${JSON.stringify(said)}\n`
-  );
-  await connection.write(new TextEncoder().encode(lines.join("")));
-  await connection.closeWrite();
-  const { status, err } = await serving;
+  const [{ status, err }] = await Promise.all([serving, say(port, conversation)]);
   return [status, err];
+}
+
+/** What a server prints to somebody else, after whom a client comes whom it serves. */
+async function answerToStranger(said: string): Promise<string> {
+  recorder.reset();
+  const port = freePort();
+  const serving = ran(["perf", "-p", `${port}`, "--timeout", "5"]);
+  await say(port, [said]);
+  const [{ status, err }] = await Promise.all([serving, say(port, CONVERSATION)]);
+  assertEquals(status, 0, err);
+  return err;
 }
 
 function changed(at: number, change: Message): readonly Message[] {
@@ -57,20 +73,34 @@ Deno.test("perf serves a client that reads", async () => {
   assertEquals(await answerTo(CONVERSATION), [0, ""]);
 });
 
-/** What somebody says who is no perf, or what is wrong in a first message, and what the server says of it. */
-const STRANGERS: readonly (readonly [said: Message | string, message: string])[] = [
+/** What somebody says who is no perf, and what the server says of it. */
+const STRANGERS: readonly (readonly [said: string, message: string])[] = [
   ["", "the peer closed the connection"],
   ["null\n", 'the peer is no perf: it sent "null"'],
   ["no\x1b perf\n", String.raw`the peer is no perf: it sent "no\u001b perf"`],
-  [`${" ".repeat(0x4001)}\n`, "the peer is no perf: its line is long"],
-  [{ perf: 1 }, 'the peer sent "1" for perf'],
+  // What ib_send_lat sends before it waits for an answer: 16 bytes without an end of line.
+  [
+    `6.26${"\0".repeat(12)}`,
+    'the peer is no perf: it sent "6.26", as ib_send_lat and the other tools of perftest do',
+  ],
+  ["GET / HTTP/1.1\r\nHost: 10.0.0.1\r\n", 'it sent "GET / HTTP/1.1\\r"'],
+  ["x".repeat(99), `it sent "${"x".repeat(40)}..."`],
+  [`{${" ".repeat(0x4001)}\n`, "the peer is no perf: its line is long"],
+  ["{]\n", 'the peer is no perf: it sent "{]"'],
+  ['{"perf":2,"error":"no"}\n', "the peer cannot: no"],
+  ['{"doctor":1}\n', "the peer is no perf: its message is one of another command"],
+  ['{"perf":1}\n', 'the two ends speak versions "1" and 2 of the protocol of perf: both need'],
+  ['{"perf":{}}\n', "the two ends speak versions an object and 2 of the protocol of perf"],
+];
+
+/** What is wrong in the first message of a client, and what the server says of it. */
+const CLIENTS: readonly (readonly [said: Message, message: string])[] = [
   [{ verb: "sing" }, "the peer asks for an unknown verb"],
   [{ kind: "rd" }, "the peer asks for an unknown kind"],
   [{ kind: "uc" }, "RDMA read needs queue pairs of kind rc"],
   [{ verb: "write", kind: "ud" }, "RDMA write needs queue pairs of kind rc or uc"],
   [{ addresses: ["x"] }, 'Cannot read address: "x" is not LID:QPN:PSN:GID in 52 bytes'],
   [{ addr: "x" }, "the peer sent no address of memory"],
-  [{ error: "no" }, "the peer cannot: no"],
   ...Object.entries({
     ...{ duration: [-1], qp: [0, 257], left: [65], rkey: [-1], reads: [0], mtu: [255, 4097] },
     ...{ size: [0, 1.5, 2 ** 24 + 1], iters: [9, 1e7 + 1], messages: [9, 1e7 + 1] },
@@ -79,12 +109,38 @@ const STRANGERS: readonly (readonly [said: Message | string, message: string])[]
   ),
 ];
 
-Deno.test("perf says what is wrong with a stranger", async () => {
+Deno.test("perf says what is wrong with a stranger, and serves the client that comes after it", async () => {
   for (const [said, message] of STRANGERS) {
-    const [first, ...others] = CONVERSATION;
-    const all = typeof said === "string" ? [said] : [{ ...first, ...said }, ...others];
-    assertEquals(await answerTo(all), [1, `perf: ${message}\n`]);
+    const err = await answerToStranger(said);
+    assertStringIncludes(err, message);
+    assertMatch(err, /^perf: [\d.]+ is not served: .*; the server goes on waiting\n$/);
   }
+});
+
+Deno.test("perf says what is wrong with a client", async () => {
+  for (const [said, message] of CLIENTS) {
+    assertEquals(await answerTo(changed(0, said)), [1, `perf: ${message}\n`]);
+  }
+});
+
+Deno.test("a client of perf says at once that its server is another program", async () => {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const serve = async (): Promise<void> => {
+    using connection = await listener.accept();
+    // A tool of perftest reads a version, and answers with its own.
+    await connection.read(new Uint8Array(16));
+    await connection.write(new TextEncoder().encode(`6.26${"\0".repeat(12)}`));
+    await new Response(connection.readable).text();
+  };
+  recorder.reset();
+  const asking = ran(["perf", "127.0.0.1", "-p", `${listener.addr.port}`]);
+  const [{ status, err }] = await Promise.all([asking, serve()]);
+  assertEquals(status, 1);
+  assertStringIncludes(
+    err,
+    'the peer is no perf: it sent "6.26", as ib_send_lat and the other tools',
+  );
+  assertStringIncludes(err, "perf talks to perf of @rdma/cli only");
 });
 
 Deno.test("perf refuses garbage in any field of a client's messages in its own words", async () => {
@@ -95,12 +151,14 @@ Deno.test("perf refuses garbage in any field of a client's messages in its own w
         const what = `message ${at}, ${name}: ${JSON.stringify(value)}`;
         // A number that is a possible time.
         if (name === "microseconds" && typeof value === "number" && value > 0) continue;
+        // Who says so is another program.
+        if (name === "perf") continue;
         assertRefused(await answerTo(changed(at, { [name]: value })), what);
       }
     }
   }
   for (const value of GARBAGE) {
-    assertRefused(await answerTo(changed(0, { error: value })), `error: ${JSON.stringify(value)}`);
+    assertRefused(await answerTo(changed(1, { error: value })), `error: ${JSON.stringify(value)}`);
   }
 });
 

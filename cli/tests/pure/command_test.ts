@@ -1,4 +1,5 @@
-import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
+import { stub } from "@std/testing/mock";
 import { choice, command, CommandError, flag, number, text } from "../../shell/command.ts";
 import denoJson from "../../deno.json" with { type: "json" };
 import { ran, recorder } from "./terminal.ts";
@@ -99,6 +100,78 @@ Deno.test("run() refuses wrong command lines before it opens the library", async
     const ending = await ran(args);
     assertEquals([ending.status, ending.out], [status, ""]);
     assertStringIncludes(ending.err, message);
+  }
+});
+
+Deno.test("run() says what a mistyped command or option probably is", async () => {
+  for (
+    const [line, meant] of [
+      ["docter", "doctor"],
+      ["Doctor", "doctor"],
+      ["doc", "doctor"],
+      ["dveices", "devices"],
+      ["device", "devices"],
+      ["help gidz", "gids"],
+      ["ibv_devinfo -v", "devinfo"],
+      ["show_gids", "gids"],
+      ["pingpnog", "pingpong"],
+      ["ping", "pingpong or rping"],
+      ["rpign", "rping"],
+      ["wacth --json", "watch"],
+      ["per", "perf"],
+      ["expalin 00", "explain"],
+      ["--versoin", "--version"],
+      ["-help", "--help"],
+      ["gids --ib_dev=x", "--ib-dev"],
+      ["gids --ibdev x", "--ib-dev"],
+      ["devinfo --jsno", "--json"],
+      ["watch --cuont 3", "--count"],
+      ["perf --al", "--all"],
+      ["rping --timout=3", "--timeout"],
+      ["pingpong ud --reply-from", "--reply-from-wc"],
+      ["pingpong --hlep", "--help"],
+    ]
+  ) {
+    const { status, out, err } = await ran(line!.split(" "));
+    assertEquals([status > 0, out], [true, ""], line);
+    assertMatch(err, new RegExp(`; did you mean ${meant}\\? See (\\w+ )?--help\n$`), line);
+  }
+  // A wrong guess is worse than none.
+  for (const line of ["xyz", "ib_send_lat", "frobnicate", "gids -z", "perf --x", "--frobnicate"]) {
+    assertEquals((await ran(line.split(" "))).err.includes("did you mean"), false, line);
+  }
+});
+
+Deno.test("run() says how a command gets permissions, also an installed one", async () => {
+  using _ = stub(Deno, "openSync", () => {
+    throw new Deno.errors.NotCapable("Requires read access: run again with --allow-read");
+  });
+  const { status, err } = await ran(["explain", "x.pcap"]);
+  assertEquals(status, 1);
+  assertMatch(err, /"deno run -A jsr:\S+ \.\.\."/);
+  assertMatch(
+    err,
+    /to an installed command by "deno install --global --force -A --name ibverbs jsr:/,
+  );
+});
+
+Deno.test("run() shows how it is run and how it is installed, and each command has its help", async () => {
+  const { out } = await ran([]);
+  assertMatch(out, /^ {2}deno run -A jsr:\S+ COMMAND/m);
+  assertMatch(
+    out,
+    /^or, after "deno install --global -A --name ibverbs jsr:\S+":\n\n {2}ibverbs COMMAND/m,
+  );
+  const names = Array.from(out.matchAll(/^ {2}(\w+) {2}/gm), ([, name]) => name!);
+  assertEquals(names.length, 10);
+  for (const name of names) {
+    for (const line of [[name, "--help"], [name, "-h"], ["help", name]]) {
+      const { status, out } = await ran(line);
+      assertEquals(status, 0);
+      assertStringIncludes(out, `\n  ${name} `);
+      // An installed command is not run again by "deno run".
+      assertEquals(out.includes("deno run"), false, name);
+    }
   }
 });
 

@@ -1,17 +1,25 @@
 // What doctors of two hosts believe and tell each other. printed.txt has what they find.
 
-import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import { stub } from "@std/testing/mock";
 import type { Channel } from "../../peer/channel.ts";
 import { CommandError } from "../../shell/command.ts";
 import { examinePair, introduce } from "../../doctor/pair.ts";
 import type { Context } from "../../../mod.ts";
-import { findingsOf } from "../../doctor/finding.ts";
+import { type Finding, findingsOf } from "../../doctor/finding.ts";
+import { pageOf, statusOf } from "../../doctor/page.ts";
 import { pairFindings } from "../../doctor/pair_checks.ts";
 import { matchGids, type PairFacts, type PairPort } from "../../doctor/pair_facts.ts";
 import { CHECKS } from "../../doctor.ts";
 import { DOWN, HEALTHY, PAIR, pairPort, PAIRS, side } from "./staged_hosts.ts";
 import { ran } from "./terminal.ts";
+import type { Line } from "../../shell/terminal.ts";
+
+/** A line without its styles. */
+function plain(line: Line): string {
+  const parts = typeof line === "string" ? [line] : line;
+  return parts.map((part) => typeof part === "string" ? part : part.text).join("");
+}
 
 Deno.test("matchGids() takes the best family that both hosts have", () => {
   const both = (here: PairPort, there: PairPort): unknown =>
@@ -39,7 +47,6 @@ Deno.test("doctor tells of retries between two hosts only if something is lost",
 
 /** What a peer says of itself, and what is wrong with it. */
 const STRANGERS: readonly (readonly [said: Record<string, unknown>, error: string])[] = [
-  [{ doctor: 2 }, "doctor"],
   [{ findings: undefined }, "no list of objects"],
   [{ findings: [1, {}] }, "no list of objects"],
   [{ findings: [{}, null] }, "no list of objects"],
@@ -65,7 +72,7 @@ Deno.test("doctor believes a peer nothing that does not fit", async () => {
   const introduced = (said: Record<string, unknown>): Promise<PairFacts["there"]> =>
     introduce({
       send: () => Promise.resolve(),
-      receive: () => Promise.resolve({ doctor: 1, ...here, ...said }),
+      greeting: () => Promise.resolve({ doctor: 1, ...here, ...said }),
     } as unknown as Channel, here);
   assertEquals(await introduced({}), here);
   const findings = [{ ...DOWN, level: "odd" }];
@@ -96,9 +103,27 @@ Deno.test("doctor sends nothing without a device, a port or a common family", as
   }
 });
 
+Deno.test("doctor begins with what it could not examine, unless this host is broken", () => {
+  const failure = 'Cannot connect to b; "doctor --listen" must run there';
+  const begins = (findings: readonly Finding[]): unknown => {
+    const [first] = pageOf(findings, HEALTHY, undefined, failure);
+    return [statusOf(findings, failure), plain(first!)];
+  };
+  const healthy = `not examined: ${failure}. On this host nothing is wrong`;
+  assertEquals(begins([]), ["not examined", healthy]);
+  const warning = { ...DOWN, level: "warning" } as const;
+  assertEquals(begins([warning]), ["not examined", `not examined: ${failure}`]);
+  const broken = { ...DOWN, level: "broken" } as const;
+  assertEquals(begins([broken]), [
+    "broken",
+    `broken: ${DOWN.subject}: ${DOWN.problem}. Remedy: ${DOWN.remedy}`,
+  ]);
+});
+
 Deno.test("doctor cannot examine a host without all permissions", async () => {
   using _ = stub(Deno.permissions, "querySync", () => ({ state: "prompt" }) as never);
   const { status, out, err } = await ran(["doctor"]);
   assertEquals([status, out], [3, ""]);
-  assertStringIncludes(err, "doctor: it reads /sys and /proc, which Deno opens only to programs");
+  const reason = "doctor: it reads /sys and /proc, which Deno opens only to programs";
+  assertMatch(err, new RegExp(`^${RegExp.escape(reason)}.*deno run -A jsr:.*deno install .* -A `));
 });

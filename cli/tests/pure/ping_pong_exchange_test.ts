@@ -1,16 +1,22 @@
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import { stub } from "@std/testing/mock";
 import { Gid } from "../../../mod.ts";
 import { type Address, encodeAddress } from "../../peer/address.ts";
 import { exchangeAsClient, exchangeAsServer } from "../../pingpong/exchange.ts";
 import { readBytes, writeBytes } from "../../peer/tcp.ts";
 import { Deadline } from "../../shell/abort.ts";
+import { until } from "../../../tests/until.ts";
 import { freePort } from "./tcp.ts";
 
 const server: Address = { lid: 1, qpn: 2, psn: 3, gid: Gid.parse("10.0.0.1") };
 const client: Address = { lid: 4, qpn: 5, psn: 6, gid: Gid.parse("fd00::2") };
 const ADDRESS = new TextDecoder().decode(encodeAddress(client));
 const hostname = "127.0.0.1";
+
+/** No stranger connects. */
+const fail = (error: unknown): never => {
+  throw error;
+};
 
 /** Connects as soon as somebody listens. */
 async function connect(port: number): Promise<Deno.TcpConn> {
@@ -27,7 +33,11 @@ async function connect(port: number): Promise<Deno.TcpConn> {
 
 Deno.test("exchangeAsServer() fills frames without an address", async () => {
   const port = freePort();
-  const serving = exchangeAsServer({ port, timeout: 10, here: [server], frames: 3 }, () => {});
+  const serving = exchangeAsServer(
+    { port, timeout: 10, here: [server], frames: 3 },
+    () => {},
+    fail,
+  );
   using connection = await connect(port);
   const empty = encodeAddress({ lid: 0, qpn: 0, psn: 0, gid: Gid.parse("::") });
   const { signal } = new AbortController();
@@ -41,39 +51,65 @@ Deno.test("exchangeAsServer() fills frames without an address", async () => {
   assertEquals((await serving).map(encodeAddress), [encodeAddress(client)]);
 });
 
-/** What a client that is none of ours sends, and what the error says. */
+/** What somebody says who is no client, and what the server says of it. */
 const STRANGERS: [sent: string, message: string][] = [
   ["", "Cannot read address"],
   [ADDRESS.slice(0, 51), "0000000"],
   ["x".repeat(52), "xxx"],
-  [`${ADDRESS}DONE\0`, String.raw`it sent "DONE\u0000"`],
-  [ADDRESS, 'it sent ""'],
+  // What ib_send_lat says first; it sends no more before it has an answer.
+  ["6.26\0\0\0\0\0\0\0\0\0\0\0\0", String.raw`"6.26\u0000" is not LID:QPN:PSN:GID`],
   // A terminal would obey these.
-  ["\x1b[2J\x7f\u009b31m\u202e\u2028", String.raw`"\u001b[2J\u{7f}\u{9b}31m\u{202e}\u{2028}"`],
+  ["\x1b[2J\x7f", String.raw`"\u001b[2J\u{7f}"`],
+  ["\u009b3\u202e", String.raw`"\u{9b}3`],
 ];
 
-for (const [sent, message] of STRANGERS) {
-  Deno.test(`exchangeAsServer() rejects when a client sends ${JSON.stringify(sent)}`, async () => {
-    const port = freePort();
-    const serving = exchangeAsServer({ port, timeout: 10, here: [server] }, () => {});
+Deno.test("exchangeAsServer() tells of strangers, and serves the client that comes after them", async () => {
+  const port = freePort();
+  const told: string[] = [];
+  const tell = (error: unknown): unknown => told.push((error as Error).message);
+  const serving = exchangeAsServer({ port, timeout: 10, here: [server] }, () => {}, tell);
+  using silent = await connect(port);
+  for (const [i, [sent, message]] of STRANGERS.entries()) {
     using connection = await connect(port);
     await connection.write(new TextEncoder().encode(sent));
-    await connection.closeWrite();
-    await assertRejects(() => serving, SyntaxError, message);
-  });
-}
+    if (!sent.startsWith("6.26")) await connection.closeWrite();
+    await until("somebody is told of", () => told.length === i + 1);
+    assertStringIncludes(told[i]!, message);
+    assertMatch(told[i]!, /^127\.0\.0\.1 is not served: .*; the server goes on waiting$/s);
+  }
+  const there = await exchangeAsClient(hostname, { port, timeout: 10, here: [client] });
+  assertEquals(
+    [there, await serving].flat().map(encodeAddress),
+    [server, client].map(encodeAddress),
+  );
+  assertEquals(told.length, STRANGERS.length);
+  // Nobody waits any more: who has said nothing is closed.
+  assertEquals(await silent.read(new Uint8Array(1)), null);
+});
+
+Deno.test("exchangeAsServer() goes on when who connects stays silent", async () => {
+  const port = freePort();
+  const { promise: told, resolve } = Promise.withResolvers<unknown>();
+  const serving = exchangeAsServer({ port, timeout: 0.05, here: [server] }, () => {}, resolve);
+  using _silent = await connect(port);
+  assertStringIncludes(`${await told}`, "The client did not send its address within 0.05 s");
+  await exchangeAsClient(hostname, { port, timeout: 10, here: [client] });
+  await serving;
+});
 
 for (
-  const [what, sent, message] of [
-    ["connects and stays silent", "", "did not send its address within 0.05 s"],
-    ["never confirms", ADDRESS, "The client did not confirm the address within 0.05 s"],
+  const [what, sent, end, message] of [
+    ["never confirms", ADDRESS, false, "The client did not confirm the address within 0.05 s"],
+    ["confirms nothing", ADDRESS, true, 'it sent ""'],
+    ["confirms in other words", `${ADDRESS}DONE\0`, true, String.raw`it sent "DONE\u0000"`],
   ] as const
 ) {
-  Deno.test(`exchangeAsServer() says what is missing when the client ${what}`, async () => {
+  Deno.test(`exchangeAsServer() rejects when a client ${what}`, async () => {
     const port = freePort();
-    const serving = exchangeAsServer({ port, timeout: 0.05, here: [server] }, () => {});
+    const serving = exchangeAsServer({ port, timeout: 0.05, here: [server] }, () => {}, () => {});
     using connection = await connect(port);
     await connection.write(new TextEncoder().encode(sent));
+    if (end) await connection.closeWrite();
     await assertRejects(() => serving, Error, message);
   });
 }

@@ -126,10 +126,13 @@ Deno.test("deno run, cache and add fetch few files of the packages", async () =>
   assert(all.every((path) => path.startsWith("@rdma/ibverbs/dist/")), `${all}`);
   const programOf = (name: string): string[] =>
     ["js", "map.json"].map((end) => `@rdma/${name}/dist/mod.${end}`);
+  const ofTool = (path: string): boolean => path.startsWith("@rdma/cli");
   const guest = await fetchedBy(open, "run", "-A", "jsr:@rdma/rxe", "--help");
   assertEquals(guest, programOf("rxe"));
   const tool = await fetchedBy(open, "run", "-A", "jsr:@rdma/cli", "help");
-  assertEquals(tool.filter((path) => path.startsWith("@rdma/cli")), programOf("cli"));
+  // What other runtimes can read, what they cannot, and what both share.
+  assertEquals(tool.filter(ofTool).length, 5, `${tool}`);
+  assertEquals(programOf("cli").filter((path) => !tool.includes(path)), []);
   assert(tool.every((path) => path.includes("/dist/")) && tool.length <= 16, `${tool}`);
   const added = await fetchedBy(open, "add", "jsr:@rdma/ibverbs");
   assert(added.length <= 28, `${added.length}: ${added}`);
@@ -233,4 +236,23 @@ Deno.test("The package can be imported by Node, where what needs no library work
   const needsDeno = "Error: Cannot open libibverbs: @rdma/ibverbs calls it by the FFI of Deno. " +
     "Run the program with Deno: https://deno.com";
   assertEquals(lines.slice(5), Array(8).fill(needsDeno));
+});
+
+Deno.test("The programs of the packages say in one line in Node that they need Deno", async () => {
+  await Deno.writeTextFile(`${folder}/package.json`, JSON.stringify({ type: "module" }));
+  for (
+    const [name, use] of [["cli", "runCli(['gids'])"], ["rxe", "runInGuest(['true'])"]] as const
+  ) {
+    const path = `./${name}/dist/mod.js`;
+    const print = "(status) => process.exit(status), (error) => console.error(error.message)";
+    const importing = `import("${path}").then((module) => module.${use}).then(${print})`;
+    for (const args of [[path], [path, "--help"], ["--eval", importing]]) {
+      const { code, stdout, stderr } = await new Deno.Command("node", { args, cwd: folder })
+        .output();
+      const [said, printed] = [stderr, stdout].map((bytes) => new TextDecoder().decode(bytes));
+      const line = `@rdma/${name} runs on Deno only: https://deno.com. Run it by`;
+      assert(said!.includes(line) && said!.trimEnd().split("\n").length === 1, said);
+      assertEquals([code, printed], [args.includes(path) || name === "cli" ? 1 : 0, ""]);
+    }
+  }
 });
