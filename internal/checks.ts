@@ -1,3 +1,5 @@
+import { ofCaller } from "./caller.ts";
+
 /**
  * Replaces each character that controls a terminal or the order of text, but for tabs: by an escape such as `\u{1b}`
  * unless told otherwise. JSON itself escapes only the first 32.
@@ -34,74 +36,93 @@ export function show(value: unknown): string {
 }
 
 /** Checks an integer's range; `what` reads "sgidIndex", and `unit` " ms". Returns the value. */
-export function integer(value: number, what: string, min: number, max: number, unit = ""): number {
+export function integer(
+  value: number,
+  what: string,
+  min: number,
+  max: number,
+  unit = "",
+  inside: (...args: never[]) => unknown = integer,
+): number {
   if (typeof value !== "number" || !Number.isInteger(value)) {
-    throw new TypeError(`Cannot use ${what} ${show(value)}: it is not an integer`);
+    throw ofCaller(
+      new TypeError(`Cannot use ${what} ${show(value)}: it is not an integer`),
+      inside,
+    );
   }
   if (value < min || value > max) {
-    throw new RangeError(`Cannot use ${what} ${value}: it is not within ${min} to ${max}${unit}`);
+    throw ofCaller(
+      new RangeError(`Cannot use ${what} ${value}: it is not within ${min} to ${max}${unit}`),
+      inside,
+    );
   }
   return value;
 }
 
 export function uint8(value: number, what: string): number {
-  return integer(value, what, 0, 0xff);
+  return integer(value, what, 0, 0xff, "", uint8);
 }
 
 export function uint16(value: number, what: string): number {
-  return integer(value, what, 0, 0xffff);
+  return integer(value, what, 0, 0xffff, "", uint16);
 }
 
 /** Checks an unsigned 24-bit integer, such as a queue pair number or a PSN. */
 export function uint24(value: number, what: string): number {
   if (typeof value === "number" && value >>> 0 === value && value < 0x100_0000) return value;
-  return integer(value, what, 0, 0xff_ffff);
+  return integer(value, what, 0, 0xff_ffff, "", uint24);
 }
 
 /** Checks an unsigned 32-bit integer. */
 export function uint32(value: number, what: string): number {
   // V8 compiles this to two instructions; work requests are checked by it.
   if (typeof value === "number" && value >>> 0 === value) return value;
-  return integer(value, what, 0, 0xffff_ffff);
+  return integer(value, what, 0, 0xffff_ffff, "", uint32);
 }
 
 /** Checks an integer that C takes as a positive `int`. */
 export function positiveInt(value: number, what: string): number {
-  return integer(value, what, 1, 0x7fff_ffff);
+  return integer(value, what, 1, 0x7fff_ffff, "", positiveInt);
 }
 
 /** Checks a time in milliseconds that C takes as a positive `int`. */
 export function milliseconds(value: number, what: string): number {
-  return integer(value, what, 1, 0x7fff_ffff, " ms");
+  return integer(value, what, 1, 0x7fff_ffff, " ms", milliseconds);
 }
 
 /** Checks an unsigned 64-bit integer, given as a bigint or as a number up to 2^53 - 1. Returns it as a bigint. */
 export function uint64(value: bigint | number, what: string): bigint {
   if (typeof value === "number") {
-    return BigInt(integer(value, what, 0, Number.MAX_SAFE_INTEGER));
+    return BigInt(integer(value, what, 0, Number.MAX_SAFE_INTEGER, "", uint64));
   }
   if (typeof value !== "bigint") {
-    throw new TypeError(`Cannot use ${what} ${show(value)}: it is not a bigint or an integer`);
+    throw ofCaller(
+      new TypeError(`Cannot use ${what} ${show(value)}: it is not a bigint or an integer`),
+      uint64,
+    );
   }
   if (value < 0n || value > 0xffff_ffff_ffff_ffffn) {
-    throw new RangeError(`Cannot use ${what} ${value}: it does not fit 64 bits`);
+    throw ofCaller(new RangeError(`Cannot use ${what} ${value}: it does not fit 64 bits`), uint64);
   }
   return value;
 }
 
 export function text(value: string, what: string): string {
   if (typeof value === "string") return value;
-  throw new TypeError(`Cannot use ${what} ${show(value)}: it is not a string`);
+  throw ofCaller(new TypeError(`Cannot use ${what} ${show(value)}: it is not a string`), text);
 }
 
 export function callable<F>(value: F, what: string): F {
   if (typeof value === "function") return value;
-  throw new TypeError(`Cannot use ${what} ${show(value)}: it is not a function`);
+  throw ofCaller(
+    new TypeError(`Cannot use ${what} ${show(value)}: it is not a function`),
+    callable,
+  );
 }
 
 export function boolean(value: boolean, what: string): boolean {
   if (typeof value === "boolean") return value;
-  throw new TypeError(`Cannot use ${what} ${show(value)}: it is not a boolean`);
+  throw ofCaller(new TypeError(`Cannot use ${what} ${show(value)}: it is not a boolean`), boolean);
 }
 
 /** A class to check against. Its constructor may be abstract or private. */
@@ -111,12 +132,20 @@ export interface ClassOf<T> {
 }
 
 /** Checks that a value is an instance of a class. Returns it. */
-export function instanceOf<T>(value: unknown, type: ClassOf<T>, what: string): T {
+export function instanceOf<T>(
+  value: unknown,
+  type: ClassOf<T>,
+  what: string,
+  inside: (...args: never[]) => unknown = instanceOf,
+): T {
   if (value instanceof (type as unknown as abstract new () => T & object)) return value;
   const readsText = typeof value === "string" && "parse" in type;
   const hint = readsText ? `. ${type.name}.parse() reads text` : "";
-  throw new TypeError(
-    `Cannot use ${what} ${classOf(value)}: it is not ${withArticle(type.name)}${hint}`,
+  throw ofCaller(
+    new TypeError(
+      `Cannot use ${what} ${classOf(value)}: it is not ${withArticle(type.name)}${hint}`,
+    ),
+    inside,
   );
 }
 
@@ -128,7 +157,10 @@ export function withArticle(name: string): string {
 /** Checks that a value is a Uint8Array. Returns it. A Proxy of one is none: its methods do not work. */
 export function byteArray<T extends Uint8Array>(value: T, what: string): T {
   if (ArrayBuffer.isView(value) && value instanceof Uint8Array) return value;
-  throw new TypeError(`Cannot use ${what} ${show(value)}: it is not a Uint8Array`);
+  throw ofCaller(
+    new TypeError(`Cannot use ${what} ${show(value)}: it is not a Uint8Array`),
+    byteArray,
+  );
 }
 
 /**
@@ -141,14 +173,21 @@ export function copyOfBytes(value: unknown, what: string): Uint8Array<ArrayBuffe
   try {
     return new Uint8Array(bytes);
   } catch {
-    throw new TypeError(`Cannot use ${what}: its buffer is detached or too short`);
+    throw ofCaller(
+      new TypeError(`Cannot use ${what}: its buffer is detached or too short`),
+      copyOfBytes,
+    );
   }
 }
 
 /** Checks that a value is an object whose properties can be read. Returns it. */
-export function object<T extends object>(value: T, what: string): T {
+export function object<T extends object>(
+  value: T,
+  what: string,
+  inside: (...args: never[]) => unknown = object,
+): T {
   if (typeof value === "object" && value !== null) return value;
-  throw new TypeError(`Cannot use ${what} ${show(value)}: it is not an object`);
+  throw ofCaller(new TypeError(`Cannot use ${what} ${show(value)}: it is not an object`), inside);
 }
 
 /**
@@ -177,12 +216,15 @@ const MAX_LIST = 2 ** 20;
 /** A copy of a list of the caller's, which later changes to the list do not reach. */
 export function listOf<T>(value: readonly T[], what: string): T[] {
   if (!Array.isArray(value)) {
-    throw new TypeError(`Cannot use ${what} ${show(value)}: it is not an array`);
+    throw ofCaller(new TypeError(`Cannot use ${what} ${show(value)}: it is not an array`), listOf);
   }
   const { length } = value;
   if (length > MAX_LIST) {
-    throw new RangeError(
-      `Cannot use ${what}: it has ${length} elements, and at most ${MAX_LIST} are possible`,
+    throw ofCaller(
+      new RangeError(
+        `Cannot use ${what}: it has ${length} elements, and at most ${MAX_LIST} are possible`,
+      ),
+      listOf,
     );
   }
   // A subclass of Array can replace what slice() and iterators give.
@@ -215,11 +257,16 @@ export function snapshot<T extends object>(
   what: string,
   names: readonly (keyof T & string)[],
 ): T {
-  object(source, what);
+  object(source, what, snapshot);
   for (const name in source) {
     if ((names as readonly string[]).includes(name)) continue;
-    if (!(source instanceof AbortSignal)) throw noAttribute(what, name, names);
-    throw new TypeError(`Cannot use ${what}: it is an AbortSignal: write { signal }`);
+    if (!(source instanceof AbortSignal)) {
+      throw ofCaller(noAttribute(what, name, names), snapshot);
+    }
+    throw ofCaller(
+      new TypeError(`Cannot use ${what}: it is an AbortSignal: write { signal }`),
+      snapshot,
+    );
   }
   const copy: Partial<T> = new Bare();
   let isEmpty = true;
@@ -230,7 +277,10 @@ export function snapshot<T extends object>(
     isEmpty = false;
   }
   if (isEmpty && isForeign(source, names)) {
-    throw new TypeError(`Cannot use ${what}: ${classOf(source)} has none of the attributes`);
+    throw ofCaller(
+      new TypeError(`Cannot use ${what}: ${classOf(source)} has none of the attributes`),
+      snapshot,
+    );
   }
   return copy as T;
 }

@@ -1,3 +1,4 @@
+import { toCaller } from "./caller.ts";
 import { clock, timers } from "./clock.ts";
 
 /**
@@ -121,17 +122,20 @@ export function asPromise<T>(call: () => Promise<T>): Promise<T> {
   try {
     return call();
   } catch (error) {
-    return inTurn(() => Promise.reject(error));
+    const reason = toCaller(error, asPromise);
+    return inTurn(() => Promise.reject(reason));
   }
 }
 
 /**
  * Runs a call that a program may await in a loop. If this turn of the event loop has lasted long enough, the call ends in
- * the next one, whether it succeeds or fails.
+ * the next one, whether it succeeds or fails. An error has the stack of the call.
  */
 export async function inTurn<T>(call: () => T | Promise<T>): Promise<T> {
   try {
     return await call();
+  } catch (error) {
+    throw toCaller(error, inTurn);
   } finally {
     if (!mayContinue()) await nextTurn();
   }

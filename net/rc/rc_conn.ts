@@ -1,3 +1,4 @@
+import { toCaller } from "../../internal/caller.ts";
 import { type AbortOptions, checkSignal, signalOf } from "../../internal/abort.ts";
 import { byteArray, integer, snapshot, uint32, uint64 } from "../../internal/checks.ts";
 import { noteClosed } from "../../internal/left_open.ts";
@@ -157,6 +158,8 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
       const waiting = this.#end.link.send(p, signal);
       if (waiting !== undefined) await waiting;
       return length;
+    } catch (error) {
+      throw toCaller(error, this.send);
     } finally {
       if (!mayContinue()) await nextTurn();
     }
@@ -421,8 +424,10 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
    * @throws {TypeError} If an option has the wrong type.
    */
   async close(options?: AbortOptions): Promise<void> {
-    const signal = signalOf(options);
-    await inTurn(() => this.#closing ??= this.#close(signal));
+    await inTurn(() => {
+      const signal = signalOf(options);
+      return this.#closing ??= this.#close(signal);
+    });
   }
 
   async #close(signal: AbortSignal | undefined): Promise<void> {

@@ -1,3 +1,4 @@
+import { toCaller } from "../../internal/caller.ts";
 import { mayContinue, mayRead, nextTurn } from "../../internal/turns.ts";
 import { Waiters } from "../../internal/waiters.ts";
 
@@ -54,6 +55,8 @@ export class Incoming<W extends object, T> {
       const next = this.#poll(waiter, signal);
       if (next !== undefined) return next;
       return await this.#looking(this.#waiters.waitFirst(waiter, signal));
+    } catch (error) {
+      throw toCaller(error, this.receive);
     } finally {
       const isLate = this.unread > 0;
       if (!(isLate ? mayRead() : mayContinue())) await nextTurn(isLate);

@@ -1,3 +1,4 @@
+import { toCaller } from "../../internal/caller.ts";
 import { type AbortOptions, closeOnAbort, signalOf } from "../../internal/abort.ts";
 import { byteArray, integer, listOf } from "../../internal/checks.ts";
 import { timers } from "../../internal/clock.ts";
@@ -358,6 +359,8 @@ export class UdConn
       const waiting = this.#send(p, this.#targetOf(addr, length), signal);
       if (waiting !== undefined) await waiting;
       return length;
+    } catch (error) {
+      throw toCaller(error, this.send);
     } finally {
       if (!mayContinue()) await nextTurn();
     }

@@ -8,6 +8,7 @@ import {
   type ValueOf,
   writeField,
 } from "../../ffi/struct.ts";
+import { cutTo } from "../../internal/caller.ts";
 import { boolean, type ClassOf, integer, show, snapshot, uint64 } from "../../internal/checks.ts";
 import { instance } from "./checks.ts";
 import type { NativeResource } from "./native_resource.ts";
@@ -197,6 +198,15 @@ export class AttributeCodec<T extends object, R extends object = T, O extends ob
     own?: O,
     view: DataView<ArrayBuffer> = allocStruct(structs[this.layout]),
     base: number = 0,
+  ): Written<T> {
+    return cutTo(this.write, () => this.#write(attributes, own, view, base));
+  }
+
+  #write(
+    attributes: T,
+    own: O | undefined,
+    view: DataView<ArrayBuffer>,
+    base: number,
   ): Written<T> {
     const given = snapshot(attributes, this.#what, this.names) as Record<string, unknown>;
     const handles: (() => void)[] = [];

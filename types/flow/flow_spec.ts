@@ -1,3 +1,4 @@
+import { cutTo } from "../../internal/caller.ts";
 import { type Structs, structs } from "../../ffi/layout.ts";
 import { boolean, listOf, show, snapshot } from "../../internal/checks.ts";
 import { once } from "../../internal/once.ts";
@@ -85,10 +86,12 @@ const codecs = once((): ReadonlyMap<unknown, AttributeCodec<AnySpec>> =>
 
 /** Reads the specifications of a rule and writes each into a struct. */
 export function writeSpecs(specs: readonly FlowSpec[]): Written<AnySpec>[] {
-  return listOf(specs, "specs").map((given) => {
-    const spec = snapshot<AnySpec>(given, "spec", NAMES);
-    const codec = codecs().get(spec.type);
-    if (codec !== undefined) return codec.write(spec);
-    throw new RangeError(`Cannot use spec type ${show(spec.type)}: it is no FlowSpecType`);
-  });
+  return cutTo(writeSpecs, () => listOf(specs, "specs").map(writeSpec));
+}
+
+function writeSpec(given: FlowSpec): Written<AnySpec> {
+  const spec = snapshot<AnySpec>(given, "spec", NAMES);
+  const codec = codecs().get(spec.type);
+  if (codec !== undefined) return codec.write(spec);
+  throw new RangeError(`Cannot use spec type ${show(spec.type)}: it is no FlowSpecType`);
 }

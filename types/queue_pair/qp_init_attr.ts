@@ -1,3 +1,4 @@
+import { cutTo } from "../../internal/caller.ts";
 import { members } from "../../ffi/members.ts";
 import { structs } from "../../ffi/layout.ts";
 import { callStruct } from "../../ffi/struct.ts";
@@ -164,12 +165,14 @@ export function writeQpInit(
   pd: ProtectionDomain,
   init: AnyQpInitAttr,
 ): Written<AnyQpInitAttr> {
-  const written = codec.write(init, { pd }, callStruct(structs.ibv_qp_init_attr_ex));
-  // Not every type has the protection domain in its struct.
-  assertOpen(pd);
-  checkQueues(written.given);
-  checkContexts(rootOf(pd), written.given);
-  return written;
+  return cutTo(writeQpInit, () => {
+    const written = codec.write(init, { pd }, callStruct(structs.ibv_qp_init_attr_ex));
+    // Not every type has the protection domain in its struct.
+    assertOpen(pd);
+    checkQueues(written.given);
+    checkContexts(rootOf(pd), written.given);
+    return written;
+  });
 }
 
 /** Whether `ibv_create_qp` makes a queue pair with the attributes of a mask. */

@@ -1,3 +1,4 @@
+import { cutTo } from "../../internal/caller.ts";
 import type { IbvQp } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
 import { allocStruct, readField, readNative } from "../../ffi/struct.ts";
@@ -107,7 +108,7 @@ export class QpStates {
   }
 
   modify(attr: QpModifyAttr): void {
-    callNow(this.#modification(attr));
+    cutTo(this.modify, () => callNow(this.#modification(attr)));
   }
 
   modifyAsync(attr: QpModifyAttr, options: PeerOptions): Promise<void> {
@@ -173,7 +174,7 @@ export class QpStates {
   }
 
   init(options: InitOptions): void {
-    const chosen = choose(this.type, this.context, options);
+    const chosen = cutTo(this.init, () => choose(this.type, this.context, options));
     const { portNum, pkeyIndex, qpAccessFlags, qkey = 0 } = chosen;
     const attr = { portNum, pkeyIndex, qpAccessFlags, qkey };
     this.modify(attrFor(this.type, QpState.INIT, attr));
@@ -191,8 +192,10 @@ export class QpStates {
 
   /** Moves from INIT to RTR and RTS by the rules of a method: `activateRc` or `activateUc`. */
   activate(method: Connects, peer: QpAddress, options: RcActivation): void {
-    const steps = this.#steps(this.#connection(method, method, peer, options));
-    for (const attr of steps) this.modify(attr);
+    cutTo(this.activate, () => {
+      const steps = this.#steps(this.#connection(method, method, peer, options));
+      for (const attr of steps) this.modify(attr);
+    });
   }
 
   /** The same on another thread: only the way to RTR looks for the peer. */
@@ -238,16 +241,20 @@ export class QpStates {
   activateUd(activation: UdActivation): void {
     this.#assertType("activateUd", [QpType.UD]);
     const names = ["portNum", "qkey", "gidIndex", "pkeyIndex", "sqPsn"] as const;
-    const { sqPsn = 0, ...others } = snapshot(activation, "activation", names);
-    this.init({ ...others, psn: uint24(sqPsn, "sqPsn") });
-    for (const attr of this.#steps({ sqPsn })) this.modify(attr);
+    cutTo(this.activateUd, () => {
+      const { sqPsn = 0, ...others } = snapshot(activation, "activation", names);
+      this.init({ ...others, psn: uint24(sqPsn, "sqPsn") });
+      for (const attr of this.#steps({ sqPsn })) this.modify(attr);
+    });
   }
 
   ahAttr(peer: QpAddress, options: Omit<UcActivation, "pathMtu">): AhAttrInit {
     this.#assertType("ahAttr", [QpType.UD]);
-    const attr = datagramPath(this.context, this.#choices(), peer, options);
-    assertOpen(this.#qp);
-    return attr;
+    return cutTo(this.ahAttr, () => {
+      const attr = datagramPath(this.context, this.#choices(), peer, options);
+      assertOpen(this.#qp);
+      return attr;
+    });
   }
 
   query(mask: number = ALL): QueriedQp {

@@ -1,3 +1,4 @@
+import { toCaller } from "../../internal/caller.ts";
 import { structs } from "../../ffi/layout.ts";
 import { bufferPointer } from "../../ffi/pointers.ts";
 import { listOf } from "../../internal/checks.ts";
@@ -146,9 +147,13 @@ export class RecvPoster extends Poster<RecvRequest> {
     start: number | undefined,
     count: number | undefined,
   ): NativeList | null {
-    if (requests instanceof RecvRequestList) return this.#check(nativeOf(requests), start, count);
-    const list = this.fill(requests, start, count);
-    return list === null ? null : this.#check(list, 0, this.filled);
+    try {
+      if (requests instanceof RecvRequestList) return this.#check(nativeOf(requests), start, count);
+      const list = this.fill(requests, start, count);
+      return list === null ? null : this.#check(list, 0, this.filled);
+    } catch (error) {
+      throw toCaller(error, this.prepare);
+    }
   }
 
   /** Checks a run, unless it is the last one and nothing has changed. */
@@ -217,9 +222,13 @@ export class SendPoster extends Poster<SendRequest> {
     start: number | undefined,
     count: number | undefined,
   ): NativeList | null {
-    if (requests instanceof SendRequestList) return this.check(nativeOf(requests), start, count);
-    const list = this.fill(requests, start, count);
-    return list === null ? null : this.check(list, 0, this.filled);
+    try {
+      if (requests instanceof SendRequestList) return this.check(nativeOf(requests), start, count);
+      const list = this.fill(requests, start, count);
+      return list === null ? null : this.check(list, 0, this.filled);
+    } catch (error) {
+      throw toCaller(error, this.prepare);
+    }
   }
 
   /** Checks a run, unless it is the last one and nothing has changed. */

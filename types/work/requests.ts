@@ -1,3 +1,4 @@
+import { toCaller } from "../../internal/caller.ts";
 import { structs } from "../../ffi/layout.ts";
 import {
   boolean,
@@ -299,6 +300,14 @@ export function checkWrId(wrId: number | bigint): void {
 const RECV_NAMES: readonly (keyof RecvRequest)[] = ["wrId", "sge"];
 
 export function writeRecv(list: NativeList, index: number, request: RecvRequest): void {
+  try {
+    layOutRecv(list, index, request);
+  } catch (error) {
+    throw toCaller(error, writeRecv);
+  }
+}
+
+function layOutRecv(list: NativeList, index: number, request: RecvRequest): void {
   if (typeof request !== "object" || request === null) throw notRequest(request, "receive");
   let isNamed = false;
   for (const name in request) {
@@ -344,6 +353,14 @@ function isKnown(name: string): boolean {
 
 /** Reads and checks a send, each property of the caller's once, then writes it. */
 export function writeSend(list: NativeList, index: number, request: SendAttributes): void {
+  try {
+    layOutSend(list, index, request);
+  } catch (error) {
+    throw toCaller(error, writeSend);
+  }
+}
+
+function layOutSend(list: NativeList, index: number, request: SendAttributes): void {
   if (typeof request !== "object" || request === null) throw notRequest(request, "send");
   let isNamed = false;
   for (const name in request) {
