@@ -1,3 +1,4 @@
+import { cutTo } from "./caller.ts";
 import { instanceOf, snapshot } from "./checks.ts";
 
 /**
@@ -20,7 +21,7 @@ export interface AbortOptions {
  */
 export function signalOf(options: AbortOptions | undefined): AbortSignal | undefined {
   if (options === undefined) return undefined;
-  return checkSignal(snapshot(options, "options", ["signal"]).signal);
+  return cutTo(signalOf, () => checkSignal(snapshot(options, "options", ["signal"]).signal));
 }
 
 /** Checks that a signal, if there is one, is an AbortSignal. */

@@ -146,14 +146,13 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
    * @throws The reason of the signal, if it aborts.
    */
   accept(options?: AbortOptions): Promise<RcConn> {
-    const accepted = noted(inTurn(() => this.#accept(options)));
+    const accepted = noted(inTurn(() => this.#accept(signalOf(options))));
     // A program that fails closes the listener and waits no more: the end of this wait must not hide the reason.
     accepted.catch(() => {});
     return accepted;
   }
 
-  async #accept(options: AbortOptions | undefined): Promise<RcConn> {
-    const signal = signalOf(options);
+  async #accept(signal: AbortSignal | undefined): Promise<RcConn> {
     signal?.throwIfAborted();
     this.#closing.signal.throwIfAborted();
     const ready = this.#waiters.size === 0 ? this.#ready.entries().next().value : undefined;

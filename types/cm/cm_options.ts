@@ -1,3 +1,4 @@
+import { cutTo } from "../../internal/caller.ts";
 import { constants } from "../../ffi/layout.ts";
 import { boolean, integer, snapshot, uint8 } from "../../internal/checks.ts";
 import { type DeviceInfo, TransportType } from "../device/device.ts";
@@ -76,6 +77,10 @@ interface CmSetting {
 
 /** Reads and checks options of an id. */
 export function readCmOptions(id: CmFacts, options: CmOptions): CmSetting[] {
+  return cutTo(readCmOptions, () => settingsOf(id, options));
+}
+
+function settingsOf(id: CmFacts, options: CmOptions): CmSetting[] {
   const names = Object.keys(OPTIONS) as (keyof CmOptions)[];
   const given = snapshot(options, "options", names);
   const settings = names.filter((name) => given[name] !== undefined).map((name) => {

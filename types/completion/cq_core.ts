@@ -1,3 +1,4 @@
+import { toCaller } from "../../internal/caller.ts";
 import type { IbvCq } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
@@ -122,7 +123,11 @@ export class CqCore<C = WorkCompletion> {
   }
 
   #poll(cq: IbvCq, batch: BatchCore<unknown>, most: number): number {
-    return this.#accept(batch, this.fetch(cq, batch, most), most);
+    try {
+      return this.#accept(batch, this.fetch(cq, batch, most), most);
+    } catch (error) {
+      throw toCaller(error, this.#poll);
+    }
   }
 
   /** Takes note of what a poll returned. */

@@ -1,3 +1,4 @@
+import { cutTo } from "../../internal/caller.ts";
 import { type AbortOptions, checkSignal } from "../../internal/abort.ts";
 import { boolean, snapshot } from "../../internal/checks.ts";
 import { forThisCall } from "../../internal/left_open.ts";
@@ -62,7 +63,8 @@ export interface BlockingCall<V extends BlockingVerb, R>
 export function callNow<V extends BlockingVerb, R>({ verb, args, finish }: BlockingCall<V, R>): R {
   const call = verbs()[verb] as (...args: Parameters<Verbs[V]>) => ReturnType<Verbs[V]>;
   const value = call(...args());
-  return finish({ value, errno: errno() });
+  const outcome = { value, errno: errno() };
+  return cutTo(callNow, () => finish(outcome));
 }
 
 /** Runs a call on another thread. */

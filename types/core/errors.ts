@@ -1,3 +1,4 @@
+import { ofCaller } from "../../internal/caller.ts";
 import { errno, errnoDescription, errnoName } from "../../ffi/errno.ts";
 import type { AnyFunction } from "../../ffi/function_pointer.ts";
 import { constants } from "../../ffi/layout.ts";
@@ -94,9 +95,9 @@ export function call<V extends keyof Verbs>(
   } catch (error) {
     // One that cannot fail has no result to say that the installed libibverbs lacks it.
     if (!(error instanceof SystemError) || error.errno !== constants.EOPNOTSUPP) throw error;
-    throw failure(verb, action, constants.EOPNOTSUPP, options);
+    throw ofCaller(failure(verb, action, constants.EOPNOTSUPP, options), call);
   }
-  return checked(verb, rows()[verb] as Partial<NativeRow>, result, action, options);
+  return checked(verb, rows()[verb] as Partial<NativeRow>, result, action, options, call);
 }
 
 /** What a function returned. If it tells a failure, in the way that its row says, this throws the error. */
@@ -106,12 +107,14 @@ export function checked<T>(
   result: T,
   action: string,
   options: CheckOptions,
+  inside: (...args: never[]) => unknown = checked,
 ): NonNullable<T> {
   const isNone = typeof result === "number" ? result < 0 : result === null;
   const failed = fails === "code" ? result !== 0 : fails !== "never" && isNone;
   if (!failed) return result!;
   // Some providers return errno values negative.
-  throw failure(verb, action, fails === "errno" ? errno() : Math.abs(result as number), options);
+  const value = fails === "errno" ? errno() : Math.abs(result as number);
+  throw ofCaller(failure(verb, action, value, options), inside);
 }
 
 /** The error of a failed verb, for callers that know the errno value. */
@@ -121,13 +124,14 @@ export function failure(
   value: number,
   { detail, hint, posted, countOf }: CheckOptions = {},
 ): VerbsError {
-  return new VerbsError(verb, action, value, {
+  const error = new VerbsError(verb, action, value, {
     posted,
     detail: detail?.(),
     hint: hintFor(value, (code) => certainCause({ verb, countOf }, code)) ??
       (hint && hintFor(value, hint)) ??
       hintFor(value, (code) => likelyCause({ verb, countOf }, code)),
   });
+  return ofCaller(error, failure);
 }
 
 /**

@@ -265,7 +265,7 @@ export async function* iterateEvents(
     signal?.throwIfAborted();
     assertOpen(context);
     const event = events.shift();
-    if (event === undefined) await reader.wait(signal);
+    if (event === undefined) await inTurn(() => reader.wait(signal));
     else yield await inTurn(() => event);
   }
 }

@@ -1,3 +1,4 @@
+import { cutTo, toCaller } from "../../internal/caller.ts";
 import { errno, errnoName } from "../../ffi/errno.ts";
 import { descriptorErrno } from "../../ffi/fd_watcher.ts";
 import type { IbvContext, IbvDevice } from "../../ffi/handles.ts";
@@ -114,11 +115,13 @@ export function withDeviceList<T>(use: (devices: IbvDevice[]) => T): T {
     // ENOSYS: no RDMA module is loaded, or libibverbs had no descriptor to look for one.
     const isMissing = errnoName(errno()) === "ENOSYS";
     const value = isMissing ? descriptorErrno() : errno();
-    if (isMissing && value === 0) return use([]);
+    if (isMissing && value === 0) return cutTo(withDeviceList, () => use([]));
     throw failure("ibv_get_device_list", "list devices", value);
   }
   try {
     return use(readPointers(list, count[0]!) as IbvDevice[]);
+  } catch (error) {
+    throw toCaller(error, withDeviceList);
   } finally {
     verbs().ibv_free_device_list(list);
   }

@@ -1,3 +1,4 @@
+import { cutTo } from "../../internal/caller.ts";
 import { errno } from "../../ffi/errno.ts";
 import type { IbvMr } from "../../ffi/handles.ts";
 import { nonblocking, verbs } from "../../ffi/library.ts";
@@ -81,15 +82,17 @@ function readArguments(
   options: Options,
   names: readonly (keyof Options)[],
 ): Plan {
-  instance(pd, ProtectionDomain, "pd");
-  const { iova, signal } = snapshot(options, "options", names);
-  return {
-    pd,
-    provide: checkSource(source),
-    access: uint32(access, "access"),
-    iova: iova === undefined ? undefined : uint64(iova, "iova"),
-    signal: signalOf({ signal }),
-  };
+  return cutTo(readArguments, () => {
+    instance(pd, ProtectionDomain, "pd");
+    const { iova, signal } = snapshot(options, "options", names);
+    return {
+      pd,
+      provide: checkSource(source),
+      access: uint32(access, "access"),
+      iova: iova === undefined ? undefined : uint64(iova, "iova"),
+      signal: signalOf({ signal }),
+    };
+  });
 }
 
 /** Registers memory (`ibv_reg_mr`, `ibv_reg_mr_iova`). */

@@ -1,3 +1,4 @@
+import { cutTo } from "../../internal/caller.ts";
 import {
   copyOfBytes,
   integer,
@@ -243,7 +244,7 @@ export class WrBuilder implements Disposable {
       throw new RangeError(`Cannot begin request: the send queue has room for ${list.capacity}`);
     }
     this.#poster.begin(index, opcode, this.#wrId, this.#wrFlags);
-    set(list, index);
+    cutTo(this.#begin, () => set(list, index));
     this.#count = index + 1;
     this.#opcode = opcode;
     this.#hasData = !hasData(opcode);
@@ -326,7 +327,10 @@ export class WrBuilder implements Disposable {
   }
 
   #setInline(method: string, pieces: readonly Uint8Array[]): this {
-    const copies = pieces.map((piece) => copyOfBytes(piece, "bytes"));
+    const copies = cutTo(
+      this.#setInline,
+      () => pieces.map((piece) => copyOfBytes(piece, "bytes")),
+    );
     const index = this.#withoutData(method);
     if (!has(this.#poster.inline, this.#opcode)) {
       throw new TypeError(

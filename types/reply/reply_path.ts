@@ -1,3 +1,4 @@
+import { toCaller } from "../../internal/caller.ts";
 import { type AbortOptions, signalOf } from "../../internal/abort.ts";
 import { integer, positiveInt, snapshot } from "../../internal/checks.ts";
 import { clock } from "../../internal/clock.ts";
@@ -323,7 +324,7 @@ export class ReplyPath extends Resource {
     try {
       return this.#findAt(core, index, memory, offset).handle;
     } catch (error) {
-      if (!this.#readLate()) throw error;
+      if (!this.#readLate()) throw toCaller(error, this.toAt);
       return this.toAt(batch, index, memory, offset);
     }
   }
@@ -389,7 +390,7 @@ export class ReplyPath extends Resource {
     try {
       writeWords(this.#wordsAt(core, index, memory, offset), attr);
     } catch (error) {
-      if (!this.#readLate()) throw error;
+      if (!this.#readLate()) throw toCaller(error, this.writeAttr);
       this.writeAttr(attr, batch, index, memory, offset);
     }
   }
