@@ -180,14 +180,23 @@ export function copyOfBytes(value: unknown, what: string): Uint8Array<ArrayBuffe
   }
 }
 
+/** How many attributes tell what an object is. */
+const SHOWN_NAMES = 5;
+
 /** Checks that a value is an object whose properties can be read. Returns it. */
 export function object<T extends object>(
   value: T,
   what: string,
   inside: (...args: never[]) => unknown = object,
+  names: readonly string[] = [],
 ): T {
   if (typeof value === "object" && value !== null) return value;
-  throw ofCaller(new TypeError(`Cannot use ${what} ${show(value)}: it is not an object`), inside);
+  const shown = names.length > SHOWN_NAMES ? [...names.slice(0, SHOWN_NAMES), "..."] : names;
+  const attributes = shown.length === 0 ? "" : ` with ${shown.join(", ")}`;
+  throw ofCaller(
+    new TypeError(`Cannot use ${what} ${show(value)}: it is not an object${attributes}`),
+    inside,
+  );
 }
 
 /**
@@ -241,6 +250,11 @@ export function noAttribute(what: string, name: string, names: readonly string[]
   return new TypeError(`Cannot use ${what}: there is no attribute ${show(name)}${hint}`);
 }
 
+/** The error of an object of another kind, such as one that is given in the place of another argument. */
+export function noneOf(source: object, what: string): TypeError {
+  return new TypeError(`Cannot use ${what}: ${classOf(source)} has none of the attributes`);
+}
+
 /** Makes objects that inherit nothing. V8 reads them faster than those of `Object.create(null)`. */
 const Bare = function (): void {} as unknown as new () => object;
 Bare.prototype = Object.create(null);
@@ -257,11 +271,17 @@ export function snapshot<T extends object>(
   what: string,
   names: readonly (keyof T & string)[],
 ): T {
-  object(source, what, snapshot);
+  object(source, what, snapshot, names);
+  if (Array.isArray(source) || ArrayBuffer.isView(source)) {
+    throw ofCaller(noneOf(source, what), snapshot);
+  }
   for (const name in source) {
     if ((names as readonly string[]).includes(name)) continue;
     if (!(source instanceof AbortSignal)) {
-      throw ofCaller(noAttribute(what, name, names), snapshot);
+      const error = isForeign(source, names)
+        ? noneOf(source, what)
+        : noAttribute(what, name, names);
+      throw ofCaller(error, snapshot);
     }
     throw ofCaller(
       new TypeError(`Cannot use ${what}: it is an AbortSignal: write { signal }`),
@@ -276,11 +296,6 @@ export function snapshot<T extends object>(
     copy[name] = value;
     isEmpty = false;
   }
-  if (isEmpty && isForeign(source, names)) {
-    throw ofCaller(
-      new TypeError(`Cannot use ${what}: ${classOf(source)} has none of the attributes`),
-      snapshot,
-    );
-  }
+  if (isEmpty && isForeign(source, names)) throw ofCaller(noneOf(source, what), snapshot);
   return copy as T;
 }

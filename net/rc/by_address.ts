@@ -13,6 +13,7 @@ import { eachAddress } from "../../internal/each_address.ts";
 import { partOf } from "../../internal/left_open.ts";
 import type { Rule, Rules } from "../../internal/options.ts";
 import { paced } from "../../internal/paced.ts";
+import { reasonOf } from "../../internal/reasons.ts";
 import { TransportType, VerbsError } from "../../mod.ts";
 import { RcConn } from "./rc_conn.ts";
 import { SharedDevice } from "./rc_device.ts";
@@ -137,7 +138,7 @@ async function refused<T>(target: string, connected: Promise<T>): Promise<T> {
     return await connected;
   } catch (error) {
     if (!(error instanceof CmError) || error.event !== CmEventType.REJECTED) throw error;
-    const message = `Cannot connect to ${target}. ${error.message}`;
+    const message = `Cannot connect to ${target}: ${reasonOf(error, "connect")}`;
     throw new Deno.errors.ConnectionRefused(message, { cause: error });
   }
 }

@@ -1,3 +1,4 @@
+import { reasonOf } from "../../internal/reasons.ts";
 import { type AbortOptions, closeOnAbort, signalOf } from "../../internal/abort.ts";
 import { callable, snapshot, text } from "../../internal/checks.ts";
 import { timers } from "../../internal/clock.ts";
@@ -322,9 +323,8 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
 }
 
 function failure(hostname: string, port: number, cause: unknown): Error {
-  const reason = cause instanceof Error ? cause.message : String(cause);
   const message = `An RcListener at ${hostname} port ${port} has failed to connect to a peer, ` +
-    `and works on. ${reason}`;
+    `and works on: ${reasonOf(cause, "connect")}`;
   return new Error(message, { cause });
 }
 

@@ -1,3 +1,4 @@
+import { reasonOf } from "../../internal/reasons.ts";
 import { Gid, type QpAddress } from "../../mod.ts";
 import { text, uint16, uint24, uint8 } from "../../internal/checks.ts";
 import { oneOf, readOptions, type Rules, within } from "../../internal/options.ts";
@@ -68,9 +69,8 @@ function read<T extends object>(value: unknown, rules: Rules<T>): T {
   try {
     return readOptions(value as T, rules, "address");
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
     throw new Deno.errors.InvalidData(
-      `Cannot connect: the address of the peer is not valid. ${reason}`,
+      `Cannot connect: the address of the peer is not valid. ${reasonOf(error, "use address")}`,
       { cause: error },
     );
   }

@@ -12,6 +12,7 @@ import {
   atomicPartOf,
   type ExposedMemory,
   partOf,
+  placeIn,
   type RemotePart,
 } from "./remote_memory.ts";
 
@@ -147,8 +148,8 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
    */
   async send(p: Uint8Array, options?: AbortOptions): Promise<number> {
     try {
-      const signal = signalOf(options);
       const { length } = byteArray(p, "message");
+      const signal = signalOf(options);
       if (length > this.maxMessage) {
         throw new RangeError(
           `Cannot send: the message has ${length} bytes, and maxMessage is ${this.maxMessage}`,
@@ -251,10 +252,12 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
     options: RcWriteOptions = {},
   ): Promise<void> {
     return await inTurn(async () => {
+      const place = placeIn(memory, offset);
+      byteArray(data, "data");
       const { signal, imm } = snapshot(options, "options", ["signal", "imm"]);
       checkSignal(signal);
       if (imm !== undefined) uint32(imm, "imm");
-      const part = partOf(memory, offset, byteArray(data, "data").length);
+      const part = partOf(place, data.length);
       this.#assertOpen();
       if (imm !== undefined) this.#end.link.assertMessages();
       await this.#move(WrOpcode.RDMA_WRITE, part, data, signal, imm);
@@ -291,11 +294,12 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
     options?: AbortOptions,
   ): Promise<Uint8Array<ArrayBuffer>> {
     return await inTurn(async () => {
+      const place = placeIn(memory, offset);
+      if (typeof length === "number") integer(length, "length", 0, 2 ** 32);
+      else byteArray(length, "buffer");
       const signal = signalOf(options);
-      const size = typeof length === "number"
-        ? integer(length, "length", 0, 2 ** 32)
-        : byteArray(length, "buffer").length;
-      const part = partOf(memory, offset, size);
+      const size = typeof length === "number" ? length : length.length;
+      const part = partOf(place, size);
       this.#assertOpen();
       const buffer = typeof length === "number" ? new Uint8Array(size) : length;
       await this.#move(WrOpcode.RDMA_READ, part, buffer, signal);
@@ -319,9 +323,9 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
     options?: AbortOptions,
   ): Promise<bigint> {
     return await inTurn(async () => {
-      const compareAdd = uint64(add, "add");
       const opcode = WrOpcode.ATOMIC_FETCH_AND_ADD;
       const part = atomicPartOf(memory, offset);
+      const compareAdd = uint64(add, "add");
       return await this.#atomic({ opcode, compareAdd, ...part }, options);
     });
   }
@@ -344,9 +348,9 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
     options?: AbortOptions,
   ): Promise<bigint> {
     return await inTurn(async () => {
-      const operands = { compareAdd: uint64(compare, "compare"), swap: uint64(swap, "swap") };
       const opcode = WrOpcode.ATOMIC_CMP_AND_SWP;
       const part = atomicPartOf(memory, offset);
+      const operands = { compareAdd: uint64(compare, "compare"), swap: uint64(swap, "swap") };
       return await this.#atomic({ opcode, ...operands, ...part }, options);
     });
   }

@@ -50,13 +50,23 @@ export const ATOMIC_SIZE = 8;
 
 const ADDR = /^0x[0-9a-f]{1,16}$/;
 
+/** Where a part of memory of the peer begins. */
+export interface RemotePlace {
+  /** The address of the memory. */
+  readonly addr: bigint;
+  readonly rkey: number;
+  /** The bytes of the memory. */
+  readonly size: number;
+  readonly offset: number;
+}
+
 /**
- * Reads what describes memory of the peer, and finds a part of it.
+ * Reads what describes memory of the peer, and where a part of it begins.
  *
  * @throws {TypeError} If a property is missing, unknown or of the wrong type.
- * @throws {RangeError} If a number is out of range, or the part is not within the memory.
+ * @throws {RangeError} If a number is out of range.
  */
-export function partOf(memory: RemoteMemory, offset: number, length: number): RemotePart {
+export function placeIn(memory: RemoteMemory, offset: number): RemotePlace {
   const given = snapshot(memory, "remote memory", ["addr", "length", "rkey"]);
   const { addr } = given;
   if (typeof addr !== "string" || !ADDR.test(addr)) {
@@ -64,13 +74,21 @@ export function partOf(memory: RemoteMemory, offset: number, length: number): Re
   }
   const rkey = uint32(given.rkey, "rkey of remote memory");
   const size = integer(given.length, "length of remote memory", 0, Number.MAX_SAFE_INTEGER);
-  integer(offset, "offset", 0, size);
+  return { addr: BigInt(addr), rkey, size, offset: integer(offset, "offset", 0, size) };
+}
+
+/**
+ * Finds a part of memory of the peer.
+ *
+ * @throws {RangeError} If it is not within the memory.
+ */
+export function partOf({ addr, rkey, size, offset }: RemotePlace, length: number): RemotePart {
   if (length > size - offset) {
     throw new RangeError(
       `Cannot use remote memory: it has ${size} bytes, and ${length} at ${offset} are not within it`,
     );
   }
-  const remoteAddr = BigInt(addr) + BigInt(offset);
+  const remoteAddr = addr + BigInt(offset);
   if (remoteAddr + BigInt(length) > 2n ** 64n) {
     throw new RangeError("Cannot use remote memory: it ends beyond the address space");
   }
@@ -80,10 +98,10 @@ export function partOf(memory: RemoteMemory, offset: number, length: number): Re
 /**
  * Finds the 8 bytes of an atomic in memory of the peer.
  *
- * @throws As {@linkcode partOf}; {RangeError} if the address is not a multiple of 8.
+ * @throws As {@linkcode placeIn} and {@linkcode partOf}; {RangeError} if the address is not a multiple of 8.
  */
 export function atomicPartOf(memory: RemoteMemory, offset: number): RemotePart {
-  const part = partOf(memory, offset, ATOMIC_SIZE);
+  const part = partOf(placeIn(memory, offset), ATOMIC_SIZE);
   if (part.remoteAddr % BigInt(ATOMIC_SIZE) === 0n) return part;
   throw new RangeError(
     `Cannot use remote memory: the address at offset ${offset} is not a multiple of ${ATOMIC_SIZE}`,

@@ -1,4 +1,4 @@
-import { integer } from "../../internal/checks.ts";
+import { integer, show } from "../../internal/checks.ts";
 import { isEfa } from "../../internal/efa.ts";
 import { needsGrh } from "../../internal/ports.ts";
 import {
@@ -71,6 +71,9 @@ export function localPort(
   return { port, gid, gidIndex, ndevIfindex, reason, lid: attr.lid, ...kind };
 }
 
+const IS_NONE = "it is not an object with transport, gid, lid, qpn and qkey, which receive() " +
+  "gives with each message, and addr of the peer's connection is";
+
 /**
  * Reads an address that comes from elsewhere, each property once. The text of the GID is not parsed yet.
  *
@@ -82,7 +85,7 @@ export function readUdAddress(
   own: UdAddress["transport"] = "UD",
 ): UdAddress {
   if (typeof address !== "object" || address === null) {
-    throw new TypeError("Cannot use address: it is not an object");
+    throw new TypeError(`Cannot use address ${show(address)}: ${IS_NONE}`);
   }
   const { transport, gid, lid, qpn, qkey, maxMessage } = address;
   if (transport !== own) throw new TypeError(`Cannot use address: its transport is not "${own}"`);

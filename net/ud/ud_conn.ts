@@ -352,9 +352,9 @@ export class UdConn
    */
   async send(p: Uint8Array, addr: UdAddress, options?: AbortOptions): Promise<number> {
     try {
+      const { length } = byteArray(p, "message");
       const signal = signalOf(options);
       signal?.throwIfAborted();
-      const { length } = byteArray(p, "message");
       checkLength(length, this.maxMessage);
       const waiting = this.#send(p, this.#targetOf(addr, length), signal);
       if (waiting !== undefined) await waiting;

@@ -108,7 +108,7 @@ Deno.test("errors of verbs show the line of the program first", async () => {
 const UNCAUGHT: readonly (readonly [line: string, message: string])[] = [
   [
     'const conn = await listenUd({ qkey: 1, device: "none" });',
-    "no such device|no RDMA device|there is no",
+    "there is no RDMA device",
   ],
   ['using context = Context.open("none");', "Cannot open device"],
   ["await connectRc({ tcpPort: 1 });", "nobody listens there"],

@@ -1,4 +1,12 @@
-import { instanceOf, object, uint16, uint32, uint8 } from "../../internal/checks.ts";
+import {
+  instanceOf,
+  isForeign,
+  noneOf,
+  object,
+  uint16,
+  uint32,
+  uint8,
+} from "../../internal/checks.ts";
 import { Grh, grhView } from "../address/grh.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import type { WcAddress } from "../completion/work_completion.ts";
@@ -38,6 +46,7 @@ export function readPacket(
  */
 export function checkWc(wc: WcAddress): WcAddress {
   const { wcFlags, slid, sl, dlidPathBits } = object(wc, "work completion");
+  if (wcFlags === undefined && isForeign(wc, ["wcFlags"])) throw noneOf(wc, "work completion");
   return {
     wcFlags: uint32(wcFlags, "wcFlags"),
     slid: uint16(slid, "slid"),

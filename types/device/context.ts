@@ -1,3 +1,4 @@
+import { reasonOf } from "../../internal/reasons.ts";
 import type { IbvContext, IbvDevice } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
@@ -159,7 +160,8 @@ export class Context extends NativeResource<IbvContext> {
           }
           reasons.push(`${deviceName(device)} (no port is active)`);
         } catch (error) {
-          reasons.push(`${deviceName(device)} (${error instanceof Error ? error.message : error})`);
+          const name = deviceName(device);
+          reasons.push(`${name} (${reasonOf(error, `open device "${name}"`)})`);
           causes.push(error);
         }
       }
@@ -509,9 +511,11 @@ export function checkPort(context: Context, port: number, name = "portNum"): num
 }
 
 function notFound(reason: string, devices: readonly string[], cause?: Error): Error {
-  const known = devices.length === 0 ? causeOfNone() : `The devices are: ${devices.join(", ")}`;
+  const why = devices.length === 0
+    ? causeOfNone().replace("There", "there")
+    : `${reason}. The devices are: ${devices.join(", ")}`;
   return new Deno.errors.NotFound(
-    `Cannot open device: ${reason}. ${known}`,
+    `Cannot open device: ${why}`,
     cause === undefined ? {} : { cause },
   );
 }

@@ -117,8 +117,8 @@ export function writeRssInput(
       `Cannot use input of ${input.length} bytes: ${MAX_RSS_INPUT} are needed`,
     );
   }
-  const size = writeEndpoint(source, input, 0);
-  if (writeEndpoint(destination, input, size) !== size) {
+  const size = writeEndpoint(source, "source", input, 0);
+  if (writeEndpoint(destination, "destination", input, size) !== size) {
     throw new RangeError("Cannot hash flow: source and destination are of different families");
   }
   const addresses = fields & (size === 4 ? IPV4 : IPV6);
@@ -139,9 +139,14 @@ function requirePredictable(fields: number): void {
   throw new RangeError(`Cannot predict a hash over fields 0x${fields.toString(16)}: ${known}`);
 }
 
-function writeEndpoint(given: string | Uint8Array, input: Uint8Array, offset: number): number {
+function writeEndpoint(
+  given: string | Uint8Array,
+  what: string,
+  input: Uint8Array,
+  offset: number,
+): number {
   const address = typeof given === "string" ? parseAddress(given) : given;
-  byteArray(address, "address");
+  byteArray(address, what);
   if (address.length !== 4 && address.length !== 16) {
     throw new RangeError(`Cannot hash address of ${address.length} bytes: 4 or 16 are needed`);
   }

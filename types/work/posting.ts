@@ -1,7 +1,7 @@
 import { toCaller } from "../../internal/caller.ts";
 import { structs } from "../../ffi/layout.ts";
 import { bufferPointer } from "../../ffi/pointers.ts";
-import { listOf } from "../../internal/checks.ts";
+import { listOf, object } from "../../internal/checks.ts";
 import { Grh } from "../address/grh.ts";
 import type { AhCore } from "../address_handle/address_handle.ts";
 import type { SendTracker } from "../completion/send_tracker.ts";
@@ -43,7 +43,7 @@ let badWr: Deno.PointerObject | undefined;
  * What posting to all kinds of queues has in common. The class of each queue calls the verb itself: Deno does not compile
  * a call that leads to different verbs to a native call.
  */
-abstract class Poster<R> {
+abstract class Poster<R extends object> {
   /** The last argument of the verb. */
   readonly badWr: Deno.PointerObject = badWr ??= bufferPointer(BAD_WR);
   readonly #verb: PostVerb;
@@ -78,6 +78,7 @@ abstract class Poster<R> {
     count: number | undefined,
   ): NativeList | null {
     if (count !== undefined || start !== undefined) {
+      object(requests, "requests");
       throw new TypeError("Cannot post requests: start and count are for prepared lists only");
     }
     const several = Array.isArray(requests) ? listOf<R>(requests, "requests") : undefined;

@@ -120,8 +120,8 @@ Deno.test("RcListener tells of a series of failures once, and again after a conn
   const [{ message, cause }] = failures as [Error];
   assertEquals(
     message,
-    `An RcListener at 127.0.0.1 port ${port} has failed to connect to a peer, and works on. ` +
-      "Cannot connect: the address of the peer is not valid: it is not JSON",
+    `An RcListener at 127.0.0.1 port ${port} has failed to connect to a peer, and works on: ` +
+      "the address of the peer is not valid: it is not JSON",
   );
   assertInstanceOf(cause, Deno.errors.InvalidData);
 });

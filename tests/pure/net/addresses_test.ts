@@ -101,18 +101,22 @@ for (const [name, [read, base, limits]] of Object.entries(READERS)) {
   });
 }
 
+const IS_NONE = "it is not an object with transport, gid, lid, qpn and qkey, which receive() " +
+  "gives with each message, and addr of the peer's connection is";
+
 Deno.test("readUdAddress() refuses what is no address", () => {
   assertEquals(readUdAddress({ ...UD }), UD);
   const wrong: [unknown, string][] = [
-    [null, "it is not an object"],
-    ["ud", "it is not an object"],
-    [{ ...UD, transport: "RC" }, 'its transport is not "UD"'],
-    [{ ...UD, transport: "SRD" }, 'its transport is not "UD"'],
-    [{ ...UD, gid: 1 }, "its gid is not a string"],
+    // It says what an address is, and where a program gets one.
+    [null, ` null: ${IS_NONE}`],
+    ["10.0.0.1", ` "10.0.0.1": ${IS_NONE}`],
+    [{ ...UD, transport: "RC" }, ': its transport is not "UD"'],
+    [{ ...UD, transport: "SRD" }, ': its transport is not "UD"'],
+    [{ ...UD, gid: 1 }, ": its gid is not a string"],
   ];
   for (const [address, reason] of wrong) {
     const { message } = assertThrows(() => readUdAddress(any(address)), TypeError);
-    assertEquals(message, `Cannot use address: ${reason}`);
+    assertEquals(message, `Cannot use address${reason}`);
   }
 });
 
@@ -120,8 +124,8 @@ Deno.test("readRcAddress() refuses what is no address, and toQpAddress() leaves 
   const wrong: [unknown, string][] = [
     [{ ...RC, transport: "UD" }, 'Cannot use transport "UD": it is not "RC"'],
     [{ ...RC, gid: 1 }, "Cannot use gid 1: it is not a string"],
-    [{ ...RC, a: 1 }, 'Cannot use address: there is no attribute "a"'],
-    [7, "Cannot use address 7: it is not an object"],
+    [{ ...RC, a: 1 }, 'there is no attribute "a"'],
+    [7, "Cannot use address 7: it is not an object with transport, gid, lid, qpn, psn, ..."],
   ];
   for (const [address, reason] of wrong) {
     const { message } = assertThrows(() => readRcAddress(address), Deno.errors.InvalidData);

@@ -1,11 +1,20 @@
 // The memory of the peer, and copies of messages.
 import { assertEquals, assertThrows } from "@std/assert";
-import { atomicPartOf, partOf } from "../../../net/rc/remote_memory.ts";
+import {
+  atomicPartOf,
+  partOf as partAt,
+  placeIn,
+  type RemotePart,
+} from "../../../net/rc/remote_memory.ts";
+import type { RemoteMemory } from "../../../mod.ts";
 import { copyMessage } from "../../../net/shared/copy_message.ts";
 
 /** The checks with any argument, as callers without types have them. */
 // deno-lint-ignore no-explicit-any
 const any = (value: unknown): any => value;
+
+const partOf = (memory: RemoteMemory, offset: number, length: number): RemotePart =>
+  partAt(placeIn(memory, offset), length);
 
 /** A call, and what follows "Cannot use " in the message of its error. */
 type Refusal = readonly [call: () => unknown, error: typeof TypeError, reason: string];
@@ -48,7 +57,11 @@ const PARTS: readonly Refusal[] = [
     TypeError,
     "remote memory: its addr is not a hexadecimal address",
   ]),
-  [() => partOf(any(3), 0, 1), TypeError, "remote memory 3: it is not an object"],
+  [
+    () => partOf(any(3), 0, 1),
+    TypeError,
+    "remote memory 3: it is not an object with addr, length, rkey",
+  ],
   [
     () => partOf(any({ ...MEMORY, size: 1 }), 0, 1),
     TypeError,
