@@ -1,3 +1,4 @@
+import { textOf } from "../../internal/texts.ts";
 import { reasonOf } from "../../internal/reasons.ts";
 import { type AbortOptions, closeOnAbort, signalOf } from "../../internal/abort.ts";
 import { callable, snapshot, text } from "../../internal/checks.ts";
@@ -319,6 +320,17 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
       await Promise.all(this.#attempts);
       await Promise.all(this.#ends);
     });
+  }
+
+  /** The address that it listens on, on one line. */
+  toString(): string {
+    if (this.#closing.signal.aborted) return "RcListener { closed }";
+    return textOf("RcListener", this.addr);
+  }
+
+  /** The same for `console.log`. */
+  [Symbol.for("Deno.customInspect")](): string {
+    return this.toString();
   }
 }
 

@@ -1,3 +1,4 @@
+import { textOf } from "../../internal/texts.ts";
 import { toCaller } from "../../internal/caller.ts";
 import { type AbortOptions, checkSignal, signalOf } from "../../internal/abort.ts";
 import { byteArray, integer, snapshot, uint32, uint64 } from "../../internal/checks.ts";
@@ -456,6 +457,18 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
   /** Closes the connection, as {@linkcode RcConn.close} does. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
+  }
+
+  /** The peer, on one line. */
+  toString(): string {
+    if (this.#isClosed) return "RcConn { closed }";
+    const { gid, qpn } = this.peer;
+    return textOf("RcConn", { gid, qpn, maxMessage: this.maxMessage });
+  }
+
+  /** The same for `console.log`. */
+  [Symbol.for("Deno.customInspect")](): string {
+    return this.toString();
   }
 }
 

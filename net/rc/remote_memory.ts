@@ -1,3 +1,4 @@
+import { textOf } from "../../internal/texts.ts";
 import type { MemoryRegion, RemoteMemory } from "../../mod.ts";
 import { integer, snapshot, uint32 } from "../../internal/checks.ts";
 
@@ -43,6 +44,16 @@ export class ExposedMemory implements Disposable {
   /** Ends the rights of the peer, as {@linkcode ExposedMemory.close} does. */
   [Symbol.dispose](): void {
     this.close();
+  }
+
+  /** What the peer needs, on one line. */
+  toString(): string {
+    return textOf("ExposedMemory", { ...this.remote });
+  }
+
+  /** The same for `console.log`. */
+  [Symbol.for("Deno.customInspect")](): string {
+    return this.toString();
   }
 }
 

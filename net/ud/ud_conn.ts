@@ -1,3 +1,4 @@
+import { textOf } from "../../internal/texts.ts";
 import { toCaller } from "../../internal/caller.ts";
 import { type AbortOptions, closeOnAbort, signalOf } from "../../internal/abort.ts";
 import { byteArray, integer, listOf } from "../../internal/checks.ts";
@@ -593,6 +594,18 @@ export class UdConn
       await paced(() => this.#end());
       await Promise.all([this.#receiver.ended, this.#sender.ended, this.#routes.ended]);
     });
+  }
+
+  /** The address that peers send to, on one line. */
+  toString(): string {
+    if (this.#closing.signal.aborted) return "UdConn { closed }";
+    const { gid, qpn, qkey } = this.addr;
+    return textOf("UdConn", { gid, qpn, qkey, maxMessage: this.maxMessage });
+  }
+
+  /** The same for `console.log`. */
+  [Symbol.for("Deno.customInspect")](): string {
+    return this.toString();
   }
 }
 

@@ -1,3 +1,4 @@
+import { textOf } from "../../internal/texts.ts";
 import { copyOfBytes } from "../../internal/checks.ts";
 import { structs } from "../../ffi/layout.ts";
 import { readField } from "../../ffi/struct.ts";
@@ -62,9 +63,20 @@ export class Grh {
     this.#view = new DataView(this.#bytes.buffer);
   }
 
-  /** The sender and the receiver, for `console.log`. */
+  /** The sender, the receiver and what routers look at, for `console.log`. */
   [Symbol.for("Deno.customInspect")](): string {
-    return `Grh { sgid: ${this.sgid}, dgid: ${this.dgid} }`;
+    return this.toString();
+  }
+
+  /** The sender, the receiver and what routers look at, on one line. */
+  toString(): string {
+    const { ipVersion, sgid, dgid, hopLimit, trafficClass, flowLabel, ipv4: { ttl, tos } } = this;
+    const ofRouters = ipVersion === 4
+      ? { ttl, tos }
+      : ipVersion === 6
+      ? { hopLimit, trafficClass, flowLabel }
+      : {};
+    return textOf("Grh", { ipVersion, sgid, dgid, ...ofRouters });
   }
 
   /** A copy of the 40 bytes as received. */

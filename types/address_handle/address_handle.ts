@@ -27,7 +27,7 @@ import { Adopted, handOver, type NativeKind, NativeResource } from "../core/nati
 import { checkPort } from "../device/context.ts";
 import { pdCore, ProtectionDomain } from "../memory/protection_domain.ts";
 import { addressError, createFromWcError } from "./hints.ts";
-import { readPacket } from "./packet.ts";
+import { type Packet, readPacket, wcCodec } from "./packet.ts";
 
 const { offset: SL } = structs.ibv_ah_attr.fields.sl;
 
@@ -153,12 +153,14 @@ export class AddressHandle extends NativeResource<IbvAh> {
       ah.#core.isOpen = false;
     },
     destroy: (handle) => call("ibv_destroy_ah", "destroy address handle", [handle]),
-    describe: ({ pd }) => ({ device: pd.context.device.name }),
+    describe: (ah) => ({ device: ah.pd.context.device.name, ...ah.#shown() }),
   };
 
   /** The protection domain of the handle. */
   readonly pd: ProtectionDomain;
   readonly #core: AhCore;
+  /** What `console.log` shows of the address. */
+  readonly #shown: () => Shown;
 
   static {
     ahCore = (ah) => {
@@ -184,9 +186,10 @@ export class AddressHandle extends NativeResource<IbvAh> {
    */
   constructor(pd: ProtectionDomain, attr: AhAttrInit) {
     instance(pd, ProtectionDomain, "pd");
-    const handle: IbvAh = attr instanceof Adopted ? attr.handle : create(pd, readAttr(pd, attr));
+    const { handle, shown } = attr instanceof Made ? attr : make(pd, readAttr(pd, attr));
     super(AddressHandle.#KIND, handle, [pd]);
     this.pd = pd;
+    this.#shown = shown;
     this.#core = new AhCore(this, pd, handleAddress(handle));
   }
 
@@ -270,10 +273,44 @@ function readAttr(pd: ProtectionDomain, attr: AhAttrInit): DataView<ArrayBuffer>
   return view;
 }
 
-function create(pd: ProtectionDomain, attr: NativeAttr): IbvAh {
+/** A native handle, and the address that it is for. */
+class Made extends Adopted<IbvAh> {
+  readonly shown: () => Shown;
+
+  constructor(handle: IbvAh, shown: () => Shown) {
+    super(handle);
+    this.shown = shown;
+  }
+}
+
+/** What is shown of an address. */
+type Shown = Readonly<Record<string, unknown>>;
+
+function make(pd: ProtectionDomain, attr: NativeAttr): Made {
   const handle = verbs().ibv_create_ah(pd.unsafeHandle, attr);
   if (handle === null) throw createError(pd, attr, errno());
-  return handle;
+  return new Made(handle, shownOf(attr));
+}
+
+/** Keeps a copy: the struct may lie among others, or change. */
+function shownOf({ buffer, byteOffset, byteLength }: NativeAttr): () => Shown {
+  const copy = buffer.slice(byteOffset, byteOffset + byteLength);
+  return () => {
+    const { portNum, isGlobal, grh, dlid, sl } = ahAttrCodec.read(new DataView(copy));
+    return {
+      portNum,
+      ...isGlobal && { dgid: grh.dgid, sgidIndex: grh.sgidIndex },
+      ...dlid > 0 && { dlid },
+      ...sl > 0 && { sl },
+    };
+  };
+}
+
+function shownPacket({ port, grh, wcView }: Packet): () => Shown {
+  return () => {
+    const { slid } = wcCodec.read(wcView);
+    return { portNum: port, ...grh && { dgid: grh.sgid }, ...slid > 0 && { dlid: slid } };
+  };
 }
 
 function createError(pd: ProtectionDomain, attr: NativeAttr, errno: number): Error {
@@ -292,7 +329,7 @@ async function createLater(
     cause,
     verb: "ibv_create_ah",
     args: () => [pd.unsafeHandle, attr],
-    ...endings(pd, (errno) => createError(pd, attr, errno)),
+    ...endings(pd, (errno) => createError(pd, attr, errno), shownOf(attr)),
   }, signal);
 }
 
@@ -309,18 +346,23 @@ function creationFromWc(
     owner: pd,
     verb: "ibv_create_ah_from_wc",
     args: () => [pd.unsafeHandle, wcView, grhView, port],
-    ...endings(pd, (errno) => createFromWcError(errno, context, packet)),
+    ...endings(
+      pd,
+      (errno) => createFromWcError(errno, context, packet),
+      shownPacket(packet),
+    ),
   };
 }
 
 function endings(
   pd: ProtectionDomain,
   failed: (errno: number) => Error,
+  shown: () => Shown,
 ): Required<Pick<AbortableCall<Outcome<IbvAh | null>, AddressHandle>, "finish" | "discard">> {
   return {
     finish: ({ value, errno }) => {
       if (value === null) throw failed(errno);
-      return new AddressHandle(pd, handOver(new Adopted(value)));
+      return new AddressHandle(pd, handOver(new Made(value, shown)));
     },
     discard: ({ value }) => {
       if (value !== null) verbs().ibv_destroy_ah(value);
@@ -330,7 +372,7 @@ function endings(
 
 /** Makes a handle from the words of a `struct ibv_ah_attr`, of which only the service level is not checked yet. */
 export function fromWords(pd: ProtectionDomain, words: Uint32Array<ArrayBuffer>): AddressHandle {
-  return new AddressHandle(pd, handOver(new Adopted(create(pd, checkSl(words)))));
+  return new AddressHandle(pd, handOver(make(pd, checkSl(words))));
 }
 
 /** {@linkcode fromWords} on another thread. The words must not change until it ends. */

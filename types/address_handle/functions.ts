@@ -1,3 +1,4 @@
+import { withText } from "../../internal/texts.ts";
 import { type AbortOptions, signalOf } from "../../internal/abort.ts";
 import { inTurn } from "../../internal/turns.ts";
 import { structs } from "../../ffi/layout.ts";
@@ -84,7 +85,7 @@ function computation(
     args: () => [context.unsafeHandle, port, wcView, grhView, attr],
     finish: ({ value, errno }) => {
       if (value !== 0) throw initError(errno, { ...packet, context });
-      return ahAttrCodec.read(attr);
+      return withText(ahAttrCodec.read(attr));
     },
   };
 }

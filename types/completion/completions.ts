@@ -1,3 +1,4 @@
+import { textOf } from "../../internal/texts.ts";
 import type { BusyPoll } from "../../internal/busy_poll.ts";
 import { inTurn, mayContinue, nextTurn } from "../../internal/turns.ts";
 import type { WorkCompletion } from "./work_completion.ts";
@@ -118,6 +119,16 @@ export class Completions<C = WorkCompletion> implements AsyncIterableIterator<C,
     if (!this.#mustYield) return void await this.#source.wait(this.#source.signal);
     await nextTurn();
     this.#mustYield = false;
+  }
+
+  /** Whether it has ended. */
+  toString(): string {
+    return textOf("Completions", { ended: this.#ended });
+  }
+
+  /** The same for `console.log`. */
+  [Symbol.for("Deno.customInspect")](): string {
+    return this.toString();
   }
 }
 

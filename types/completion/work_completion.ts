@@ -277,13 +277,18 @@ export class WorkCompletion implements WcAddress {
 
   /** The attributes that matter, on one line, for `console.log`. */
   [Symbol.for("Deno.customInspect")](): string {
+    return this.toString();
+  }
+
+  /** The attributes that matter, on one line. */
+  toString(): string {
     const what = this.ok
       ? `opcode: ${nameOf(WcOpcode, this.opcode)}, byteLen: ${this.byteLen}, ` +
         `wcFlags: ${namesOf(WcFlags, this.wcFlags)}` +
         (this.srcQp === 0 ? "" : `, srcQp: ${this.srcQp}`)
       : `vendorErr: ${this.vendorErr}`;
     const status = nameOf(WcStatus, this.status);
-    return `WorkCompletion { wrId: ${this.wrId}n, status: ${status}, qpNum: ${this.qpNum}, ${what} }`;
+    return `${this.constructor.name} { wrId: ${this.wrId}n, status: ${status}, qpNum: ${this.qpNum}, ${what} }`;
   }
 }
 

@@ -260,6 +260,11 @@ export class WorkCompletionList<C extends WorkCompletion = WorkCompletion> {
 
   /** The capacity and the length, for `console.log`. */
   [Symbol.for("Deno.customInspect")](): string {
+    return this.toString();
+  }
+
+  /** The size of the list, and how many completions are in it. */
+  toString(): string {
     return `${this.constructor.name} { capacity: ${this.capacity}, length: ${this.length} }`;
   }
 }

@@ -1,3 +1,4 @@
+import { textOf } from "../../internal/texts.ts";
 import { endWaits } from "../../ffi/fd_watcher.ts";
 import { noteMade } from "../../internal/left_open.ts";
 import { closeOpen, closeQuietly } from "../../internal/program_end.ts";
@@ -123,10 +124,17 @@ export abstract class Resource implements Disposable {
     inspect: (value: unknown, options?: Deno.InspectOptions) => string,
     options: Deno.InspectOptions = {},
   ): string {
+    if (this.disposed) return this.toString();
+    const attributes = this.#lifetime.kind.describe?.(this) ?? {};
+    const line = { ...options, breakLength: Infinity, compact: true };
+    return `${this.constructor.name} ${inspect(attributes, line)}`;
+  }
+
+  /** The class name and the attributes that matter, on one line. */
+  toString(): string {
     const name = this.constructor.name;
     if (this.disposed) return `${name} { disposed }`;
-    const attributes = this.#lifetime.kind.describe?.(this) ?? {};
-    return `${name} ${inspect(attributes, { ...options, breakLength: Infinity, compact: true })}`;
+    return textOf(name, this.#lifetime.kind.describe?.(this) ?? {});
   }
 }
 

@@ -1,3 +1,4 @@
+import { textOf } from "../../internal/texts.ts";
 import { nameOf, namesOf } from "./enums.ts";
 
 /** Turns the value of an attribute into what `console.log` shows. */
@@ -18,18 +19,25 @@ export function guidText(guid: bigint): string {
   return guid.toString(16).padStart(16, "0").match(/.{4}/g)!.join(":");
 }
 
-/** Lets `console.log` show some attributes as text. The values stay, and so do JSON and comparisons. */
+/** Lets `console.log` and `String()` show some attributes as text. The values stay, and so do JSON and comparisons. */
 export function shown<T extends object>(
   attributes: T,
   shows: Readonly<{ [K in keyof T]?: Show }>,
 ): T {
+  const withTexts = (): object => {
+    const texts = Object.entries<Show>(shows as never)
+      .map(([name, show]) => [name, show(attributes[name as keyof T] as never)]);
+    return { ...attributes, ...Object.fromEntries(texts) };
+  };
   const inspect = (
     inspect: (value: unknown, options?: Deno.InspectOptions) => string,
     options?: Deno.InspectOptions,
   ): string => {
-    const texts = Object.entries<Show>(shows as never)
-      .map(([name, show]) => [name, show(attributes[name as keyof T] as never)]);
-    return inspect({ ...attributes, ...Object.fromEntries(texts) }, options);
+    return inspect(withTexts(), options);
   };
-  return Object.defineProperty(attributes, Symbol.for("Deno.customInspect"), { value: inspect });
+  const toString = (): string => textOf("", withTexts());
+  return Object.defineProperties(attributes, {
+    [Symbol.for("Deno.customInspect")]: { value: inspect },
+    toString: { value: toString },
+  });
 }

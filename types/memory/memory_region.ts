@@ -288,6 +288,11 @@ export class MemorySlice implements Sge {
 
   /** Offset, length and key on one line, for `console.log`. */
   [Symbol.for("Deno.customInspect")](): string {
+    return this.toString();
+  }
+
+  /** The place within the region, and its key. */
+  toString(): string {
     return `MemorySlice { offset: ${this.offset}, length: ${this.length}, lkey: ${this.lkey} }`;
   }
 }

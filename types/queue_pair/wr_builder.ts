@@ -413,6 +413,11 @@ export class WrBuilder implements Disposable {
 
   /** The number of requests on one line, for `console.log`. */
   [Symbol.for("Deno.customInspect")](): string {
+    return this.toString();
+  }
+
+  /** The number of requests. */
+  toString(): string {
     return `WrBuilder { length: ${this.#count} }`;
   }
 }

@@ -1,3 +1,4 @@
+import { withText } from "../../internal/texts.ts";
 import { toCaller } from "../../internal/caller.ts";
 import { type AbortOptions, signalOf } from "../../internal/abort.ts";
 import { integer, positiveInt, snapshot } from "../../internal/checks.ts";
@@ -491,7 +492,7 @@ function checkIndex({ capacity }: BatchCore, index: number): void {
 }
 
 function readWords({ buffer }: Uint32Array<ArrayBuffer>): AhAttr {
-  return ahAttrCodec.read(new DataView(buffer));
+  return withText(ahAttrCodec.read(new DataView(buffer)));
 }
 
 function noCompletion(index: number, capacity: number): RangeError {

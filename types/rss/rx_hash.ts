@@ -1,8 +1,10 @@
+import { textOf } from "../../internal/texts.ts";
 import type { CEnum } from "../../ffi/layout.ts";
 import { members } from "../../ffi/members.ts";
 import { copyOfBytes, integer, snapshot, uint8 } from "../../internal/checks.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { MAX_RSS_INPUT, type RssFlow, type RssInputOptions, writeRssInput } from "./rss_flow.ts";
+import { nameOf, namesOf } from "../core/enums.ts";
 import { ToeplitzKey } from "./toeplitz.ts";
 
 /**
@@ -156,5 +158,18 @@ export class RxHash {
       throw new RangeError(`Cannot predict a hash by function ${this.rxHashFunction}`);
     }
     return new ToeplitzKey(this.#key);
+  }
+
+  /** The function and the fields, on one line. The key is secret. */
+  toString(): string {
+    return textOf("RxHash", {
+      rxHashFunction: nameOf(RxHashFunction, this.rxHashFunction),
+      rxHashFieldsMask: namesOf(RxHashFields, this.rxHashFieldsMask),
+    });
+  }
+
+  /** The same for `console.log`. */
+  [Symbol.for("Deno.customInspect")](): string {
+    return this.toString();
   }
 }

@@ -1,3 +1,4 @@
+import { textOf } from "../../internal/texts.ts";
 import { byteArray, copyOfBytes, integer } from "../../internal/checks.ts";
 
 /** Each input bit selects 32 bits of the key, from its own position on. */
@@ -93,6 +94,16 @@ export class ToeplitzKey {
     let hash = 0;
     for (let i = 0; i < length; i++) hash ^= tables[i << 8 | input[i]!]!;
     return hash >>> 0;
+  }
+
+  /** The longest input, on one line. The key is secret. */
+  toString(): string {
+    return textOf("ToeplitzKey", { maxInput: this.maxInput });
+  }
+
+  /** The same for `console.log`. */
+  [Symbol.for("Deno.customInspect")](): string {
+    return this.toString();
   }
 }
 

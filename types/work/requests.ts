@@ -102,6 +102,11 @@ export abstract class RequestList {
 
   /** The size of the list on one line, for `console.log`. */
   [Symbol.for("Deno.customInspect")](): string {
+    return this.toString();
+  }
+
+  /** The size of the list. */
+  toString(): string {
     return `${this.constructor.name} { capacity: ${this.capacity}, maxSge: ${this.maxSge} }`;
   }
 }
