@@ -216,7 +216,14 @@ export {
   FlowActionEspFlags,
 } from "./types/flow/flow_action_esp.ts";
 export { type FlowFilters, FlowSpecType } from "./types/flow/flow_filter.ts";
-export type { FlowSpec } from "./types/flow/flow_spec.ts";
+export type {
+  FlowCountSpec,
+  FlowDropSpec,
+  FlowHandleSpec,
+  FlowHeaderSpec,
+  FlowSpec,
+  FlowTagSpec,
+} from "./types/flow/flow_spec.ts";
 export { adviseMr, AdviseMrAdvice, AdviseMrFlags } from "./types/memory/advise_mr.ts";
 export { AllocatedBuffer, AllocatedBufferRegion } from "./types/memory/allocated_buffer.ts";
 export {

@@ -83,7 +83,14 @@
 
 export type { AbortOptions } from "../internal/abort.ts";
 export type { FabricOptions } from "./shared/fabric_options.ts";
-export { connectRc, type RcConnectOptions, type RcExchange } from "./rc/connect_rc.ts";
+export {
+  connectRc,
+  type RcConnectByAddress,
+  type RcConnectByExchange,
+  type RcConnectByTcp,
+  type RcConnectOptions,
+  type RcExchange,
+} from "./rc/connect_rc.ts";
 export {
   listenRc,
   RcListener,

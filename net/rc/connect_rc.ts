@@ -27,63 +27,81 @@ import { MAX_MS, RC_RULES, type RcOptions, type RcSettings } from "./rc_options.
 export type RcExchange = (address: RcAddress, options: AbortOptions) => Promise<unknown>;
 
 /**
+ * Options of {@linkcode connectRc} for a host that is found by its address, with the RDMA communication manager.
+ *
+ * @category Connections
+ */
+export interface RcConnectByAddress extends RcOptions {
+  /**
+   * The host that {@linkcode listenRc} listens on: a name, or an address that an RDMA device has or leads to. A name may
+   * have an address of each family, IPv4 and IPv6: if the one that the system prefers fails, the other is tried. The
+   * communication manager takes no loopback address, such as 127.0.0.1: within a host use `tcpPort`, or another address
+   * of a device.
+   */
+  readonly hostname: string;
+  /**
+   * The port that {@linkcode listenRc} listens on, 1 to 65535. The host is found by the RDMA communication manager. It
+   * chooses the device and the GIDs, so that the options `device`, `portNum`, `gidIndex`, `pkeyIndex` and `peerGid` are not
+   * permitted, and `retryCnt` of this end holds for both. It needs librdmacm, and no TCP.
+   */
+  readonly port: number;
+  /**
+   * While nobody listens, it tries again after so many milliseconds, as long as `connectTimeout` lasts. The default is 0:
+   * it fails at once. With another value it does not matter which of two programs starts first.
+   */
+  readonly retryInterval?: number;
+  /** It is not used with `port`. */
+  readonly tcpPort?: never;
+  /** It is not used with `port`. */
+  readonly exchange?: never;
+}
+
+/**
+ * Options of {@linkcode connectRc} for a host that listens on a TCP port, by which the two ends find each other.
+ *
+ * @category Connections
+ */
+export interface RcConnectByTcp extends RcOptions {
+  /** The host that {@linkcode listenRc} listens on. The default is "127.0.0.1". */
+  readonly hostname?: string;
+  /** The TCP port that {@linkcode listenRc} listens on. */
+  readonly tcpPort: number;
+  /**
+   * While nobody listens, it tries again after so many milliseconds, as long as `connectTimeout` lasts. The default is 0:
+   * it fails at once. With another value it does not matter which of two programs starts first.
+   */
+  readonly retryInterval?: number;
+  /** It is not used with `tcpPort`. */
+  readonly port?: never;
+  /** It is not used with `tcpPort`. */
+  readonly exchange?: never;
+}
+
+/**
+ * Options of {@linkcode connectRc} for a peer with which the program exchanges addresses itself.
+ *
+ * @category Connections
+ */
+export interface RcConnectByExchange extends RcOptions {
+  /**
+   * The exchange of addresses by any other means, with a peer that calls `connectRc` with `exchange` as well. Both ends
+   * must get the other's address at about the same time: an end retries for about four seconds (`timeout`, `retryCnt`).
+   */
+  readonly exchange: RcExchange;
+  /** It is not used with `exchange`. */
+  readonly port?: never;
+  /** It is not used with `exchange`. */
+  readonly tcpPort?: never;
+  /** It is not used with `exchange`. */
+  readonly retryInterval?: never;
+}
+
+/**
  * The options of {@linkcode connectRc}: exactly one of `port`, `tcpPort` and `exchange` is needed.
  *
  * @category Connections
  */
-export type RcConnectOptions =
-  & RcOptions
-  & (
-    | {
-      /**
-       * The host that {@linkcode listenRc} listens on: a name, or an address that an RDMA device has or leads to. A name may
-       * have an address of each family, IPv4 and IPv6: if the one that the system prefers fails, the other is tried. The
-       * communication manager takes no loopback address, such as 127.0.0.1: within a host use `tcpPort`, or another address
-       * of a device.
-       */
-      readonly hostname: string;
-      /**
-       * The port that {@linkcode listenRc} listens on, 1 to 65535. The host is found by the RDMA communication manager. It
-       * chooses the device and the GIDs, so that the options `device`, `portNum`, `gidIndex`, `pkeyIndex` and `peerGid` are not
-       * permitted. It needs librdmacm, and no TCP.
-       */
-      readonly port: number;
-      /** As with `tcpPort`. */
-      readonly retryInterval?: number;
-      /** It is not used with `port`. */
-      readonly tcpPort?: never;
-      /** It is not used with `port`. */
-      readonly exchange?: never;
-    }
-    | {
-      /** The host that {@linkcode listenRc} listens on. The default is "127.0.0.1". */
-      readonly hostname?: string;
-      /** The TCP port that {@linkcode listenRc} listens on. */
-      readonly tcpPort: number;
-      /**
-       * While nobody listens, it tries again after so many milliseconds, as long as `connectTimeout` lasts. The default is
-       * 0: it fails at once. With another value it does not matter which of two programs starts first.
-       */
-      readonly retryInterval?: number;
-      /** It is not used with `tcpPort`. */
-      readonly port?: never;
-      /** It is not used with `tcpPort`. */
-      readonly exchange?: never;
-    }
-    | {
-      /** It is not used with `exchange`. */
-      readonly port?: never;
-      /** It is not used with `exchange`. */
-      readonly tcpPort?: never;
-      /** It is not used with `exchange`. */
-      readonly retryInterval?: never;
-      /**
-       * The exchange of addresses by any other means, with a peer that calls `connectRc` with `exchange` as well. Both ends
-       * must get the other's address at about the same time: an end retries for about four seconds (`timeout`, `retryCnt`).
-       */
-      readonly exchange: RcExchange;
-    }
-  );
+export type RcConnectOptions = RcConnectByAddress | RcConnectByTcp | RcConnectByExchange;
 
 /**
  * Connects to a peer.

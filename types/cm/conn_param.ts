@@ -43,10 +43,10 @@ export interface ConnParam {
  *
  * @category Connections
  */
-export type ConnParamInit = Partial<Omit<ConnParam, "privateData" | "qpNum">> & {
+export interface ConnParamInit extends Partial<Omit<ConnParam, "privateData" | "qpNum">> {
   /** Data for the peer's program. */
   readonly privateData?: Uint8Array;
-};
+}
 
 /**
  * How datagrams reach a peer (`struct rdma_ud_param`), as the events of an id for datagrams tell.

@@ -9,6 +9,68 @@ import { FlowActionEsp } from "./flow_action_esp.ts";
 import { filters, type FlowFilters, FlowSpecType } from "./flow_filter.ts";
 
 /**
+ * A condition of a steering rule: a header that a packet must have.
+ *
+ * @category Flow steering
+ */
+export interface FlowHeaderSpec<Header extends keyof FlowFilters> {
+  /** Which header it is. */
+  readonly type: typeof FlowSpecType[Header];
+  /** The values of its fields. */
+  readonly val: FlowFilters[Header];
+  /** The bits of its fields that are compared. A field that is left out is not compared. */
+  readonly mask: FlowFilters[Header];
+  /** Whether it is a header of the encapsulated packet. The default is false. */
+  readonly inner?: boolean;
+}
+
+/**
+ * An action of a steering rule: marks packets.
+ *
+ * @category Flow steering
+ */
+export interface FlowTagSpec {
+  /** The action. */
+  readonly type: typeof FlowSpecType.ACTION_TAG;
+  /** The tag, 32 bits. Extended completions carry it. */
+  readonly tagId: number;
+}
+
+/**
+ * An action of a steering rule: drops packets.
+ *
+ * @category Flow steering
+ */
+export interface FlowDropSpec {
+  /** The action. */
+  readonly type: typeof FlowSpecType.ACTION_DROP;
+}
+
+/**
+ * An action of a steering rule: applies another object to packets.
+ *
+ * @category Flow steering
+ */
+export interface FlowHandleSpec {
+  /** The action. */
+  readonly type: typeof FlowSpecType.ACTION_HANDLE;
+  /** What is applied. The flow keeps it. */
+  readonly action: FlowActionEsp;
+}
+
+/**
+ * An action of a steering rule: counts packets.
+ *
+ * @category Flow steering
+ */
+export interface FlowCountSpec {
+  /** The action. */
+  readonly type: typeof FlowSpecType.ACTION_COUNT;
+  /** What counts them. The flow keeps it. */
+  readonly counters: Counters;
+}
+
+/**
  * A condition or an action of a steering rule (`struct ibv_flow_spec`). A packet meets a condition if each field of the
  * header, masked by `mask`, equals the same field of `val`. A field that `mask` leaves out is not compared. The header of
  * the encapsulated packet is compared if `inner` is true.
@@ -19,18 +81,11 @@ import { filters, type FlowFilters, FlowSpecType } from "./flow_filter.ts";
  * @category Flow steering
  */
 export type FlowSpec =
-  | {
-    [Header in keyof FlowFilters]: {
-      readonly type: typeof FlowSpecType[Header];
-      readonly val: FlowFilters[Header];
-      readonly mask: FlowFilters[Header];
-      readonly inner?: boolean;
-    };
-  }[keyof FlowFilters]
-  | { readonly type: typeof FlowSpecType.ACTION_TAG; readonly tagId: number }
-  | { readonly type: typeof FlowSpecType.ACTION_DROP }
-  | { readonly type: typeof FlowSpecType.ACTION_HANDLE; readonly action: FlowActionEsp }
-  | { readonly type: typeof FlowSpecType.ACTION_COUNT; readonly counters: Counters };
+  | { [Header in keyof FlowFilters]: FlowHeaderSpec<Header> }[keyof FlowFilters]
+  | FlowTagSpec
+  | FlowDropSpec
+  | FlowHandleSpec
+  | FlowCountSpec;
 
 const T = FlowSpecType;
 

@@ -53,7 +53,8 @@ Deno.test("Grh reads the fields of an IPv4 header in host order", () => {
     saddr: "10.0.0.1",
     daddr: "10.0.0.254",
   });
-  const text = "Grh { sgid: ::ffff:10.0.0.1, dgid: ::ffff:10.0.0.254 }";
+  const text =
+    "Grh { ipVersion: 4, sgid: ::ffff:10.0.0.1, dgid: ::ffff:10.0.0.254, ttl: 63, tos: 184 }";
   assertEquals(Deno.inspect(header), text);
 });
 

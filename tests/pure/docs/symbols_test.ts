@@ -148,3 +148,25 @@ Deno.test("each class shows its methods itself, or those of a class that program
   assertEquals(faults.map(([name, { extends: base }]) => `${name} extends ${base}`), []);
   assert(classes.size > 60, `${classes.size} classes`);
 });
+
+/** Types that narrow an attribute of a documented interface, which has the words. */
+const NARROWED = ["QpInitAttr", "QpInitAttrEx", "SendRequest"];
+
+/** The objects within a type. */
+function* literalsIn(type: unknown): Generator<Documented> {
+  if (typeof type !== "object" || type === null) return;
+  const { kind, value } = type as Documented;
+  if (kind === "typeLiteral" && value.properties?.length > 0) yield value;
+  for (const part of Object.values(type)) yield* literalsIn(part);
+}
+
+for (const [name, source] of MODULES) {
+  Deno.test(`types of ${name} have interfaces for objects: deno doc shows the words of these`, async () => {
+    const { symbols } = await pageOf(source);
+    const wordless = symbols.filter(({ name, declarations }) =>
+      !NARROWED.includes(name) &&
+      declarations.some((one) => one.kind === "typeAlias" && [...literalsIn(one)].length > 0)
+    );
+    assertEquals(wordless.map(({ name }) => name), []);
+  });
+}
