@@ -12,10 +12,12 @@ export class Progress implements Disposable {
   readonly #start = performance.now();
   #timer: ReturnType<typeof setTimeout>;
   #said = false;
+  #left: number;
 
-  /** Starts with a stage, such as "starting". */
-  constructor(stage: string) {
+  /** Starts with a stage, such as "starting". It speaks so many times at most. */
+  constructor(stage: string, most: number = Infinity) {
     this.#stage = stage;
+    this.#left = most;
     this.#timer = setTimeout(() => this.#say(), QUIET_SECONDS * 1000);
   }
 
@@ -37,6 +39,7 @@ export class Progress implements Disposable {
   #say(): void {
     this.#said = true;
     say(`guest: ${this.#stage}, ${this.#seconds()} s`);
+    if (--this.#left === 0) return;
     this.#timer = setTimeout(() => this.#say(), EVERY_SECONDS * 1000);
   }
 

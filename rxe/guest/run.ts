@@ -22,7 +22,7 @@ import {
   processorsOfEach,
   qemuArguments,
 } from "./qemu.ts";
-import { Prefixed, type Source } from "./streams.ts";
+import { Noted, Prefixed, type Sink, type Source } from "./streams.ts";
 
 /**
  * Options of {@linkcode runInGuest} and {@linkcode runOnTwoHosts}.
@@ -92,6 +92,9 @@ const START_SECONDS = { kvm: 20, tcg: 120 };
 // that SIGKILL has ended.
 const SIGPIPE_STATUS = 141;
 const SIGKILL_STATUS = 137;
+
+/** What is silent for longer, two minutes, may be so by its nature. */
+const MOST_OF_SILENCE = 24;
 
 const NO_NETWORK =
   "guest: the command failed and has looked for other hosts, but the guest has no network; what Deno " +
@@ -167,6 +170,8 @@ interface RunInit {
 class Run {
   /** Whether the guests came as far as their commands. */
   ready = false;
+  /** Tells what goes on while the command has printed nothing. */
+  #silence: Progress | undefined;
   readonly #init: RunInit;
   readonly #cwd: string;
   readonly #shares: readonly Share[];
@@ -182,7 +187,7 @@ class Run {
     await this.#makeShares();
     await using folder = await TemporaryFolder.make("rxe-guest-");
     await using stack = new AsyncDisposableStack();
-    const outputs = commands.map((_, i) => this.#outputOf(commands.length, i + 1));
+    const outputs = commands.map((_, i) => this.#noted(this.#outputOf(commands.length, i + 1)));
     const guests: Guest[] = [];
     for (const [i, command] of commands.entries()) {
       const guest = await this.#start(folder.path, command, i + 1, commands.length, outputs[i]!);
@@ -190,8 +195,8 @@ class Run {
     }
     const statuses = await Promise.race([
       interruption.status.then((status) => commands.map(() => status)),
-      this.#follow(guests),
-    ]);
+      this.#follow(guests, commands),
+    ]).finally(() => this.#silence?.[Symbol.dispose]());
     for (const output of outputs) await output.end?.();
     return statuses;
   }
@@ -204,6 +209,12 @@ class Run {
         () => Deno.mkdir(path, { recursive: true }),
       );
     }
+  }
+
+  /** What is said of a silent command ends with its first output. */
+  #noted<O extends Output>(output: O): O {
+    const note = (sink: Sink): Sink => new Noted(sink, () => this.#silence?.[Symbol.dispose]());
+    return { ...output, stdout: note(output.stdout), stderr: note(output.stderr) };
   }
 
   #outputOf(hosts: number, number: number): Output & { end?(): Promise<void> } {
@@ -287,10 +298,11 @@ class Run {
     });
   }
 
-  async #follow(guests: readonly Guest[]): Promise<number[]> {
+  async #follow(guests: readonly Guest[], commands: readonly Words[]): Promise<number[]> {
     await Promise.all(guests.map((guest) => this.#boot(guest)));
     this.ready = true;
     this.#init.progress.finish("the command starts");
+    this.#silence = new Progress(silentStage(commands), MOST_OF_SILENCE);
     const [first, second] = guests;
     await Promise.all([first!.start(this.#init.options.stdin), second?.start()]);
     if (guests.length === 1) return [await this.#end(guests[0]!, 1)];
@@ -339,6 +351,13 @@ class Run {
     onKernelLog?.(log.join("\n"), number);
     return status;
   }
+}
+
+/** What a command does that has printed nothing yet. An emulated processor takes long for the modules of a program. */
+function silentStage(commands: readonly Words[]): string {
+  const isDeno = commands.some((words) => words.some((word) => /^(.*\/)?deno$/.test(word)));
+  const what = isDeno ? "Deno starts and reads the modules of the program" : "the command runs";
+  return `${what}, which has printed nothing yet`;
 }
 
 function parseExit(line: string): [number, number, number] {

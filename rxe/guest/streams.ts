@@ -20,6 +20,22 @@ export interface Source {
   read(bytes: Uint8Array): Promise<number | null>;
 }
 
+/** Passes on what is written, and tells of the first byte. */
+export class Noted implements Sink {
+  readonly #sink: Sink;
+  readonly #begins: () => void;
+
+  constructor(sink: Sink, begins: () => void) {
+    this.#sink = sink;
+    this.#begins = begins;
+  }
+
+  async write(bytes: Uint8Array): Promise<number> {
+    if (bytes.length > 0) this.#begins();
+    return await this.#sink.write(bytes);
+  }
+}
+
 /** Keeps what is written until it is released to another sink. */
 export class Held implements Sink {
   readonly #kept: Uint8Array[] = [];

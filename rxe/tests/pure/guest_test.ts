@@ -187,6 +187,10 @@ Deno.test("Progress says every five seconds what takes longer than two", async (
     timers.end();
     progress.finish("the end");
     assertEquals(ran.said(), "guest: one, 2 s\nguest: two, 7 s\nguest: the end after 7 s\n");
+    const short = new Progress("five", 1);
+    timers.end();
+    assertEquals(timers.open, []);
+    short[Symbol.dispose]();
     const quick = new Progress("three");
     quick.finish("at once");
     new Progress("four")[Symbol.dispose]();

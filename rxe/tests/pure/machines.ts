@@ -71,13 +71,15 @@ export interface Unusual {
   readonly variables?: Readonly<Record<string, string>>;
   /** The milliseconds after which a timer of so many ends. */
   readonly after?: (ms: number) => number;
+  /** The milliseconds after which the user is told what goes on; never if it is left out. */
+  readonly quiet?: number;
 }
 
 /** Runs a command on one host, or on two if the plan has two. */
 export async function play(
   plan: Plan,
   options: GuestOptions = {},
-  { run = usual(plan), variables = {}, after = (ms) => ms }: Unusual = {},
+  { run = usual(plan), variables = {}, after = (ms) => ms, quiet }: Unusual = {},
 ): Promise<Played> {
   const folder = await Deno.makeTempDir();
   const program = new URL("fake_qemu.ts", import.meta.url).pathname;
@@ -87,8 +89,7 @@ export async function play(
   const all = { ...variables, FAKE_QEMU: folder, TMPDIR: `${folder}/tmp` };
   await using ran = await programs({ "qemu-system-x86_64": script }, all);
   const [stdout, stderr] = [new Kept(), new Kept()];
-  // Nobody is told of the progress.
-  using timers = new Timers((ms) => ms === 2000 ? undefined : after(ms));
+  using timers = new Timers((ms) => ms === 2000 ? quiet : after(ms));
   using stages = listen();
   const given = { stdout, stderr, accelerator: "tcg", ...options } as const;
   const result = await run(given).catch((error: Error) => error);

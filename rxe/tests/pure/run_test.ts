@@ -10,7 +10,7 @@ import {
 import { runCommandLine } from "../../command_line.ts";
 import { GuestError } from "../../guest/machine.ts";
 import { ensureGuest } from "../../guest/parts.ts";
-import { type GuestOptions, runOnTwoHosts } from "../../guest/run.ts";
+import { type GuestOptions, runInGuest, runOnTwoHosts } from "../../guest/run.ts";
 import type { Source } from "../../guest/streams.ts";
 import { SetupError } from "../../host/report.ts";
 import { DEBIAN } from "./debian.ts";
@@ -526,4 +526,32 @@ test("runInGuest() shows the console when it is asked to", async () => {
   const { said } = await play({ "1": [steps] }, { verbose: true });
   assertStringIncludes(said, "booting\n");
   assert(!(await play({ "1": [steps] })).said.includes("booting"));
+});
+
+test("runInGuest() tells what goes on while the command has printed nothing, and no more then", async () => {
+  for (
+    const [command, what] of [
+      [["cat"], "the command runs, which has printed nothing yet"],
+      [["/usr/bin/deno", "test"], "Deno starts and reads the modules of the program, which has"],
+      [["npx", "-y", "deno", "run", "a.ts"], "Deno starts and reads the modules of the program"],
+    ] as const
+  ) {
+    let given = false;
+    const stdin: Source = {
+      async read(bytes) {
+        if (given) return null;
+        given = true;
+        // It is read when the command has started.
+        await new Promise((resolve) => setTimeout(resolve, 300));
+        return new TextEncoder().encodeInto("word", bytes).written;
+      },
+    };
+    const { said, left, stdout } = await play(
+      { "1": [comesUp(step("echo"), ends(0, 4, 0))] },
+      { stdin },
+      { run: async (options) => [await runInGuest(command, options)], quiet: 20 },
+    );
+    assertEquals([stdout, left], ["word", []]);
+    assertStringIncludes(said, `guest: ${what}`);
+  }
 });
