@@ -4,10 +4,9 @@
  */
 
 import { constants } from "node:os";
-import { bindAll, library } from "../../ffi/library.ts";
-import { openSteps } from "../../ffi/library/native_steps.ts";
 import { type Field, type Place, type Struct, structs, writeField } from "../../ffi/mod.ts";
 import { recorderPath } from "./compile.ts";
+import { takePlaceOfLibibverbs } from "./place.ts";
 import { type Call, type Label, parseCalls } from "./records.ts";
 
 /** When and how a verb fails. */
@@ -102,23 +101,8 @@ const SYMBOLS = {
 } as const satisfies Deno.ForeignLibraryInterface;
 
 const path = await recorderPath();
-takePlaceOfLibibverbs();
+takePlaceOfLibibverbs(path);
 const { symbols } = Deno.dlopen(path, SYMBOLS);
-
-function takePlaceOfLibibverbs(): void {
-  const before = Deno.env.get("IBVERBS_LIBRARY");
-  Deno.env.set("IBVERBS_LIBRARY", path);
-  try {
-    if (library().path !== path) throw new Error("Cannot record verbs: libibverbs is open already");
-    // Binding a verb opens a library, which must not happen within a test.
-    bindAll();
-    openSteps();
-  } finally {
-    // Other test files share the environment.
-    if (before === undefined) Deno.env.delete("IBVERBS_LIBRARY");
-    else Deno.env.set("IBVERBS_LIBRARY", before);
-  }
-}
 
 function cString(text: string): Uint8Array<ArrayBuffer> {
   return new TextEncoder().encode(`${text}\0`);

@@ -250,6 +250,8 @@ void *made(void *pointer)
 	struct object *object = object_of(pointer);
 	char label[32];
 
+	if (!object)
+		return (void *)fails_with(ENOMEM);
 	label_object(object, label, sizeof label);
 	apply_patches(object->kind, pointer);
 	end(named("\"%s\"", label), 0);

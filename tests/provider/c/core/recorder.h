@@ -188,7 +188,7 @@ long fails_with(int error);
 long done(long result);
 // The same, after the test has chosen what the verb answers.
 long answered(void *out, size_t size);
-// Ends the record of a call that made an object, and gives the object the fields that the test chose.
+// Ends the record of a call that made an object, and gives the object the fields that the test chose. NULL: there was no room.
 void *made(void *pointer);
 // Notes a misuse: the text goes to the list of violations.
 void violation(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -1,11 +1,10 @@
-// Queues, queue pairs and groups of the device, within the objects of the recorder.
-#include <errno.h>
+// Queues and queue pairs of the device, within the objects of the recorder.
 #include <string.h>
 #include "../core/recorder.h"
 
-static unsigned power_of_two(unsigned least)
+static uint64_t power_of_two(unsigned least)
 {
-	unsigned power = 1;
+	uint64_t power = 1;
 
 	while (power < least)
 		power *= 2;
@@ -14,7 +13,7 @@ static unsigned power_of_two(unsigned least)
 
 static size_t size_of_completions(uint64_t mask)
 {
-	return sizeof(struct completions) + (mask + 1) * sizeof(struct entry);
+	return sizeof(struct completions) + (mask + 1) * (sizeof(struct entry) + GRH_SIZE + MTU);
 }
 
 static struct pipe_end async_events(struct ibv_context *context)
@@ -27,15 +26,14 @@ bool shm_make_cq(struct cq_object *cq)
 	const struct channel_object *channel = (void *)cq->cq.channel;
 	uint64_t mask = power_of_two(cq->cq.cqe) - 1;
 	struct completions *completions = allocate(size_of_completions(mask));
-	void *bytes = allocate((mask + 1) * (GRH_SIZE + MTU));
 
-	if (!completions || !bytes)
+	if (!completions)
 		return false;
 	completions->mask = mask;
 	completions->cq = (uintptr_t)cq;
 	completions->channel = pipe_of(channel ? channel->write_fd : -1);
 	completions->events = async_events(cq->cq.context);
-	completions->bytes = offset_of(bytes);
+	completions->bytes = offset_of(&completions->entries[mask + 1]);
 	cq->shm.shared = completions;
 	return true;
 }
@@ -47,7 +45,6 @@ void shm_end_cq(struct cq_object *cq)
 	if (!completions)
 		return;
 	cq->shm.shared = NULL;
-	release(place(completions->bytes), (completions->mask + 1) * (GRH_SIZE + MTU));
 	release(completions, size_of_completions(completions->mask));
 }
 
@@ -56,7 +53,7 @@ static size_t size_of_receives(uint32_t mask)
 	return sizeof(struct receive_queue) + (mask + (size_t)1) * sizeof(struct receive);
 }
 
-static bool make_receives(struct shm_rq *rq, uint32_t most, uint32_t max_sge)
+static bool make_receives(struct shm_rq *rq, const struct ibv_pd *pd, uint32_t most, uint32_t max_sge)
 {
 	uint32_t mask = power_of_two(most) - 1;
 	struct receive_queue *queue = allocate(size_of_receives(mask));
@@ -65,7 +62,7 @@ static bool make_receives(struct shm_rq *rq, uint32_t most, uint32_t max_sge)
 		return false;
 	queue->mask = mask;
 	queue->max_sge = max_sge < MOST_SGES ? max_sge : MOST_SGES;
-	queue->rq = (uintptr_t)rq;
+	queue->domain = memory_domain(pd);
 	rq->size = most;
 	rq->shared = queue;
 	return true;
@@ -73,7 +70,7 @@ static bool make_receives(struct shm_rq *rq, uint32_t most, uint32_t max_sge)
 
 bool shm_make_srq(struct srq_object *srq)
 {
-	if (!make_receives(&srq->shm, srq->attr.max_wr, srq->attr.max_sge))
+	if (!make_receives(&srq->shm, srq->srq.pd, srq->attr.max_wr, srq->attr.max_sge))
 		return false;
 	srq->shm.shared->srq = (uintptr_t)srq;
 	srq->shm.shared->events = async_events(srq->srq.context);
@@ -107,7 +104,7 @@ static struct shared_qp *claim_number(void)
 			continue;
 		// Somebody may hold its lock to find that it is not there.
 		memset(qp, 0, offsetof(struct shared_qp, lock));
-		qp->pid = own_pid;
+		qp->process = own_process;
 		qp->number = FIRST_QP_NUM + index;
 		found = qp;
 	}
@@ -126,25 +123,37 @@ static bool moves(const struct qp_object *qp)
 	return send_cq && recv_cq && send_cq->shm.shared && recv_cq->shm.shared;
 }
 
-bool shm_make_qp(struct qp_object *qp)
+static bool make_queues(struct qp_object *qp)
 {
 	const struct ibv_qp_init_attr *init = &qp->init;
-	struct srq_object *srq = (void *)init->srq;
 	struct shm_qp *shm = &qp->shm;
 
-	if (!moves(qp))
-		return true;
-	struct shared_qp *shared = claim_number();
-	shm->receives = srq ? &srq->shm : &shm->own_receives;
-	if (!shared || (!srq && !make_receives(&shm->own_receives, init->cap.max_recv_wr, init->cap.max_recv_sge)))
-		return false;
+	shm->receives = init->srq ? &((struct srq_object *)init->srq)->shm : &shm->own_receives;
 	shm->sent = ((struct cq_object *)init->send_cq)->shm.shared;
 	shm->max_send = init->cap.max_send_wr;
 	shm->max_sge = init->cap.max_send_sge < MOST_SGES ? init->cap.max_send_sge : MOST_SGES;
 	shm->max_inline = init->cap.max_inline_data;
 	shm->all_signaled = init->sq_sig_all;
+	return init->srq || make_receives(&shm->own_receives, qp->qp.qp_base.pd, init->cap.max_recv_wr, init->cap.max_recv_sge);
+}
+
+bool shm_make_qp(struct qp_object *qp)
+{
+	const struct ibv_qp_init_attr *init = &qp->init;
+	struct shm_qp *shm = &qp->shm;
+	struct shared_qp *shared;
+
+	if (!moves(qp))
+		return true;
+	if (!(shared = claim_number()))
+		return false;
+	if (!make_queues(qp)) {
+		shared->number = 0;
+		return false;
+	}
 	shared->type = init->qp_type;
-	shared->has_srq = srq != NULL;
+	shared->domain = memory_domain(qp->qp.qp_base.pd);
+	shared->has_srq = init->srq != NULL;
 	shared->receives = offset_of(shm->receives->shared);
 	shared->completions = offset_of(((struct cq_object *)init->recv_cq)->shm.shared);
 	shared->qp = (uintptr_t)qp;
@@ -171,6 +180,8 @@ void shm_end_qp(struct qp_object *qp)
 	shm->shared = NULL;
 	give_lock(&shared->lock);
 	give_lock(&shm->lock);
+	// Its memory may be that of another object soon.
+	await_attempts();
 	shm->own_receives.shared = NULL;
 	if (receives)
 		release(receives, size_of_receives(receives->mask));
@@ -181,15 +192,14 @@ void shm_end_qp(struct qp_object *qp)
 // Does what a new state asks for. The locks of the queue pair are held.
 static void enter(struct shm_qp *shm, enum ibv_qp_state state)
 {
-	shm->shared->state = state;
-	if (state == IBV_QPS_RESET) {
-		drop_receives(shm->shared);
-		shm->own_receives.in_flight = 0;
-		forget_sends(shm);
-	}
 	if (state == IBV_QPS_ERR) {
 		break_down(shm->shared);
 		flush_sends(shm);
+	}
+	shm->shared->state = state;
+	if (state == IBV_QPS_RESET) {
+		drop_receives(shm->shared);
+		forget_sends(shm);
 	}
 }
 
@@ -208,132 +218,11 @@ void shm_change_qp(struct qp_object *qp, int mask)
 	shared->access = attr->qp_access_flags;
 	shared->min_rnr_timer = attr->min_rnr_timer;
 	shared->route = route_of(own_host, attr->port_num);
+	shared->to = route_to(&attr->ah_attr.grh.dgid);
 	if (mask & IBV_QP_STATE)
 		enter(shm, attr->qp_state);
 	give_lock(&shared->lock);
 	give_lock(&shm->lock);
 	if (!IS_PLAIN)
 		try_again();
-}
-
-static struct group *group_of(const union ibv_gid *gid, bool makes)
-{
-	struct group *free = NULL;
-
-	for (unsigned i = 0; i < MOST_GROUPS; i++) {
-		struct group *group = &segment->groups[i];
-		if (memcmp(&group->gid, gid, sizeof *gid) == 0)
-			return group;
-		if (!free && !group->gid.raw[0] && !group->gid.raw[10])
-			free = group;
-	}
-	if (makes && free)
-		free->gid = *gid;
-	return makes ? free : NULL;
-}
-
-bool shm_change_group(uint32_t number, const union ibv_gid *gid, bool joins)
-{
-	bool is_done = false;
-
-	take_lock(&segment->lock);
-	struct group *group = group_of(gid, joins);
-	for (unsigned i = 0; group && i < MEMBERS && !is_done; i++) {
-		is_done = group->numbers[i] == (joins ? 0 : number);
-		if (is_done)
-			group->numbers[i] = joins ? number : 0;
-	}
-	give_lock(&segment->lock);
-	return is_done;
-}
-
-int shm_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr)
-{
-	struct shm_qp *shm = &((struct qp_object *)qp)->shm;
-	int error = 0;
-
-	if (!shm->shared)
-		return 0;
-	take_lock(&shm->lock);
-	for (; wr && !error; wr = error ? wr : wr->next)
-		error = send_one(shm, wr);
-	let_go(shm);
-	give_lock(&shm->lock);
-	if (error)
-		*bad_wr = wr;
-	if (!IS_PLAIN)
-		try_again();
-	return error;
-}
-
-static int post_receives(struct shm_rq *rq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
-{
-	struct receive_queue *queue = rq->shared;
-	int error = 0;
-
-	take_lock(&rq->lock);
-	uint32_t tail = atomic_load_explicit(&queue->tail, memory_order_relaxed);
-	for (; wr; wr = wr->next, tail++) {
-		struct receive *receive = &queue->receives[tail & queue->mask];
-		if ((uint32_t)wr->num_sge > queue->max_sge)
-			error = EINVAL;
-		else if (rq->in_flight >= rq->size)
-			error = ENOMEM;
-		if (error)
-			break;
-		receive->wr_id = wr->wr_id;
-		receive->num_sge = wr->num_sge;
-		receive->length = length_of(wr->sg_list, wr->num_sge);
-		memcpy(receive->sges, wr->sg_list, wr->num_sge * sizeof *receive->sges);
-		atomic_fetch_add_explicit(&rq->in_flight, 1, memory_order_relaxed);
-	}
-	atomic_store_explicit(&queue->tail, tail, memory_order_release);
-	give_lock(&rq->lock);
-	if (error)
-		*bad_wr = wr;
-	return error;
-}
-
-int shm_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
-{
-	struct shm_qp *shm = &((struct qp_object *)qp)->shm;
-
-	if (!shm->shared)
-		return 0;
-	if (shm->shared->state == IBV_QPS_RESET || shm->shared->has_srq) {
-		*bad_wr = wr;
-		return EINVAL;
-	}
-	int error = post_receives(shm->receives, wr, bad_wr);
-	// Who breaks a queue pair sets its state, and then flushes what is posted.
-	atomic_thread_fence(memory_order_seq_cst);
-	if (shm->shared->state == IBV_QPS_ERR) {
-		take_lock(&shm->shared->lock);
-		break_down(shm->shared);
-		give_lock(&shm->shared->lock);
-	}
-	if (!IS_PLAIN)
-		try_again();
-	return error;
-}
-
-int shm_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
-{
-	struct srq_object *object = (void *)srq;
-	int error = object->shm.shared ? post_receives(&object->shm, wr, bad_wr) : 0;
-
-	if (!IS_PLAIN)
-		try_again();
-	return error;
-}
-
-int shm_poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc)
-{
-	return take_completions(&((struct cq_object *)cq)->shm, num_entries, wc);
-}
-
-int shm_req_notify_cq(struct ibv_cq *cq, int solicited_only)
-{
-	arm(&((struct cq_object *)cq)->shm, solicited_only);
-	return 0;
 }

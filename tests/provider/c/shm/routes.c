@@ -16,13 +16,8 @@ static bool is_ipv4(const union ibv_gid *gid)
 	return memcmp(gid->raw, "\0\0\0\0\0\0\0\0\0\0\xff\xff", 12) == 0;
 }
 
-static bool is_multicast(const union ibv_gid *gid)
-{
-	return gid->raw[0] == 0xff || (is_ipv4(gid) && gid->raw[12] >> 4 == 0xe);
-}
-
 // The last bytes of all addresses are the same.
-static uint32_t route_to(const union ibv_gid *gid)
+uint32_t route_to(const union ibv_gid *gid)
 {
 	unsigned host = gid->raw[15], port = gid->raw[14] + 1;
 	union ibv_gid known;
@@ -67,7 +62,8 @@ bool set_route(struct route *route, const struct ibv_ah_attr *attr)
 		make_ipv4(route->header, &from, &attr->grh);
 	else
 		make_ipv6(route->header, &from, &attr->grh);
-	route->to = is_multicast(&attr->grh.dgid) ? 0 : route_to(&attr->grh.dgid);
+	route->dgid = attr->grh.dgid;
+	route->to = route_to(&attr->grh.dgid);
 	return is_known && attr->is_global;
 }
 
@@ -83,14 +79,17 @@ static uint16_t checksum(const unsigned char *ip)
 
 void put_header(char *to, const struct route *route, uint32_t length)
 {
-	unsigned char *ip = (unsigned char *)to + IPV4;
 	uint32_t payload = OF_DATAGRAM + ((length + 3) & ~3u);
+	// Not at its place: reading there what was just written would wait for the line.
+	char header[GRH_SIZE];
+	unsigned char *ip = (unsigned char *)header + IPV4;
 
-	memcpy(to, route->header, GRH_SIZE);
-	if (to[0]) {
-		((struct ibv_grh *)to)->paylen = htons(payload);
-		return;
+	memcpy(header, route->header, GRH_SIZE);
+	if (header[0])
+		((struct ibv_grh *)header)->paylen = htons(payload);
+	else {
+		*(uint16_t *)(ip + 2) = htons(IPV4 + payload);
+		*(uint16_t *)(ip + 10) = htons(checksum(ip));
 	}
-	*(uint16_t *)(ip + 2) = htons(IPV4 + payload);
-	*(uint16_t *)(ip + 10) = htons(checksum(ip));
+	memcpy(to, header, GRH_SIZE);
 }

@@ -1,13 +1,9 @@
-// The memory that processes share: who made it, locks, and pieces of any size.
-#include <errno.h>
+// The memory that processes share, and pieces of any size in it.
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sched.h>
 #include <time.h>
 #include <unistd.h>
 #include "shm.h"
@@ -15,10 +11,7 @@
 // Pages take memory when they are used.
 #define SIZE ((size_t)1 << 38)
 
-enum { PAGE = 4096, SPINS = 1000 };
-
 struct segment *segment;
-uint32_t own_pid;
 // No adapter is faster than the plain device.
 uint64_t delay_ns = IS_PLAIN ? 250 : 0;
 unsigned own_host = 1;
@@ -33,7 +26,6 @@ static void map(int fd, int flags)
 	}
 	madvise(memory, SIZE, MADV_DONTDUMP);
 	segment = memory;
-	own_pid = getpid();
 }
 
 void make_private_segment(void)
@@ -41,29 +33,41 @@ void make_private_segment(void)
 	map(-1, MAP_ANONYMOUS);
 }
 
-// A process that was killed has left its queue pairs and regions behind.
+// Others can open what the descriptor stands for, and join.
+static int descriptor = -1;
+
+int shm_descriptor(void)
+{
+	return descriptor;
+}
+
+// How many datagrams nobody has received.
+uint64_t shm_lost(void)
+{
+	return segment->lost;
+}
+
+// What processes that have ended have left behind.
 static void remove_the_dead(void)
 {
 	for (unsigned i = 0; i < MOST_QPS; i++)
-		if (segment->qps[i].number && !is_alive(segment->qps[i].pid))
+		if (segment->qps[i].number && has_ended(segment->qps[i].process)) {
+			leave_groups(segment->qps[i].number);
 			segment->qps[i].number = 0;
+		}
 	for (unsigned i = 0; i < MOST_MRS; i++)
-		if (segment->mrs[i].key && !is_alive(segment->mrs[i].pid))
+		if (segment->mrs[i].key && has_ended(process_of(segment->mrs[i].domain)))
 			segment->mrs[i].key = 0;
 }
 
-static void attach_to(const char *path)
+static void attach_to(int fd)
 {
-	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-
 	if (fd < 0 || ftruncate(fd, SIZE) != 0) {
-		perror(path);
+		perror("shm: open the network");
 		abort();
 	}
 	map(fd, 0);
-	close(fd);
-	// Others copy to and from memory of this process, which some systems allow to its parents only.
-	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+	join_network();
 	take_lock(&segment->lock);
 	remove_the_dead();
 	give_lock(&segment->lock);
@@ -77,31 +81,8 @@ __attribute__((constructor)) static void attach(void)
 		return;
 	delay_ns = delay ? (uint64_t)atoll(delay) : delay_ns;
 	own_host = host ? atoi(host) : 1;
-	path ? attach_to(path) : make_private_segment();
-}
-
-bool is_alive(int pid)
-{
-	return pid == (int)own_pid || kill(pid, 0) == 0 || errno != ESRCH;
-}
-
-void take_lock(lock_t *lock)
-{
-	for (unsigned spins = 1;; spins++) {
-		uint32_t holder = 0;
-		if (atomic_compare_exchange_weak_explicit(lock, &holder, own_pid, memory_order_acquire, memory_order_relaxed))
-			return;
-		if (spins % SPINS)
-			continue;
-		if (holder && !is_alive(holder) && atomic_compare_exchange_strong(lock, &holder, own_pid))
-			return;
-		sched_yield();
-	}
-}
-
-void give_lock(lock_t *lock)
-{
-	atomic_store_explicit(lock, 0, memory_order_release);
+	descriptor = path ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600) : memfd_create("shm", MFD_CLOEXEC);
+	attach_to(descriptor);
 }
 
 uint64_t now_ns(void)
@@ -125,6 +106,7 @@ uint64_t offset_of(const void *pointer)
 // Pieces have sizes that are powers of two.
 static unsigned logarithm(size_t size)
 {
+	// That of a page.
 	unsigned log = 12;
 
 	while ((size_t)1 << log < size)
@@ -135,20 +117,21 @@ static unsigned logarithm(size_t size)
 void *allocate(size_t size)
 {
 	unsigned log = logarithm(size);
+	uint64_t offset = 0;
 
+	if (size > SIZE / 2)
+		return NULL;
 	take_lock(&segment->lock);
-	uint64_t offset = segment->freed[log];
-	if (offset)
+	if (segment->freed[log]) {
+		offset = segment->freed[log];
 		segment->freed[log] = *(uint64_t *)place(offset);
-	else {
+		*(uint64_t *)place(offset) = 0;
+	} else if (segment->used + sizeof *segment + ((size_t)1 << log) <= SIZE) {
 		offset = sizeof *segment + segment->used;
 		segment->used += (size_t)1 << log;
 	}
 	give_lock(&segment->lock);
-	if (offset + size > SIZE)
-		return NULL;
-	*(uint64_t *)place(offset) = 0;
-	return place(offset);
+	return offset ? place(offset) : NULL;
 }
 
 void release(void *memory, size_t size)
@@ -167,7 +150,7 @@ void release(void *memory, size_t size)
 struct pipe_end pipe_of(int fd)
 {
 	take_lock(&segment->lock);
-	struct pipe_end end = { own_pid, fd, ++segment->serial };
+	struct pipe_end end = { own_process, fd, ++segment->serial };
 	give_lock(&segment->lock);
 	return end;
 }

@@ -41,9 +41,10 @@ static struct cq_object *make_cq(struct ibv_context *context, int cqe, void *cq_
 	cq->cq.cqe = cqe;
 	depend(cq, context);
 	depend(cq, channel);
-	if (moves_data && !shm_make_cq(cq))
-		abort();
-	return cq;
+	if (!moves_data || shm_make_cq(cq))
+		return cq;
+	destroy(cq);
+	return NULL;
 }
 
 struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_context, struct ibv_comp_channel *channel,
@@ -62,6 +63,8 @@ struct ibv_cq_ex *create_cq_ex(struct ibv_context *context, struct ibv_cq_init_a
 	     domain = put_given(init_attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD, "init_attr.parent_domain", PD,
 				init_attr->parent_domain));
 	struct cq_object *cq = make_cq(context, init_attr->cqe, init_attr->cq_context, init_attr->channel);
+	if (!cq)
+		return made(NULL);
 	depend(cq, domain);
 	cq->wc_flags = init_attr->wc_flags;
 	set_cq_readers(&cq->cq);

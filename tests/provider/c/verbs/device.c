@@ -6,7 +6,7 @@
 #include <unistd.h>
 #include "ops.h"
 
-enum { COMP_VECTORS = 4 };
+enum { COMP_VECTORS = 4, EVENT_BYTES = 1 << 20 };
 
 unsigned device_count = 1;
 bool moves_data = IS_PLAIN;
@@ -137,6 +137,9 @@ static struct ibv_context *open_context(struct ibv_device *of)
 	if (pipe2(ends, O_CLOEXEC) != 0)
 		abort();
 	opened->async_write_fd = ends[1];
+	// Whoever breaks a queue pair must not wait until the owner reads its events.
+	if (IS_PLAIN)
+		fcntl(ends[1], F_SETPIPE_SZ, EVENT_BYTES);
 	opened->verbs.sz = sizeof opened->verbs;
 	context->device = of;
 	context->abi_compat = __VERBS_ABI_IS_EXTENDED;

@@ -16,10 +16,11 @@ static struct mr_object *make_mr(struct ibv_pd *pd, void *addr, size_t length, u
 	mr->mr.handle = object_of(mr)->handle;
 	mr->mr.lkey = FIRST_KEY + KEY_STEP * object_of(mr)->number;
 	mr->mr.rkey = mr->mr.lkey + 1;
-	if (moves_data && addr && !shm_keep_mr(&mr->mr, iova, access))
-		abort();
 	depend(mr, pd);
-	return mr;
+	if (!moves_data || !addr || shm_keep_mr(&mr->mr, iova, access))
+		return mr;
+	destroy(mr);
+	return NULL;
 }
 
 struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access)
@@ -88,14 +89,14 @@ int ibv_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr, si
 		mr->length = length;
 		((struct mr_object *)mr)->iova = (uintptr_t)addr;
 	}
-	if (moves_data)
-		shm_change_mr(mr, ((struct mr_object *)mr)->iova, flags & IBV_REREG_MR_CHANGE_ACCESS ? &access : NULL);
 	if (flags & IBV_REREG_MR_CHANGE_PD) {
 		object_of(mr->pd)->users--;
 		object_of(mr)->parents[0] = object_of(pd);
 		object_of(pd)->users++;
 		mr->pd = pd;
 	}
+	if (moves_data)
+		shm_change_mr(mr, ((struct mr_object *)mr)->iova, flags & IBV_REREG_MR_CHANGE_ACCESS ? &access : NULL);
 	return done(0);
 }
 

@@ -41,6 +41,7 @@ struct ibv_pd *alloc_parent_domain(struct ibv_context *context, struct ibv_paren
 	depend(domain, attr->td);
 	domain->has_allocators = attr->comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS;
 	domain->attr = *attr;
+	domain->pd.handle = attr->pd->handle;
 	return made(domain);
 }
 

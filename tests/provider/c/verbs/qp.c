@@ -24,9 +24,10 @@ static struct qp_object *make_qp(struct ibv_context *context, struct ibv_pd *pd,
 	depend(qp, qp->srq);
 	object->domain = pd;
 	object->allocated = allocate_from(pd, 4096);
-	if (moves_data && !shm_make_qp(object))
-		abort();
-	return object;
+	if (!moves_data || shm_make_qp(object))
+		return object;
+	destroy(qp);
+	return NULL;
 }
 
 static void put_queues(const char *name, const struct ibv_qp_init_attr *init)
@@ -62,6 +63,8 @@ struct ibv_qp *create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr
 	     if (attr->comp_mask & IBV_QP_INIT_ATTR_RX_HASH)
 		     put_struct("attr.rx_hash_key", "bytes", hash->rx_hash_key, hash->rx_hash_key_len, 1));
 	struct qp_object *qp = make_qp(context, pd, init);
+	if (!qp)
+		return made(NULL);
 	depend(qp, xrcd);
 	depend(qp, table);
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) {
@@ -115,8 +118,11 @@ static const struct {
 int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask)
 {
 	struct qp_object *object = (void *)qp;
+	struct route route;
 
 	CALL(ERRNO, OBJECT(QP, qp), STRUCT(ibv_qp_attr, attr), NUMBER(attr_mask));
+	if (IS_PLAIN && attr_mask & IBV_QP_AV && !set_route(&route, &attr->ah_attr))
+		return fails_with(EINVAL);
 	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
 		if (attr_mask & fields[i].flag)
 			memcpy((char *)&object->attr + fields[i].offset, (char *)attr + fields[i].offset, fields[i].size);

@@ -11,9 +11,10 @@ static struct srq_object *make_srq(struct ibv_context *context, struct ibv_pd *p
 	srq->srq.pd = pd;
 	srq->srq.handle = object_of(srq)->handle;
 	depend(srq, pd);
-	if (moves_data && !shm_make_srq(srq))
-		abort();
-	return srq;
+	if (!moves_data || shm_make_srq(srq))
+		return srq;
+	destroy(srq);
+	return NULL;
 }
 
 struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *init_attr)
@@ -33,6 +34,8 @@ struct ibv_srq *create_srq_ex(struct ibv_context *context, struct ibv_srq_init_a
 	     xrcd = put_given(attr->comp_mask & IBV_SRQ_INIT_ATTR_XRCD, "attr.xrcd", XRCD, attr->xrcd),
 	     cq = put_given(attr->comp_mask & IBV_SRQ_INIT_ATTR_CQ, "attr.cq", CQ, attr->cq));
 	struct srq_object *srq = make_srq(context, pd, attr->srq_context, attr->attr);
+	if (!srq)
+		return made(NULL);
 	depend(srq, xrcd);
 	depend(srq, cq);
 	return made(srq);
