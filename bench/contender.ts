@@ -3,7 +3,10 @@
 import type { Sample } from "./measurement.ts";
 import type { Entry, Programs } from "./row.ts";
 
-const LIMIT_SECONDS = 300;
+/** The time that an answer, and the end of a process, may take. */
+const LIMIT_MS = 30_000;
+const LIMIT_IN_GUEST_MS = 300_000;
+const ENDING_MS = 3000;
 
 type Words = readonly (string | number)[];
 
@@ -16,15 +19,22 @@ export class Contender implements AsyncDisposable {
   readonly #input: WritableStreamDefaultWriter<Uint8Array>;
   readonly #lines: AsyncIterator<string>;
   readonly #name: string;
+  readonly #limitMs: number;
   /** The word that it was told last. */
   #told: string | number = "";
 
   /** Starts it. The name is for messages. */
-  constructor(name: string, command: readonly string[], env: Record<string, string> = {}) {
+  constructor(name: string, command: readonly string[], env?: Record<string, string>) {
     const [program, ...args] = command;
     this.#name = name;
-    this.#child = new Deno.Command(program!, { args, env, stdin: "piped", stdout: "piped" })
-      .spawn();
+    // A process of the host has an environment of its own.
+    this.#limitMs = env === undefined ? LIMIT_IN_GUEST_MS : LIMIT_MS;
+    this.#child = new Deno.Command(program!, {
+      args,
+      env: env ?? {},
+      stdin: "piped",
+      stdout: "piped",
+    }).spawn();
     this.#input = this.#child.stdin.getWriter();
     this.#lines = linesOf(this.#child.stdout);
   }
@@ -52,14 +62,16 @@ export class Contender implements AsyncDisposable {
   }
 
   async line(): Promise<string> {
-    const timer = setTimeout(() => this.#child.kill(), LIMIT_SECONDS * 1000);
-    try {
-      const { value, done } = await this.#lines.next();
-      if (!done) return value;
-      throw this.#failure(`ended with status ${(await this.#child.status).code}`);
-    } finally {
-      clearTimeout(timer);
-    }
+    using _ = this.#endIn(this.#limitMs);
+    const { value, done } = await this.#lines.next();
+    if (!done) return value;
+    throw this.#failure(`ended with status ${(await this.#child.status).code}`);
+  }
+
+  /** Ends it after so many milliseconds, unless what it returns is disposed before. */
+  #endIn(milliseconds: number): Disposable {
+    const timer = setTimeout(() => this.#child.kill("SIGKILL"), milliseconds);
+    return { [Symbol.dispose]: () => clearTimeout(timer) };
   }
 
   #failure(what: string, cause?: unknown): Error {
@@ -69,6 +81,8 @@ export class Contender implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     // It may have ended by itself, which its answer has told.
     await this.#input.close().catch(() => {});
+    // It may wait for another process that has failed.
+    using _ = this.#endIn(ENDING_MS);
     await this.#child.status;
   }
 }
@@ -118,15 +132,19 @@ function start(name: Name, programs: Programs, isNative: boolean): Contender {
   ];
   const python = ["/usr/bin/python3", "-B", `${here}python/contender.py`];
   const commands = { C: [programs["contender"]!], pyverbs: python, Deno: deno, "Deno, old": deno };
-  return new Contender(name, commands[name], isNative ? withProvider(name, programs) : {});
+  return new Contender(name, commands[name], isNative ? withProvider(name, programs) : undefined);
 }
 
-/** What has a program use the provider that does nothing. */
+/** What has a program use a library in place of libibverbs. */
+export function withLibrary(isPreloaded: boolean, library: string): Record<string, string> {
+  return isPreloaded ? { LD_PRELOAD: library } : { IBVERBS_LIBRARY: library };
+}
+
+/** What has a program use the provider that does nothing, which needs the recorder. */
 export function withProvider(name: Name, programs: Programs): Record<string, string> {
   const { provider, recorder } = programs;
-  return name === "C" || name === "pyverbs"
-    ? { LD_PRELOAD: `${provider}:${recorder}` }
-    : { IBVERBS_LIBRARY: provider! };
+  const isPreloaded = name === "C" || name === "pyverbs";
+  return withLibrary(isPreloaded, isPreloaded ? `${provider}:${recorder}` : provider!);
 }
 
 /** Parts of a round. The middle one counts, so an interruption does not. */
@@ -140,13 +158,14 @@ async function run(process: Contender, words: Words, patience: number): Promise<
 
 /** Each round has a new process: no round depends on what was measured before. */
 export function native(name: Name, round: string, who: string = name): Entry {
-  return {
+  const entry: Entry = {
     who,
     measure: async (count, programs) => {
       await using process = start(name, programs, true);
       return await run(process, [round, count / PARTS, PARTS], 150);
     },
   };
+  return name === "Deno" ? { ...entry, old: native("Deno, old", round) } : entry;
 }
 
 /** Processes that go on from round to round: in the guest their start takes seconds. */

@@ -2,14 +2,14 @@
 
 import { oneOf, positive, text } from "../tools/host/options.ts";
 import { compileC } from "../tests/c/compile.ts";
-import { recorderPath } from "../tests/provider/compile.ts";
+import { recorderPath, shmPath } from "../tests/provider/compile.ts";
 import { runInGuest } from "../tools/guest/run.ts";
 import { inProject, out } from "../tools/host/paths.ts";
 import { ensurePackages, type Need, SetupError } from "../tools/host/setup.ts";
 import { tool } from "../tools/host/tool.ts";
 import { builtPackage, oldPackage } from "./package.ts";
 import { record } from "./record.ts";
-import type { Programs, Row, Stage } from "./row.ts";
+import { type Programs, type Row, type Stage, STAGES } from "./row.ts";
 import { ROWS } from "./rows.ts";
 import type { StageOptions, StageOutput } from "./stage.ts";
 import { table } from "./table.ts";
@@ -19,41 +19,40 @@ A complete run writes bench/RESULTS.md and a table of README.md.
 
   deno task bench -- [OPTIONS]
 
-  --stage STAGE  only call overhead, on this host with a provider that does nothing (native),
-                 only work on soft-RoCE, in the guest (rxe), or only starts of programs (cold)
+  --stage STAGE  only messages between two processes by shared memory (shm), only call overhead,
+                 with a provider that does nothing (native), only work on soft-RoCE, in the guest
+                 (rxe), or only starts of programs (cold)
   --row NAME     only one row, by its name in bench/rows.ts
   --rounds N     rounds of each row; fewer than 6 have no verdict
-  --old FOLDER   also a package that was built before, by deno task package; only rows of
-                 posting and polling
+  --old FOLDER   also a package that was built before, by deno task package
   --calls        counts the system calls of a message with strace, and measures nothing; only rows
                  of two processes
+  --realtime     runs contenders on this host before other programs, as root: for a host that has
+                 other work
   --list         the names of all rows
   --help         show this text
 `;
+
+const STAGE_NAMES = Object.keys(STAGES) as Stage[];
 
 const OPTIONS = {
   calls: "flag",
   list: "flag",
   old: text,
+  realtime: "flag",
   row: text,
   rounds: positive,
-  stage: oneOf("native", "rxe", "cold"),
+  stage: oneOf(...STAGE_NAMES),
 } as const;
 
 interface Chosen {
   readonly calls?: true;
   readonly old?: string;
+  readonly realtime?: true;
   readonly row?: string;
   readonly rounds?: number;
   readonly stage?: Stage;
 }
-
-/** Titles of stages, and rounds of their rows. */
-const STAGES: Readonly<Record<Stage, readonly [title: string, rounds: number]>> = {
-  native: ["Call overhead, on a provider that does nothing", 9],
-  rxe: ["Work on soft-RoCE, in the guest", 9],
-  cold: ["From the start of the process", 15],
-};
 
 const NEEDS: readonly Need[] = [
   ["gcc", "/usr/bin/gcc"],
@@ -67,6 +66,9 @@ const NEEDS: readonly Need[] = [
 // Far above what the rows take where the guest is emulated.
 const GUEST_SECONDS = 3600;
 
+// What the programs of a stage start inherits this.
+const REALTIME = ["chrt", "--rr", "10"];
+
 await tool(HELP, OPTIONS, async (options) => {
   if (options.list) console.log(ROWS.map(({ id }) => id).join("\n"));
   else await bench(options);
@@ -74,43 +76,55 @@ await tool(HELP, OPTIONS, async (options) => {
 });
 
 async function bench(chosen: Chosen): Promise<void> {
-  const { calls, old } = chosen;
+  const { calls, old, realtime } = chosen;
   const rows = chosenRows(chosen);
   await ensurePackages([...NEEDS]);
   await Deno.mkdir(out, { recursive: true });
   const built = await builtPackage();
   const programs = { ...await compiled(), ...built, ...old && await oldPackage(old) };
-  const outputs = new Map<string, StageOutput>();
-  for (const [stage, [title, usual]] of Object.entries(STAGES)) {
+  const outputs = new Map<Stage, StageOutput>();
+  for (const stage of STAGE_NAMES) {
     const ids = rows.filter((row) => row.stage === stage).map(({ id }) => id);
     if (ids.length === 0) continue;
-    const rounds = chosen.rounds ?? usual;
+    const rounds = chosen.rounds ?? STAGES[stage].rounds;
     const output = `${out}/bench-${stage}.json`;
-    const options = { stage: stage as Stage, rows: ids, rounds, calls, programs, output };
-    outputs.set(title, await measure(options));
+    const options = { stage, rows: ids, rounds, calls, realtime, programs, output };
+    outputs.set(stage, await measure(options));
   }
-  if (!calls) console.log(table([...outputs.values()].flatMap(({ results }) => results)));
+  if (!calls) {
+    console.log(table([...outputs.values()].flatMap(({ results }) => results)));
+    for (const [stage, { conditions }] of outputs) console.log(`\n${stage}: ${conditions}`);
+  }
   // What is recorded is always of one run with the usual rounds.
-  if (Object.values(chosen).every((option) => option === undefined)) await record(outputs);
+  const isComplete = Object.entries(chosen).every(([name, option]) =>
+    name === "realtime" || option === undefined
+  );
+  if (isComplete) await record(outputs);
 }
 
 function chosenRows({ row, stage, old, calls }: Chosen): readonly Row[] {
   const rows = ROWS.filter((each) =>
     each.id === (row ?? each.id) && each.stage === (stage ?? each.stage) &&
-    (!old || each.old) && (!calls || each.entries.every(({ trace }) => trace))
+    (!old || each.entries.some(({ old }) => old)) && (!calls || each.entries.every(({ trace }) =>
+      trace
+    ))
   );
   if (rows.length > 0) return rows;
   throw new SetupError(`no such row${row === undefined ? "" : `: ${row}`}; see --list and --help`);
 }
 
 async function measure(options: StageOptions): Promise<StageOutput> {
-  const { stage, output } = options;
+  const { stage, output, realtime } = options;
   const command = ["run", "-A", "--no-check", inProject("bench/stage.ts"), JSON.stringify(options)];
   const status = stage === "rxe"
     ? await runInGuest(["deno", ...command], { timeout: GUEST_SECONDS })
-    : (await new Deno.Command(Deno.execPath(), { args: command }).spawn().status).code;
+    : await runHere([...realtime ? REALTIME : [], Deno.execPath(), ...command]);
   if (status !== 0) throw new SetupError(`stage ${stage} failed with status ${status}`);
   return JSON.parse(await Deno.readTextFile(output));
+}
+
+async function runHere([program, ...args]: readonly string[]): Promise<number> {
+  return (await new Deno.Command(program!, { args }).spawn().status).code;
 }
 
 async function compiled(): Promise<Programs> {
@@ -119,8 +133,10 @@ async function compiled(): Promise<Programs> {
     compileC(`../../bench/c/${name}.c`, flags);
   return {
     recorder,
+    shm: await shmPath(),
     provider: await compile("provider", "-shared", "-fPIC", "-Wl,--no-as-needed", recorder, "-ldl"),
     contender: await compile("contender", "-libverbs"),
+    distance: await compile("distance", "-lpthread"),
     pair: await compile("pair", "-libverbs", "-lrdmacm"),
   };
 }

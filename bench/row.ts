@@ -2,11 +2,37 @@
 
 import { figureOf, type Round, type Sample } from "./measurement.ts";
 
-/**
- * Where a row is measured: on the host with a provider that does nothing, in the guest on soft-RoCE, or on the host by
- * starting a program anew for each sample.
- */
-export type Stage = "native" | "rxe" | "cold";
+/** Where rows are measured. No place is an adapter. */
+export const STAGES = {
+  shm: {
+    title: "Between two processes, by shared memory",
+    about:
+      "A device of this project carries messages between two processes of one host, about as fast as an adapter. " +
+      "It is no adapter: its figures say what the software around an adapter costs.",
+    rounds: 9,
+  },
+  native: {
+    title: "Call overhead, on a provider that does nothing",
+    about:
+      "It is no adapter: posting and polling return at once, so a call costs what the caller's language costs.",
+    rounds: 9,
+  },
+  rxe: {
+    title: "Work on soft-RoCE, in the guest",
+    about:
+      "It is no adapter: the kernel does the work of one, and an emulator that of the processor, which slows " +
+      "JavaScript more than C. It shows what only a kernel does.",
+    rounds: 6,
+  },
+  cold: {
+    title: "From the start of the process",
+    about:
+      "A program starts, answers a datagram of a provider that does nothing, which is no adapter, and ends.",
+    rounds: 15,
+  },
+} as const;
+
+export type Stage = keyof typeof STAGES;
 
 /** What is built, by name: "provider" takes the place of libibverbs, "oldImportMap" has the package of `--old`. */
 export type Programs = Readonly<Record<string, string>>;
@@ -18,7 +44,12 @@ export interface Entry {
   readonly measure: (count: number, programs: Programs) => Promise<Sample>;
   /** Counts system calls of the same work; only of two processes. */
   readonly trace?: (count: number, programs: Programs) => Promise<string>;
+  /** The same work with the package of `--old`. */
+  readonly old?: Entry;
 }
+
+/** How a value of nanoseconds is shown. */
+export type Shown = "time" | "rate" | { readonly bytes: number };
 
 export interface Goal {
   /** In words, such as "at most 2 x C". */
@@ -28,7 +59,7 @@ export interface Goal {
   readonly limit: number;
   /** Whether the value shall be at least the limit instead of at most. */
   readonly atLeast?: boolean;
-  /** How the value is shown: "x", for a ratio, if left out. */
+  /** The unit of the value: "x", for a ratio, if left out. */
   readonly unit?: string;
   /** Why a goal that was missed with two designs is judged no longer: the value is only shown. */
   readonly reason?: string;
@@ -38,26 +69,37 @@ export interface Row {
   readonly id: string;
   readonly title: string;
   readonly stage: Stage;
-  /** Operations of a round. */
+  /** Operations of a round, or the most that it has. */
   readonly count: number;
+  /** A time, if it is left out. A "rate" is operations in a second, and bytes are those of an operation. */
+  readonly shown?: Shown;
   /** Who measures. The order changes from round to round. */
   readonly entries: readonly Entry[];
   /** Empty if the row is only shown. */
   readonly goals: readonly Goal[];
   /** The file whose design the row judges, and what to bear in mind. */
   readonly note: string;
-  /** The contender of an old package. */
-  readonly old?: Entry;
 }
 
-function subject(who: string): string {
-  return who === "Deno" ? "" : `${who}: `;
+type Figure = "value" | "mean" | "p99" | "processor";
+
+/** What a goal is about: nothing is said of the value of Deno. */
+function subject(who: string, figure: Figure): string {
+  const words = [who === "Deno" ? "" : who, figure === "value" ? "" : figure];
+  const text = words.filter((word) => word !== "").join(", ");
+  return text === "" ? "" : `${text}: `;
 }
 
 /** `who` takes at most `limit` times as much as `other`. */
-export function atMost(limit: number, other: string, who: string = "Deno"): Goal {
-  const value = (round: Round): number => figureOf(round, who) / figureOf(round, other);
-  return { text: `${subject(who)}at most ${limit} x ${other}`, value, limit };
+export function atMost(
+  limit: number,
+  other: string,
+  who: string = "Deno",
+  figure: Figure = "value",
+): Goal {
+  const value = (round: Round): number =>
+    figureOf(round, who, figure) / figureOf(round, other, figure);
+  return { text: `${subject(who, figure)}at most ${limit} x ${other}`, value, limit };
 }
 
 /** Deno is at least `limit` times as fast as `other`. */
@@ -66,10 +108,24 @@ export function fasterThan(limit: number, other: string): Goal {
   return { text: `${limit} x faster than ${other}`, value, limit, atLeast: true };
 }
 
-/** At most so many milliseconds. */
-export function atMostMs(limit: number, who: string = "Deno"): Goal {
-  const value = (round: Round): number => figureOf(round, who) / 1e6;
-  return { text: `${subject(who)}at most ${limit} ms`, value, limit, unit: "ms" };
+const NANOSECONDS = { us: 1e3, ms: 1e6 };
+
+/** At most so many microseconds or milliseconds. */
+export function within(
+  limit: number,
+  unit: keyof typeof NANOSECONDS,
+  who: string = "Deno",
+  figure: Figure = "value",
+): Goal {
+  const value = (round: Round): number => figureOf(round, who, figure) / NANOSECONDS[unit];
+  return { text: `${subject(who, figure)}at most ${limit} ${unit}`, value, limit, unit };
+}
+
+/** At least so many million operations in a second. */
+export function millions(limit: number, who: string = "Deno"): Goal {
+  const value = (round: Round): number => 1e3 / figureOf(round, who);
+  const text = `${subject(who, "value")}at least ${limit} M/s`;
+  return { text, value, limit, atLeast: true, unit: "M/s" };
 }
 
 /** A goal that was missed with two designs: what it would be judged by is shown, with the reason. */

@@ -1,6 +1,7 @@
 /** Measures rows of one stage, on the host or in the guest, and writes what they came to as JSON. */
 
 import { endContenders } from "./contender.ts";
+import { Distances } from "./distance.ts";
 import type { Result, Round, Sample } from "./measurement.ts";
 import type { Programs, Row, Stage } from "./row.ts";
 import { ROWS, withOld } from "./rows.ts";
@@ -14,6 +15,8 @@ export interface StageOptions {
   readonly rounds: number;
   /** Whether system calls are counted, and nothing is measured. */
   readonly calls?: boolean | undefined;
+  /** Whether contenders run before other programs of the host. */
+  readonly realtime?: boolean | undefined;
   readonly programs: Programs;
   readonly output: string;
 }
@@ -34,34 +37,51 @@ export function orderOf<T>(entries: readonly T[], round: number): T[] {
   return round % 2 === 0 ? turned : turned.toReversed();
 }
 
-/** Has all contenders of a row measure, round by round. */
-export async function measureRow(row: Row, count: number, programs: Programs): Promise<Round[]> {
+/** Has all contenders of a row measure, one after the other. */
+async function measureRound(row: Row, round: number, programs: Programs): Promise<Round> {
+  const samples: Record<string, Sample> = {};
+  for (const { who, measure } of orderOf(row.entries, round)) {
+    samples[who] = await measure(row.count, programs);
+  }
+  return samples;
+}
+
+async function measureRow(
+  row: Row,
+  count: number,
+  programs: Programs,
+  distances: Distances,
+): Promise<Round[]> {
   const rounds: Round[] = [];
-  for (let round = 0; round < count; round++) {
-    const samples: Record<string, Sample> = {};
-    for (const { who, measure } of orderOf(row.entries, round)) {
-      samples[who] = await measure(row.count, programs);
-    }
-    rounds.push(samples);
+  for (let i = 0; i < count; i++) {
+    const measure = (): Promise<Round> => measureRound(row, i, programs);
+    rounds.push(await (row.stage === "shm" ? distances.round(programs, measure) : measure()));
   }
   return rounds;
 }
 
-async function run({ stage, rows, rounds, calls, programs }: StageOptions): Promise<StageOutput> {
+async function run(options: StageOptions): Promise<StageOutput> {
+  const { stage, rows, rounds, calls, realtime, programs } = options;
   const begin = performance.now();
   if (stage === "cold") await keepCompiled(programs);
   const results: Result[] = [];
+  const distances = new Distances();
   for (const plain of ROWS.filter(({ id }) => rows.includes(id))) {
     console.error(`bench: ${plain.title}`);
     const row = programs["oldImportMap"] === undefined ? plain : withOld(plain);
     if (calls) {
       for (const { trace } of row.entries) console.log(`\n${await trace!(row.count, programs)}`);
-    } else results.push({ id: row.id, rounds: await measureRow(row, rounds, programs) });
+    } else results.push({ id: row.id, rounds: await measureRow(row, rounds, programs, distances) });
     await endContenders();
   }
   const minutes = ((performance.now() - begin) / 60_000).toFixed(1);
   const environment = await environmentOf(stage === "rxe");
-  return { conditions: `${environment}; ${rounds} rounds, ${minutes} minutes.`, results };
+  const how = [
+    `${rounds} rounds`,
+    ...realtime && stage !== "rxe" ? ["SCHED_RR"] : [],
+    `${minutes} minutes`,
+  ];
+  return { conditions: `${environment}${distances}; ${how.join(", ")}.`, results };
 }
 
 /** The machine and the software of a stage. */

@@ -1,40 +1,49 @@
 /** Results as an aligned table. */
 
 import { type Result, type Sample, valuesOf } from "./measurement.ts";
-import type { Row } from "./row.ts";
+import type { Row, Shown } from "./row.ts";
 import { ROWS, withOld } from "./rows.ts";
 import { type Interval, interval, judge, median } from "./statistics.ts";
 
-const HEAD = ["work", "contender", "median", "p99", "processor", "x C", "goal", "measured", ""];
-const RIGHT = [2, 3, 4, 5, 7];
+const FIGURES = ["value", "mean", "p99", "processor"] as const;
+const HEAD = [
+  ...["work", "contender", "median", "mean", "p99", "processor", "x C"],
+  ...["goal", "measured", ""],
+];
+const RIGHT = [2, 3, 4, 5, 6, 8];
 
 /** The table of all rows that were measured, and what to bear in mind. */
 export function table(results: readonly Result[]): string {
   const measured = results.flatMap((result) => {
     const row = ROWS.find(({ id }) => id === result.id);
     if (row === undefined) return [];
-    return [{ row: "Deno, old" in (result.rounds[0] ?? {}) ? withOld(row) : row, result }];
+    const isOld = Object.keys(result.rounds[0] ?? {}).some((who) => who.endsWith(", old"));
+    return [{ row: isOld ? withOld(row) : row, result }];
   });
   const lines = measured.flatMap(({ row, result }) => linesOf(row, result));
   return `${align([HEAD, ...lines])}\n\n${measured.map(({ row }) => noteOf(row)).join("\n")}`;
 }
 
-function linesOf({ title, entries, goals }: Row, result: Result): string[][] {
+function linesOf({ title, entries, goals, shown }: Row, result: Result): string[][] {
   return Array.from({ length: Math.max(entries.length, goals.length) }, (_, i) => [
     i === 0 ? title : "",
-    ...entries[i] === undefined ? ["", "", "", "", ""] : figureCells(result, entries[i].who),
+    ...entries[i] === undefined ? Array(6).fill("") : figureCells(result, entries[i].who, shown),
     ...goals[i] === undefined ? ["", "", ""] : verdictCells(goals[i], result),
   ]);
 }
 
-function figureCells(result: Result, who: string): string[] {
-  const has = (figure: string): boolean => figure in (result.rounds[0]?.[who] ?? {} as Sample);
-  const show = (figure: string): string =>
-    has(figure) ? duration(median(valuesOf(result, who, figure))) : "";
+function figureCells(result: Result, who: string, shown: Shown = "time"): string[] {
+  const cells = FIGURES.map((figure) => {
+    if (!(figure in (result.rounds[0]?.[who] ?? {} as Sample))) return "";
+    const value = median(valuesOf(result, who, figure));
+    if (figure === "value") return quantity(value, shown);
+    // A rate has no distribution.
+    return shown === "time" || figure === "processor" ? duration(value) : "";
+  });
   const others = "C" in result.rounds[0]! && who !== "C" ? valuesOf(result, "C") : [];
   const ratios = others.map((other, i) => valuesOf(result, who)[i]! / other);
   const ratio = ratios.length === 0 ? "" : showInterval(interval(ratios));
-  return [who, show("value"), show("p99"), show("processor"), ratio];
+  return [who, ...cells, ratio];
 }
 
 function verdictCells(goal: Row["goals"][number], result: Result): string[] {
@@ -49,6 +58,14 @@ function noteOf({ id, note, goals }: Row): string {
 
 function showInterval({ median, low, high }: Interval): string {
   return `${digits(median)} [${digits(low)}, ${digits(high)}]`;
+}
+
+/** Nanoseconds of one operation, as a row shows them. */
+export function quantity(nanoseconds: number, shown: Shown = "time"): string {
+  if (shown === "time") return duration(nanoseconds);
+  if (shown !== "rate") return `${digits(shown.bytes / nanoseconds)} GB/s`;
+  const rate = 1e9 / nanoseconds;
+  return rate < 1e6 ? `${digits(rate / 1e3)} k/s` : `${digits(rate / 1e6)} M/s`;
 }
 
 /** Nanoseconds in a fitting unit. */

@@ -8,8 +8,8 @@
 #include <time.h>
 #include <infiniband/verbs.h>
 
-// SLOT: bytes of memory for a message and its GRH.
-enum { PORT = 1, QKEY = 0x11111111, LIST = 32, SIZE = 64, SLOT = 128 };
+// SIZE: bytes of a message, if nothing else is said; ROOM: bytes of memory for a GRH.
+enum { PORT = 1, QKEY = 0x11111111, LIST = 32, SIZE = 64, ROOM = 64, ACCESS = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE };
 
 // What polling finds in a queue of provider.c, by the completion vector that it was made with: as many completions of sends as fit,
 // nothing, or as many of received datagrams as fit. Other devices have the first one only.
@@ -98,6 +98,7 @@ static inline struct ibv_ah *create_ah(struct device *d, struct ibv_ah_attr attr
 // A queue pair, and requests for lists of messages.
 struct end {
   enum ibv_qp_type type;
+  struct ibv_mr *mr;
   struct ibv_cq *send_cq, *recv_cq;
   struct ibv_qp *qp;
   struct ibv_send_wr sends[LIST];
@@ -108,18 +109,21 @@ struct end {
   uint64_t sum;
 };
 
-static inline void open_end(struct end *e, struct device *d, enum ibv_qp_type type, struct ibv_comp_channel *channel)
+static inline void open_end(struct end *e, struct device *d, enum ibv_qp_type type, struct ibv_comp_channel *channel,
+                            size_t size)
 {
-  char *memory = aligned_alloc(4096, 2 * LIST * SLOT);
-  struct ibv_mr *mr = ibv_reg_mr(d->pd, memory, 2 * LIST * SLOT, IBV_ACCESS_LOCAL_WRITE);
+  size_t slot = size + ROOM;
+  char *memory = aligned_alloc(4096, 2 * LIST * slot);
 
-  need(mr != NULL, "register memory");
+  need(memory != NULL, "allocate memory");
+  e->mr = ibv_reg_mr(d->pd, memory, 2 * LIST * slot, ACCESS);
+  need(e->mr != NULL, "register memory");
   e->type = type;
   e->send_cq = create_cq(d, 2 * LIST, NULL, 0);
   e->recv_cq = create_cq(d, 2 * LIST, channel, 0);
   e->qp = create_qp(d, type, e->send_cq, e->recv_cq);
   for (int i = 0; i < 2 * LIST; i++)
-    e->sges[i] = (struct ibv_sge){ (uintptr_t)memory + i * SLOT, i < LIST ? SIZE : SLOT, mr->lkey };
+    e->sges[i] = (struct ibv_sge){ (uintptr_t)memory + i * slot, i < LIST ? size : slot, e->mr->lkey };
   for (int i = 0; i < LIST; i++) {
     e->sends[i] = (struct ibv_send_wr){ .wr_id = i, .sg_list = &e->sges[i], .num_sge = 1, .opcode = IBV_WR_SEND,
                                         .send_flags = IBV_SEND_SIGNALED, .next = i + 1 < LIST ? &e->sends[i + 1] : NULL };
@@ -147,6 +151,7 @@ static inline void connect_end(struct end *e, struct device *d, uint32_t remote)
   struct ibv_qp_attr attr = {
     .port_num = PORT, .qkey = QKEY, .ah_attr = own_address(d), .dest_qp_num = remote, .path_mtu = IBV_MTU_1024,
     .max_dest_rd_atomic = 1, .max_rd_atomic = 1, .min_rnr_timer = 12, .timeout = 14, .retry_cnt = 7, .rnr_retry = 7,
+    .qp_access_flags = IBV_ACCESS_REMOTE_WRITE,
   };
   struct ibv_ah *ah = create_ah(d, attr.ah_attr);
   int is_rc = e->type == IBV_QPT_RC;

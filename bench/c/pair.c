@@ -1,16 +1,38 @@
-// pair ROLE KIND: one of two processes that send messages to each other, as ibv_ud_pingpong and ibv_rc_pingpong do. KIND is "ud"
-// or "rc", and then "_polling" or "_events"; or it is "cm", see connect.h. It prints its queue pair number or port, and reads that of
-// the other process. Then it reads lines "COUNT WINDOW MICROSECONDS". The server answers that many messages. The client sends WINDOW
-// messages at a time, so far apart, and prints the middle nanoseconds from sending a window until its answers are here, and those
-// of 99 in 100; for one message.
+// pair ROLE KIND [NUMBER]: one of two processes that send messages to each other, as ibv_ud_pingpong and ibv_rc_pingpong do. It
+// prints its queue pair number or port, and reads that of the other process. Then it reads lines "COUNT WINDOW INTERVAL DELAY". The
+// server answers that many messages, each after DELAY microseconds. The client sends WINDOW messages at a time, INTERVAL
+// microseconds apart, and prints the middle nanoseconds from sending a window until its answers are here, those of 99 in 100, and
+// the mean; for one message. KIND is
+//   "ud" or "rc", and then "_polling" or "_events"
+//   "ud_relay", a server that answers by another queue pair than the one that receives
+//   "ud_peers", a client that has NUMBER queue pairs, which send in turn
+//   "rc_stream", messages of NUMBER bytes, or "rc_write", as many bytes written into memory of the server: COUNT of them, one
+//   answer to each BURST of messages, and the nanoseconds of one
+//   "udp", see udp.h, and "cm", see connect.h
 #include "base.h"
 #include "connect.h"
+#include "udp.h"
 
-static struct end e;
+static struct device d;
+static struct end e, second;
+// What sends.
+static struct end *out = &e;
 // NULL if it polls.
 static struct ibv_comp_channel *channel;
 // Sends whose completions were not polled.
 static int unsent;
+static struct ibv_qp **peers;
+static int peer_count;
+// Messages of a stream that are posted together.
+static int burst;
+
+// Two bursts fill no cache.
+static int burst_of(long size)
+{
+  long count = (1 << 19) / size;
+
+  return count < 1 ? 1 : count > LIST / 2 ? LIST / 2 : count;
+}
 
 static void wait_for_event(void)
 {
@@ -32,6 +54,8 @@ static int take(void)
 {
   int n;
 
+  if (udp.fd >= 0)
+    return receive_udp();
   while ((n = drain(&e, e.recv_cq, LIST)) == 0)
     if (channel)
       wait_for_event();
@@ -42,62 +66,118 @@ static int take(void)
 // The completions of the messages before are there, or will be in a moment.
 static void post(int count)
 {
+  if (udp.fd >= 0)
+    return send_udp(count);
   while (unsent > 0)
-    unsent -= drain(&e, e.send_cq, LIST);
-  post_sends(&e, unsent = count);
+    unsent -= drain(out, out->send_cq, LIST);
+  post_sends(out, unsent = count);
 }
 
-static void serve(long count)
+// It sleeps while that is long, and then polls the clock: a sleep ends late.
+static void wait_until(uint64_t time)
+{
+  uint64_t sleeping = time - 200000;
+  struct timespec until = { .tv_sec = sleeping / 1000000000, .tv_nsec = sleeping % 1000000000 };
+
+  if (now() < sleeping)
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+  while (now() < time)
+    ;
+}
+
+static void serve(long count, long delay)
 {
   for (long done = 0; done < count;) {
     int n = take();
 
+    for (int i = 0; i < n && e.type == IBV_QPT_UD; i++)
+      out->sends[i].wr.ud.remote_qpn = e.wc[i].src_qp;
+    if (delay > 0)
+      wait_until(now() + delay * 1000);
     post(n);
     done += n;
   }
 }
 
-static void sleep_until(uint64_t time)
+static void serve_stream(long count, long delay)
 {
-  struct timespec until = { .tv_sec = time / 1000000000, .tv_nsec = time % 1000000000 };
-
-  clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+  (void)delay;
+  for (long done = 0, told = 0; done < count;)
+    for (done += take(); done - told >= burst; told += burst)
+      post(1);
 }
 
 // Connections end when all of them are made: one that ends makes both ends wait for each other.
-static void serve_cm(struct device *d, long count)
+static void serve_cm(long count, long delay)
 {
   struct rdma_cm_id **ids = calloc(count, sizeof *ids);
 
+  (void)delay;
   need(ids != NULL, "allocate memory");
   for (long i = 0; i < count; i++) {
     need(!rdma_get_request(listener, &ids[i]), "get a request");
     ids[i]->qp = e.qp;
     need(!rdma_accept(ids[i], &param), "accept");
-    e.qp = create_qp(d, IBV_QPT_RC, e.send_cq, e.recv_cq);
+    e.qp = create_qp(&d, IBV_QPT_RC, e.send_cq, e.recv_cq);
   }
   for (long i = 0; i < count; i++)
     rdma_destroy_ep(ids[i]);
   free(ids);
 }
 
-// Nanoseconds of a message and its answer.
-static double exchange(int window)
-{
-  uint64_t start = now();
+// The time of one message or connection.
+typedef double exchange(int window, unsigned remote);
 
+static double echo(int window, unsigned remote)
+{
+  static long turn;
+  uint64_t start;
+
+  (void)remote;
+  if (peer_count > 0)
+    e.qp = peers[turn++ % peer_count];
+  start = now();
   post(window);
   for (int come = 0; come < window;)
     come += take();
   return (double)(now() - start) / window;
 }
 
-static double connect_cm(struct device *d, unsigned port)
+// Two bursts are on their way.
+static double stream(int count, unsigned remote)
+{
+  uint64_t start = now();
+
+  (void)remote;
+  for (int sent = 0, come = 0; come < count;) {
+    if (sent < count && sent - come < 2 * burst) {
+      post(burst);
+      sent += burst;
+    } else
+      come += take() * burst;
+  }
+  return (double)(now() - start) / count;
+}
+
+static double write_all(int count, unsigned remote)
+{
+  uint64_t start = now();
+
+  (void)remote;
+  for (int sent = 0; sent < count; sent += burst)
+    post(burst);
+  while (unsent > 0)
+    unsent -= drain(&e, e.send_cq, LIST);
+  return (double)(now() - start) / count;
+}
+
+static double connect_cm(int window, unsigned port)
 {
   struct rdma_cm_id *id = make_id(0, port);
   uint64_t start;
 
-  id->qp = create_qp(d, IBV_QPT_RC, e.send_cq, e.recv_cq);
+  (void)window;
+  id->qp = create_qp(&d, IBV_QPT_RC, e.send_cq, e.recv_cq);
   start = now();
   need(!rdma_connect(id, &param), "connect");
   start = now() - start;
@@ -105,52 +185,118 @@ static double connect_cm(struct device *d, unsigned port)
   return start;
 }
 
-// `port` is that of connections, if these are made.
-static void play(long count, int window, long microseconds, struct device *d, unsigned port)
+static void play(exchange *run, long count, int window, long interval, unsigned remote)
 {
   long rounds = (count + window - 1) / window;
-  double *taken = malloc(rounds * sizeof *taken);
+  double *taken = malloc(rounds * sizeof *taken), sum = 0;
   uint64_t next = now();
 
   need(taken != NULL, "allocate memory");
   for (long i = 0; i < rounds; i++) {
-    if (microseconds > 0)
-      sleep_until(next += microseconds * 1000);
-    taken[i] = port ? connect_cm(d, port) : exchange(window);
+    if (interval > 0)
+      wait_until(next += interval * 1000);
+    sum += taken[i] = run(window, remote);
   }
   qsort(taken, rounds, sizeof *taken, compare);
-  printf("%.0f p99=%.0f\n", taken[rounds / 2], taken[rounds * 99 / 100]);
+  printf("%.1f p99=%.1f mean=%.1f\n", taken[rounds / 2], taken[rounds * 99 / 100], sum / rounds);
   free(taken);
 }
 
-static void run(int is_server, int is_cm, const char *kind)
+static void connect_qp(unsigned remote, int receives)
 {
-  struct device d = is_cm ? open_cm() : open_device();
-  long count, microseconds;
-  unsigned remote;
-  int window;
+  connect_end(&e, &d, remote);
+  for (; receives > 0; receives -= LIST)
+    post_recvs(&e, receives < LIST ? receives : LIST);
+}
 
+static void connect_peers(unsigned remote, int count)
+{
+  peers = calloc(count, sizeof *peers);
+  need(peers != NULL, "allocate memory");
+  for (; peer_count < count; peer_count++) {
+    peers[peer_count] = e.qp = create_qp(&d, e.type, e.send_cq, e.recv_cq);
+    connect_qp(remote, 1);
+  }
+}
+
+static void aim_writes(const char *where)
+{
+  uint64_t address;
+  uint32_t rkey;
+
+  need(sscanf(where, "%lu %u", &address, &rkey) == 2, "read where to write");
+  for (int i = 0; i < LIST; i++) {
+    e.sends[i].opcode = IBV_WR_RDMA_WRITE;
+    e.sends[i].wr.rdma.remote_addr = address;
+    e.sends[i].wr.rdma.rkey = rkey;
+  }
+}
+
+static void open_verbs(const char *kind, size_t size, int is_server)
+{
+  enum ibv_qp_type type = strncmp(kind, "ud", 2) ? IBV_QPT_RC : IBV_QPT_UD;
+
+  d = open_device();
   channel = strstr(kind, "events") ? ibv_create_comp_channel(d.context) : NULL;
-  open_end(&e, &d, is_cm || !strncmp(kind, "rc", 2) ? IBV_QPT_RC : IBV_QPT_UD, channel);
-  if (is_cm && is_server) {
+  open_end(&e, &d, type, channel, size);
+  // the answers of a server are short
+  for (int i = 0; i < LIST && is_server; i++)
+    e.sges[i].length = SIZE;
+  if (strstr(kind, "relay"))
+    open_end(out = &second, &d, type, NULL, size);
+  printf("%u %lu %u\n", e.qp->qp_num, (uintptr_t)e.mr->addr, e.mr->rkey);
+}
+
+static void connect_verbs(unsigned remote, const char *where, const char *kind, long number)
+{
+  connect_qp(remote, 2 * LIST);
+  if (out != &e)
+    connect_end(out, &d, remote);
+  if (strstr(kind, "peers"))
+    connect_peers(remote, number);
+  if (strstr(kind, "write"))
+    aim_writes(where);
+}
+
+static void open_listener(int is_server)
+{
+  d = open_cm();
+  open_end(&e, &d, IBV_QPT_RC, NULL, SIZE);
+  if (is_server) {
     listener = make_id(RAI_PASSIVE, 0);
     need(!rdma_listen(listener, 8), "listen");
   }
-  printf("%u\n", listener ? ntohs(rdma_get_src_port(listener)) : e.qp->qp_num);
-  need(scanf("%u", &remote) == 1, "read the number of the other end");
-  if (!is_cm) {
-    connect_end(&e, &d, remote);
-    post_recvs(&e, LIST);
-    post_recvs(&e, LIST);
-  }
-  printf("connected\n");
-  while (scanf("%ld %d %ld", &count, &window, &microseconds) == 3) {
+  printf("%u\n", listener ? ntohs(rdma_get_src_port(listener)) : 0);
+}
+
+// Echoes are kinds that are not here. A server of writes has nothing to do.
+static const struct kind {
+  const char *name;
+  exchange *play;
+  void (*serve)(long count, long delay);
+} kinds[] = {
+  { "rc_stream", stream, serve_stream }, { "rc_write", write_all, NULL }, { "cm", connect_cm, serve_cm }, { "", echo, serve },
+};
+
+static const struct kind *find_kind(const char *name)
+{
+  const struct kind *kind = kinds;
+
+  while (*kind->name && strcmp(kind->name, name))
+    kind++;
+  return kind;
+}
+
+static void run(int is_server, const struct kind *kind, unsigned remote)
+{
+  long count, interval, delay;
+  int window;
+
+  while (scanf("%ld %d %ld %ld", &count, &window, &interval, &delay) == 4) {
     if (!is_server)
-      play(count, window, microseconds, &d, is_cm ? remote : 0);
-    else if (is_cm)
-      serve_cm(&d, count);
-    else
-      serve(count);
+      play(kind->play, count, window, interval, remote);
+    else if (kind->serve)
+      kind->serve(count, delay);
     if (is_server)
       printf("0\n");
   }
@@ -158,8 +304,29 @@ static void run(int is_server, int is_cm, const char *kind)
 
 int main(int argc, char **argv)
 {
+  int is_server = argc > 1 && !strcmp(argv[1], "server");
+  const char *name = argc > 2 ? argv[2] : "";
+  long number = argc > 3 ? atol(argv[3]) : 0;
+  const struct kind *kind = find_kind(name);
+  int is_long = kind->play == stream || kind->play == write_all, is_udp = !strcmp(name, "udp"), is_cm = !strcmp(name, "cm");
+  char where[64];
+  unsigned remote;
+
   setlinebuf(stdout);
-  need(argc == 3, "read the arguments");
-  run(!strcmp(argv[1], "server"), !strcmp(argv[2], "cm"), argv[2]);
+  need(argc > 2, "read the arguments");
+  burst = is_long ? burst_of(number) : 1;
+  if (is_udp)
+    printf("%u\n", open_udp(is_server));
+  else if (is_cm)
+    open_listener(is_server);
+  else
+    open_verbs(name, is_long ? number : SIZE, is_server);
+  need(scanf("%u%63[^\n]", &remote, where) >= 1, "read the number of the other end");
+  if (is_udp)
+    udp.peer.sin_port = htons(remote);
+  else if (!is_cm)
+    connect_verbs(remote, where, name, number);
+  printf("connected\n");
+  run(is_server, kind, remote);
   return e.sum == 1;
 }

@@ -5,7 +5,7 @@ import { linesOf } from "../contender.ts";
 import { answer } from "./answers.ts";
 import type { Plan } from "./clock.ts";
 import { End, LIST } from "./end.ts";
-import { changed, makeAh, makeQp, pollEmpty, postSend, udRound } from "./rounds.ts";
+import { changed, makeAh, makeQp, pollEmpty, postSend } from "./rounds.ts";
 
 /** Runs one round and returns the nanoseconds of one operation. */
 const ROUNDS: Readonly<Record<string, (end: End, plan: Plan) => number>> = {
@@ -14,7 +14,6 @@ const ROUNDS: Readonly<Record<string, (end: End, plan: Plan) => number>> = {
   changed,
   answer: (end, plan) => answer(end, plan, LIST),
   answer_one: (end, plan) => answer(end, plan, 1),
-  ud_round: udRound,
   make_ah: makeAh,
   make_qp: makeQp,
 };

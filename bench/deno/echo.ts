@@ -24,8 +24,17 @@ export function exchanging(
       if (exchanged !== undefined) await exchanged;
       taken[i] = (performance.now() - start) * 1e6 / window;
     }
+    const mean = taken.reduce((sum, one) => sum + one, 0) / taken.length;
     taken.sort();
     const at = (share: number): number => taken[Math.floor(taken.length * share)]!;
-    return `${at(0.5)} p99=${at(0.99)}`;
+    return `${at(0.5)} p99=${at(0.99)} mean=${mean}`;
   };
+}
+
+/** A server whose clients are other programs. */
+export function serverOnly(address: Echo["address"], serve: Echo["serve"]): Echo {
+  const play = (): never => {
+    throw new Error("Cannot measure: it is a server only");
+  };
+  return { address, connect: () => {}, serve, play };
 }

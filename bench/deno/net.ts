@@ -1,13 +1,25 @@
 /** Messages by the net module. */
 
-import { connectRc, listenRc, listenUd, type RcConn, type UdConn } from "../../net/mod.ts";
-import { type Echo, exchanging } from "./echo.ts";
+import {
+  connectRc,
+  listenRc,
+  listenUd,
+  type RcConn,
+  type RcOptions,
+  type UdConn,
+  type UdOptions,
+} from "../../net/mod.ts";
+import { type Echo, exchanging, serverOnly } from "./echo.ts";
 import { LIST, QKEY, SIZE } from "./end.ts";
 
 const message = new Uint8Array(SIZE);
 
-export async function netUd(): Promise<Echo> {
-  const conn = await listenUd({ qkey: QKEY, gidIndex: 0 });
+function netSocket(options?: Partial<UdOptions>): Promise<UdConn> {
+  return listenUd({ qkey: QKEY, gidIndex: 0, ...options });
+}
+
+export async function netUd(options?: Partial<UdOptions>): Promise<Echo> {
+  const conn = await netSocket(options);
   const room = new Uint8Array(LIST * conn.maxMessage);
   let server: UdConn["addr"];
   return {
@@ -33,14 +45,39 @@ export async function netUd(): Promise<Echo> {
   };
 }
 
-export async function netRc(isServer: boolean): Promise<Echo> {
-  const listener = isServer ? await listenRc() : undefined;
-  let conn: RcConn;
+/** A server that answers by another socket than the one that receives. */
+export async function netRelay(): Promise<Echo> {
+  const [conn, other] = [await netSocket(), await netSocket()];
+  const room = new Uint8Array(conn.maxMessage);
+  const serve = async (count: number): Promise<void> => {
+    for (let done = 0; done < count; done++) await other.send(...await conn.receive(room));
+  };
+  return serverOnly(conn.addr.qpn, serve);
+}
+
+type Exchange = Pick<Echo, "serve" | "play">;
+
+/** An end of a connection, and what it does when it is connected. */
+export async function overRc(
+  isServer: boolean,
+  options: RcOptions,
+  exchangeOf: (conn: RcConn) => Exchange | Promise<Exchange>,
+): Promise<Echo> {
+  const listener = isServer ? await listenRc(options) : undefined;
+  let exchange: Exchange;
   return {
     address: listener?.addr.port ?? 0,
     connect: async (remote) => {
-      conn = await (listener?.accept() ?? connectRc({ tcpPort: Number(remote) }));
+      const accepted = listener?.accept() ?? connectRc({ tcpPort: Number(remote), ...options });
+      exchange = await exchangeOf(await accepted);
     },
+    serve: (count) => exchange.serve(count),
+    play: (count, window) => exchange.play(count, window),
+  };
+}
+
+export function netRc(isServer: boolean): Promise<Echo> {
+  return overRc(isServer, {}, (conn) => ({
     serve: async (count) => {
       for (let done = 0; done < count; done++) await conn.send((await conn.receive())!);
     },
@@ -48,5 +85,5 @@ export async function netRc(isServer: boolean): Promise<Echo> {
       for (let i = 0; i < window; i++) await conn.send(message);
       for (let i = 0; i < window; i++) await conn.receive();
     }),
-  };
+  }));
 }

@@ -3,27 +3,44 @@
 import { linesOf } from "../contender.ts";
 import { connections } from "./connections.ts";
 import type { Echo } from "./echo.ts";
-import { netRc, netUd } from "./net.ts";
-import { datagram, dgram, tcp } from "./sockets.ts";
+import { netRc, netRelay, netUd } from "./net.ts";
+import { datagram, datagramRelay, dgram, tcp } from "./sockets.ts";
+import { netStream, netWrite, tcpStream } from "./streams.ts";
 import { completions, verbs } from "./verbs.ts";
 
-const KINDS: Readonly<Record<string, (isServer: boolean) => Echo | Promise<Echo>>> = {
-  rc_polling: () => verbs("RC", false),
+/** They sleep at once. */
+const SLEEPING = { spinMicroseconds: 0 };
+
+/** Some have a number: of bytes, or of peers. */
+const KINDS: Readonly<
+  Record<string, (isServer: boolean, number: number) => Echo | Promise<Echo>>
+> = {
+  ud_polling: () => verbs("UD"),
+  rc_polling: () => verbs("RC"),
   ud_sync: () => verbs("UD", true),
-  ud_events: completions,
+  ud_events: () => completions(),
+  ud_sleeping: () => completions(SLEEPING),
   cm: connections,
-  net_ud: netUd,
+  net_ud: () => netUd(),
+  net_ud_sleeping: () => netUd(SLEEPING),
+  net_ud_peers: (_, maxPeers) => netUd({ maxPeers }),
+  net_relay: netRelay,
   net_rc: netRc,
+  net_stream: netStream,
+  net_write: netWrite,
   datagram,
+  datagram_relay: datagramRelay,
   dgram,
   tcp,
+  tcp_stream: tcpStream,
 };
 
-const [role, kind] = Deno.args as [string, string];
+const [role, kind, number] = Deno.args as [string, string, string?];
 const lines = linesOf(Deno.stdin.readable);
-const end = await KINDS[kind]!(role === "server");
+const end = await KINDS[kind]!(role === "server", Number(number));
 console.log(end.address);
-await end.connect((await lines.next()).value!);
+// Ends in C say more than this.
+await end.connect((await lines.next()).value!.split(" ")[0]!);
 console.log("connected");
 for await (const line of lines) {
   const [count, window] = line.split(" ").map(Number) as [number, number];

@@ -43,17 +43,6 @@ export function changed(end: End, plan: Plan): number {
   return clock.middle;
 }
 
-/** A message posted, and the completions of both sides polled. */
-export function udRound(end: End, plan: Plan): number {
-  const { qp, sends, recvs, sendCq, recvCq } = end;
-  return timeOfSteps(plan, 1, () => {
-    qp.postRecv(recvs, 0, 1);
-    qp.postSend(sends, 0, 1);
-    while (end.drain(sendCq) === 0);
-    while (end.drain(recvCq) === 0);
-  });
-}
-
 export function makeAh({ context, pd }: End, plan: Plan): number {
   const attr = ownAddress(context);
   return timeOfSteps(plan, 1, () => new AddressHandle(pd, attr).close());

@@ -1,18 +1,26 @@
 /** Messages by sockets of Deno and of Node, over the loopback device. */
 
 import { createSocket } from "node:dgram";
-import { type Echo, exchanging } from "./echo.ts";
+import { type Echo, exchanging, serverOnly } from "./echo.ts";
 
 const hostname = "127.0.0.1";
 const SIZE = 64;
 const message = new Uint8Array(SIZE);
 const room = new Uint8Array(32 * SIZE);
 
+function udpSocket(): Deno.DatagramConn {
+  return Deno.listenDatagram({ transport: "udp", hostname, port: 0 });
+}
+
+function portOf(conn: Deno.DatagramConn): number {
+  return (conn.addr as Deno.NetAddr).port;
+}
+
 export function datagram(): Echo {
-  const conn = Deno.listenDatagram({ transport: "udp", hostname, port: 0 });
+  const conn = udpSocket();
   let server: Deno.NetAddr;
   return {
-    address: (conn.addr as Deno.NetAddr).port,
+    address: portOf(conn),
     connect: (remote) => void (server = { transport: "udp", hostname, port: Number(remote) }),
     serve: async (count) => {
       for (let done = 0; done < count; done++) await conn.send(...await conn.receive(room));
@@ -49,29 +57,56 @@ export async function dgram(isServer: boolean): Promise<Echo> {
   };
 }
 
-export function tcp(isServer: boolean): Echo {
-  const listener = isServer ? Deno.listen({ hostname, port: 0 }) : undefined;
-  let conn: Deno.TcpConn;
-  const write = async (bytes: Uint8Array): Promise<void> => {
-    for (let done = 0; done < bytes.length;) done += await conn.write(bytes.subarray(done));
+/** A server that answers by another socket than the one that receives. */
+export function datagramRelay(): Echo {
+  const [conn, other] = [udpSocket(), udpSocket()];
+  const serve = async (count: number): Promise<void> => {
+    for (let done = 0; done < count; done++) await other.send(...await conn.receive(room));
   };
-  const read = async (): Promise<number> => await conn.read(room) ?? 0;
+  return serverOnly(portOf(conn), serve);
+}
+
+export async function write(conn: Deno.TcpConn, bytes: Uint8Array): Promise<void> {
+  for (let done = 0; done < bytes.length;) done += await conn.write(bytes.subarray(done));
+}
+
+/** Reads so many bytes. */
+export async function read(conn: Deno.TcpConn, room: Uint8Array, size: number): Promise<void> {
+  for (let left = size; left > 0;) left -= await conn.read(room) ?? 0;
+}
+
+/** An end of a TCP connection, and what it does when it is connected. */
+export function tcpEnd(
+  isServer: boolean,
+  exchangeOf: (conn: Deno.TcpConn) => Pick<Echo, "serve" | "play">,
+): Echo {
+  const listener = isServer ? Deno.listen({ hostname, port: 0 }) : undefined;
+  let exchange: ReturnType<typeof exchangeOf>;
   return {
     address: listener?.addr.port ?? 0,
     connect: async (remote) => {
-      conn = await (listener?.accept() ?? Deno.connect({ hostname, port: Number(remote) }));
+      const port = Number(remote);
+      const conn = await (listener?.accept() ?? Deno.connect({ hostname, port }));
       conn.setNoDelay();
+      exchange = exchangeOf(conn);
     },
+    serve: (count) => exchange.serve(count),
+    play: (count, window) => exchange.play(count, window),
+  };
+}
+
+export function tcp(isServer: boolean): Echo {
+  return tcpEnd(isServer, (conn) => ({
     serve: async (count) => {
       for (let left = count * SIZE; left > 0;) {
-        const size = await read();
-        await write(room.subarray(0, size));
+        const size = await conn.read(room) ?? 0;
+        await write(conn, room.subarray(0, size));
         left -= size;
       }
     },
     play: exchanging(async (window) => {
-      await write(room.subarray(0, window * SIZE));
-      for (let left = window * SIZE; left > 0;) left -= await read();
+      await write(conn, room.subarray(0, window * SIZE));
+      await read(conn, room, window * SIZE);
     }),
-  };
+  }));
 }

@@ -1,6 +1,6 @@
 /** Messages by verbs. */
 
-import { Context } from "../../mod.ts";
+import { type CompletionsOptions, Context } from "../../mod.ts";
 import { type Echo, exchanging } from "./echo.ts";
 import { End } from "./end.ts";
 
@@ -28,7 +28,7 @@ function open(type: "UD" | "RC", isPolling: boolean): Opened {
 }
 
 /** It polls, or waits by `waitSync()`. */
-export function verbs(type: "UD" | "RC", sleeps: boolean): Echo {
+export function verbs(type: "UD" | "RC", sleeps: boolean = false): Echo {
   const { end, address, connect, post } = open(type, !sleeps);
   const { qp, recvCq, recvs } = end;
   /** Waits for messages. Returns how many came, and posts as many receives. */
@@ -53,9 +53,9 @@ export function verbs(type: "UD" | "RC", sleeps: boolean): Echo {
 }
 
 /** It waits by `completions()`. */
-export function completions(): Echo {
+export function completions(options?: CompletionsOptions): Echo {
   const { end, address, connect, post } = open("UD", false);
-  const iterator = end.recvCq.completions()[Symbol.asyncIterator]();
+  const iterator = end.recvCq.completions(options)[Symbol.asyncIterator]();
   const take = async (): Promise<void> => {
     const { value, done } = await iterator.next();
     if (done) throw new Error("Cannot measure: the completions have ended");

@@ -58,14 +58,14 @@ class Echo:
                 come += self.take()
             taken.append((time.perf_counter_ns() - start) / window)
         taken.sort()
-        return f"{taken[len(taken) // 2]} p99={taken[len(taken) * 99 // 100]}"
+        return f"{taken[len(taken) // 2]} p99={taken[len(taken) * 99 // 100]} mean={sum(taken) / len(taken)}"
 
 
 role, kind = sys.argv[1:]
 echo = Echo(kind)
 print(echo.end.qp.qp_num, flush=True)
-echo.connect(int(sys.stdin.readline()))
+echo.connect(int(sys.stdin.readline().split()[0]))
 print("connected", flush=True)
 for line in sys.stdin:
-    count, window, _ = map(int, line.split())
+    count, window, *_ = map(int, line.split())
     print(echo.serve(count) if role == "server" else echo.play(count, window), flush=True)
