@@ -2,8 +2,8 @@
 
 import { denoCommand, main, SetupError } from "./host/setup.ts";
 
-/** A tool: its file in this folder, and what it does. */
-type Tool = readonly [file: string, what: string];
+/** A tool: its file in this folder, what it does, and arguments that it always has. */
+type Tool = readonly [file: string, what: string, ...args: readonly string[]];
 
 const TASKS: Readonly<Record<string, Readonly<Record<string, Tool>>>> = {
   long: {
@@ -16,6 +16,11 @@ const TASKS: Readonly<Record<string, Readonly<Record<string, Tool>>>> = {
     hosts: ["hosts.ts", "two guests that share a network; tshark decodes their packets"],
     misuse: ["misuse.ts", "wrong calls of everything public: no crash, no leak, a useful message"],
     mutants: ["mutants.ts", "the tests: how many small defects in the source they notice"],
+    rare: [
+      "test.ts",
+      "tests of projects and commands of the documents; long forms of a few others",
+      "--rare",
+    ],
     siw: ["siw.ts", "connections over iWARP, in a guest that has a soft-iWARP device"],
     soak: ["soak.ts", "everything at once for an hour: nothing grows, nothing is left"],
     systems: ["systems.ts", "library tests on a release of Debian, or device tests on a kernel"],
@@ -34,8 +39,9 @@ if (tool === undefined) {
   await main(() => Promise.resolve(showNames()));
 } else {
   // A tool reads its own arguments. In this process it gets the signals that are sent to the task.
-  Object.defineProperty(Deno, "args", { value: args });
-  await import(new URL(tool[0], import.meta.url).href);
+  const [file, , ...own] = tool;
+  Object.defineProperty(Deno, "args", { value: [...own, ...args] });
+  await import(new URL(file, import.meta.url).href);
 }
 
 function showNames(): number {

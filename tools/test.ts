@@ -9,7 +9,7 @@ import { capture, ensurePackages, type Need, say, SetupError } from "./host/setu
 import { project } from "./host/paths.ts";
 import { hostDevice } from "./tests/device.ts";
 import { NEEDS } from "./tests/of_library.ts";
-import { plan } from "./tests/plan.ts";
+import { plan, RARE_VARIABLE } from "./tests/plan.ts";
 import { runPasses } from "./tests/run.ts";
 import { tool } from "./host/tool.ts";
 
@@ -19,7 +19,7 @@ const HELP =
   deno task test [OPTIONS] [FILES OR FOLDERS...] [-- OPTIONS OF deno test]
 
 The first two run on this host; the third on its RDMA device, or without one in the guest. The
-last one uses the guest as a project of its own does.
+last one uses the guest as a project of its own does, and runs only when it is named or with --rare.
 
   --filter TEXT   only tests whose name has that text, or matches /TEXT/
   --both          what reaches native code twice, with IBVERBS_THUNKS=on and =off; without FILES
@@ -27,7 +27,8 @@ last one uses the guest as a project of its own does.
   --guest         device tests in the guest even if the host has a device
   --kernel NAME, --userland NAME
                   device tests in a guest of another system: see deno task rxe --help
-  --quick         only what takes seconds and needs no device: "deno task quick"
+  --quick         only what takes seconds and needs no device, a line a file: "deno task quick"
+  --rare          those of projects, and the long forms of a few others: "deno task long rare"
   --no-check      leave out the type check
 `;
 
@@ -46,7 +47,8 @@ const ALL_NEEDS: Need[] = [
 await tool(
   HELP,
   {
-    ...{ both: "flag", filter: text, guest: "flag", "no-check": "flag", quick: "flag" },
+    ...{ both: "flag", filter: text, guest: "flag", "no-check": "flag" },
+    ...{ quick: "flag", rare: "flag" },
     ...SYSTEM_OPTIONS,
   },
   async (options, operands, rest) => {
@@ -61,8 +63,9 @@ await tool(
     const inGuest = passes.some(({ tier }) => tier === "project" || tier === "device" && guest);
     if (inGuest) await ensureGuest({ kernel, userland });
     // Only all tests together call all verbs.
-    const traced = operands.length === 0 && extra.length === 0 && !options.quick && guest &&
-      !isOther;
+    const isPart = operands.length > 0 || extra.length > 0 || options.quick || options.rare;
+    const traced = !isPart && guest && !isOther;
+    if (options.rare) Deno.env.set(RARE_VARIABLE, "1");
     if (traced) await forgetCalled();
     const [typesAreRight, { passed, failed }] = await Promise.all([
       options["no-check"] || checkTypes(),

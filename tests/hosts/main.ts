@@ -7,6 +7,7 @@ import { assertEquals } from "@std/assert";
 // librdmacm keeps the device open: not within a case.
 import "../device/cm/bed.ts";
 import { resourceCounts } from "../device/setup.ts";
+import { doctor } from "./cases/doctor.ts";
 import { loss } from "./cases/loss.ts";
 import { multicast } from "./cases/multicast.ts";
 import { neighbours } from "./cases/neighbours.ts";
@@ -17,7 +18,8 @@ import type { HostCase } from "./host_case.ts";
 import { addresses, restoreAddresses } from "./network.ts";
 import { Session, type Side } from "./session.ts";
 
-const CASES = [replyPath, net, multicast, neighbours, loss].flat();
+// The doctor tells of faults that other cases have caused: it comes first.
+const CASES = [doctor, replyPath, net, multicast, neighbours, loss].flat();
 
 /** Runs this host's side of a case. */
 async function runSide(session: Session, hostCase: HostCase, messages: number): Promise<Side> {

@@ -37,6 +37,18 @@ const LONG = [
 ];
 
 /**
+ * What seldom changes, or takes minutes: "deno task long rare" runs these, and .ci/run does. Those that are not of a project
+ * run with all others too, and do less then.
+ */
+const RARE = [
+  "tests/device/efa/net_test.ts",
+  "tests/device/lifetime/watch_test.ts",
+  "tests/device/net/ud_outage_test.ts",
+];
+/** The variable by which they know. */
+export const RARE_VARIABLE = "IBVERBS_RARE";
+
+/**
  * Tests that run once where all others run twice. The first ones call no verb. The others are of what is written on the
  * public API: they reach verbs through the classes, whose own tests run twice.
  */
@@ -51,19 +63,26 @@ const ONCE = [
 ];
 
 export interface Choice {
-  /** Files or folders that hold tests or are within such a folder; all tests when empty. */
+  /** Files or folders that hold tests or are within such a folder; all tests but those of projects when empty. */
   paths: string[];
   /** Runs what reaches native code twice, through thunks and without. Of all tests it leaves out those of ONCE. */
   both: boolean;
   /** Leaves out what needs a device or takes long. */
   quick?: boolean;
+  /** Runs those of RARE in place of all. */
+  rare?: boolean;
 }
 
-export function plan({ paths, both, quick = false }: Choice): Pass[] {
+export function plan({ paths, both, quick = false, rare = false }: Choice): Pass[] {
   const all = paths.length === 0;
-  const chosen = all ? [...TESTS] : paths.map(fromProject);
+  const chosen = !all
+    ? paths.map(fromProject)
+    : rare
+    ? [...RARE, ...foldersOf("project")]
+    : [...TESTS];
   for (const path of chosen) check(path);
-  return TIERS.slice(0, quick ? 2 : undefined).flatMap((tier): Pass[] => {
+  const tiers = TIERS.slice(0, quick ? 2 : all && !rare ? 3 : undefined);
+  return tiers.flatMap((tier): Pass[] => {
     const within = chosen.flatMap((path) => partsIn(path, tier));
     if (quick) return passOf(tier, without(LONG, within));
     if (!both || tier === "pure" || tier === "project") return passOf(tier, within);

@@ -3,13 +3,14 @@
 import { assertEquals } from "@std/assert";
 import { WorkCompletionError } from "../../../mod.ts";
 import { listenSrd, listenUd, type UdAddress, type UdConn } from "../../../net/mod.ts";
+import { repetitions } from "../../rare.ts";
 import { type Program, startDeno } from "../programs.ts";
 import { until, withDeadline } from "../setup.ts";
 import { calls } from "../stub.ts";
 import { efaTest, QKEY } from "./bed.ts";
 
 /** A multiple of the messages that both clients send at a time, in each round. */
-const COUNT = Number(Deno.env.get("IBVERBS_EFA_MESSAGES") ?? 800);
+const COUNT = Number(Deno.env.get("IBVERBS_EFA_MESSAGES") ?? repetitions(160, 800));
 /** How often the responder opens a socket, to which both clients are strangers. */
 const ROUNDS = 5;
 /** How many messages a client sends at a time. */

@@ -1,12 +1,13 @@
 // `deno run --watch` starts a program again in the same process: what the last run had open must not stay.
 
 import { assertEquals } from "@std/assert";
+import { repetitions } from "../../rare.ts";
 import { startDeno } from "../programs.ts";
 import { deviceTest, resourceCounts, RXE, until } from "../setup.ts";
 
 const PROGRAM = new URL("watched.ts", import.meta.url).pathname;
 const PORT = 7479;
-const RESTARTS = 10;
+const RESTARTS = repetitions(3, 10);
 
 deviceTest(
   "A program that is watched leaves nothing when it is started again, and gets its port again",

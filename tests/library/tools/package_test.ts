@@ -7,7 +7,6 @@ import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path/posix";
 import denoJson from "../../../deno.json" with { type: "json" };
 import { startRegistry } from "../../../tools/package/registry.ts";
-import { dryRun } from "../../../tools/package/dry_run.ts";
 import { PACKAGES } from "../../../tools/package/packages.ts";
 import { linksOf } from "../../../tools/docs/documents.ts";
 import { buildPackages, leadOut } from "../../../tools/package/build.ts";
@@ -166,11 +165,6 @@ Deno.test("buildPackages() gives places in the sources in stack traces", async (
     );
     assert(source[Number(place?.[1]) - 1]?.includes(expected), stack);
   }
-});
-
-Deno.test("dryRun() can publish what buildPackages() builds", async () => {
-  const { status, stderr } = await dryRun(folder);
-  assertEquals(status, 0, stderr);
 });
 
 Deno.test("Links of the package lead to its own files or to the repository", async () => {
