@@ -1,7 +1,9 @@
-// Waiting for completions through channels.
+// Waiting for completions through channels, of messages between two queue pairs.
 import { assertEquals, assertRejects } from "@std/assert";
 import { type CompletionChannel, type CompletionQueue, SendFlags } from "../../../mod.ts";
-import { deviceTest, type Pair, udPair, withDeadline } from "../setup.ts";
+import type { Pair } from "../../device/setup.ts";
+import { withDeadline } from "../../until.ts";
+import { test, udPair } from "../shm_bed.ts";
 
 const LATE = new Error("Cannot wait for the event: it does not come");
 
@@ -17,7 +19,7 @@ function nextEvent(channel: CompletionChannel): Promise<CompletionQueue> {
   return withDeadline(LATE, (signal) => channel.getCqEvent({ signal }));
 }
 
-deviceTest("CompletionChannel.getCqEvent() gives one event for each arming", async () => {
+test("CompletionChannel.getCqEvent() gives one event for each arming", async () => {
   using pair = udPair();
   const { cq } = pair.left;
   cq.reqNotify();
@@ -34,7 +36,7 @@ async function waitForQueueOf(cq: CompletionQueue, count: number): Promise<void>
   for (let found = 0; found < count; found += cq.poll().length) await pause(1);
 }
 
-deviceTest("CompletionQueue.reqNotify() waits for solicited ones when told so", async () => {
+test("CompletionQueue.reqNotify() waits for solicited ones when told so", async () => {
   using pair = udPair();
   const { right, left } = pair;
   for (let i = 0; i < 2; i++) right.qp.postRecv({ sge: right.mr.slice(i * 64, 64) });

@@ -1,10 +1,10 @@
+// Peers are processes that are killed: their device stops to answer. rc_by_address_test.ts of the device tests has one on rxe.
 import { assertEquals, assertRejects } from "@std/assert";
 import { listenRc, type RcConn } from "../../../net/mod.ts";
-import { denoCommand } from "../programs.ts";
-import { deviceTest, RXE, until } from "../setup.ts";
-import { connectTimeout } from "./rc_pair.ts";
+import { denoCommand, RXE, test, until } from "../shm_bed.ts";
 
-const PEER = new URL("./rc_peer.ts", import.meta.url).pathname;
+const PEER = new URL("../../device/net/rc_peer.ts", import.meta.url).pathname;
+const connectTimeout = 30_000;
 
 /** Uses a connection until the peer is killed. `moved` is called for each message. */
 type Use = (conn: RcConn, moved: () => void) => Promise<unknown>;
@@ -57,7 +57,7 @@ async function accept(action: string, peers: AsyncDisposableStack): Promise<[RcC
 }
 
 for (const [action, use] of Object.entries(USES)) {
-  deviceTest(`RcConn is broken when a peer is killed that does "${action}"`, async () => {
+  test(`RcConn is broken when a peer is killed that does "${action}"`, async () => {
     await using peers = new AsyncDisposableStack();
     const [conn, kill] = await accept(action, peers);
     await using _closing = conn;

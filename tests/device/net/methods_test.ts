@@ -1,0 +1,108 @@
+// Each public method of the module is called on a device: a device that we wrote, as in the library tests, is no judge of RDMA.
+import { assertEquals } from "@std/assert";
+import { connectRc, listenRc, listenUd, RcConn, RcListener, UdConn } from "../../../net/mod.ts";
+// librdmacm keeps the device open: not within a test.
+import "../cm/bed.ts";
+import { deviceTest, QKEY, RXE } from "../setup.ts";
+import { bytes, connectTimeout, text } from "./rc_pair.ts";
+
+/** Notes which methods and getters of a class are called, until it is disposed of. */
+class Called implements Disposable {
+  readonly missing: Set<PropertyKey>;
+  readonly #prototype: object;
+  readonly #descriptors: Record<PropertyKey, PropertyDescriptor>;
+
+  constructor({ prototype }: { readonly prototype: object }) {
+    const { constructor: _, ...descriptors } = Object.getOwnPropertyDescriptors(prototype);
+    this.#prototype = prototype;
+    this.#descriptors = descriptors;
+    this.missing = new Set(Reflect.ownKeys(descriptors));
+    for (const key of this.missing) this.#watch(key);
+  }
+
+  #watch(key: PropertyKey): void {
+    const descriptor = this.#descriptors[key]!;
+    const kind = descriptor.get === undefined ? "value" : "get";
+    const { missing } = this;
+    const watching = function (this: unknown, ...args: unknown[]): unknown {
+      missing.delete(key);
+      return Reflect.apply(descriptor[kind], this, args);
+    };
+    Object.defineProperty(this.#prototype, key, { ...descriptor, [kind]: watching });
+  }
+
+  [Symbol.dispose](): void {
+    Object.defineProperties(this.#prototype, this.#descriptors);
+  }
+}
+
+deviceTest("Each method of UdConn works on rxe", async () => {
+  using called = new Called(UdConn);
+  await using server = await listenUd({ device: RXE, qkey: QKEY });
+  using client = await listenUd({ device: RXE, qkey: QKEY, gidIndex: server.gidIndex });
+  assertEquals([client.gidReason === "", client.addr.gid], [false, server.addr.gid]);
+  assertEquals(await client.send(bytes("1"), server.addr), 1);
+  const [message, from] = await server.receive();
+  assertEquals([text(message), from.qpn], ["1", client.addr.qpn]);
+  assertEquals(await server.sendMany([[bytes("2"), from], [bytes("3"), from]]), 2);
+  const room = new Uint8Array(client.maxMessage);
+  const answers: string[] = [];
+  while (answers.length < 2) {
+    answers.push(...(await client.receiveMany(room)).map(([answer]) => text(answer)!));
+  }
+  assertEquals([answers, server.stats.sent], [["2", "3"], 2]);
+  const joined = await client.join("239.1.2.3");
+  client.leave("239.1.2.3");
+  assertEquals(client.attachMcast(joined.gid), joined);
+  client.detachMcast(joined.gid);
+  await server.send(bytes("4"), from);
+  for await (const [last] of client) {
+    assertEquals(text(last), "4");
+    client.close();
+  }
+  client[Symbol.dispose]();
+  await server[Symbol.asyncDispose]();
+  assertEquals([...called.missing], []);
+});
+
+deviceTest("Each method of RcListener and RcConn works on rxe", async () => {
+  using listening = new Called(RcListener);
+  using connecting = new Called(RcConn);
+  await using listener = await listenRc({ device: RXE, connectTimeout });
+  const { port: tcpPort } = listener.addr;
+  const connect = (): Promise<RcConn> => connectRc({ device: RXE, tcpPort, connectTimeout });
+  const [client, server] = await Promise.all([connect(), listener.accept()]);
+  await client.send(bytes("1"));
+  await client.flush();
+  assertEquals([text(await server.receive()), server.maxMessage], ["1", client.maxMessage]);
+  using memory = await server.expose(16);
+  await client.write(memory.remote, 8, bytes("written!"), { imm: 7 });
+  for await (const imm of server.writes()) {
+    assertEquals(imm, 7);
+    break;
+  }
+  assertEquals(text(await client.read(memory.remote, 8, 8)), "written!");
+  assertEquals(await client.fetchAdd(memory.remote, 0, 5n), 0n);
+  assertEquals(await client.compareSwap(memory.remote, 0, 5n, 6n), 5n);
+  const writer = server.writable.getWriter();
+  await writer.write(bytes("2"));
+  await writer.write(bytes("3"));
+  await writer.close();
+  for await (const message of client) {
+    assertEquals(text(message), "2");
+    break;
+  }
+  assertEquals((await Array.fromAsync(client.readable)).map(text), ["3"]);
+  await Promise.all([client.close(), server.close()]);
+  const waiting = connect();
+  for await (const accepted of listener) {
+    accepted[Symbol.dispose]();
+    break;
+  }
+  await (await waiting)[Symbol.asyncDispose]();
+  assertEquals([listener.stats.connected, listener.stats.failed], [2, 0]);
+  listener.close();
+  listener[Symbol.dispose]();
+  await listener[Symbol.asyncDispose]();
+  assertEquals([...listening.missing, ...connecting.missing], []);
+});
