@@ -69,7 +69,10 @@ await tool(
     if (traced) await forgetCalled();
     const [typesAreRight, { passed, failed }] = await Promise.all([
       options["no-check"] || checkTypes(),
-      runPasses(passes, { guest, extra, filtered, traced, system: { kernel, userland } }),
+      runPasses(passes, {
+        ...{ guest, extra, filtered, traced, system: { kernel, userland } },
+        brief: options.quick ?? false,
+      }),
     ]);
     if (passed + failed === 0) throw new SetupError("no test was executed");
     if (!typesAreRight) say("error: the type check failed: see above");

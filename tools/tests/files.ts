@@ -32,26 +32,30 @@ export function guestCount(
 
 /** Seconds that files take in an emulated guest on a host with two processors; the others take a few. */
 const LONG_SECONDS: Readonly<Record<string, number>> = {
-  "cli/tests/device/doctor_pair_test.ts": 30,
-  "cli/tests/device/doctor_test.ts": 25,
-  "cli/tests/device/perf_test.ts": 43,
-  "cli/tests/device/pingpong_test.ts": 20,
-  "tests/device/cm/peers_test.ts": 40,
-  "tests/device/docs/examples_test.ts": 48,
-  "tests/device/docs/snippets_test.ts": 80,
-  "tests/device/efa/net_test.ts": 70,
-  "tests/device/examples/ladder_test.ts": 70,
-  "tests/device/faults/limits_test.ts": 46,
-  "tests/device/faults/link_test.ts": 9,
-  "tests/device/lifetime/lifetime_test.ts": 110,
-  "tests/device/lifetime/watch_test.ts": 80,
-  "tests/device/net/rc_killed_test.ts": 12,
-  "tests/device/net/ud_outage_test.ts": 73,
-  "tests/device/permissions/environment_test.ts": 10,
-  "tests/device/queue_pair/qp_test.ts": 8,
-  "tests/device/reply/reply_path_differential_test.ts": 14,
+  "cli/tests/device/devinfo_test.ts": 5,
+  "cli/tests/device/doctor_pair_test.ts": 19,
+  "cli/tests/device/doctor_test.ts": 21,
+  "cli/tests/device/perf_test.ts": 6,
+  "cli/tests/device/pingpong_test.ts": 9,
+  "cli/tests/device/udaddy_test.ts": 8,
+  "tests/device/cm/connection_test.ts": 7,
+  "tests/device/cm/peers_test.ts": 25,
+  "tests/device/docs/examples_test.ts": 10,
+  "tests/device/docs/snippets_test.ts": 17,
+  "tests/device/efa/net_test.ts": 25,
+  "tests/device/examples/ladder_test.ts": 15,
+  "tests/device/faults/limits_test.ts": 14,
+  "tests/device/faults/link_test.ts": 5,
+  "tests/device/lifetime/lifetime_test.ts": 39,
+  "tests/device/lifetime/watch_test.ts": 40,
+  "tests/device/net/links_test.ts": 5,
+  "tests/device/net/methods_test.ts": 6,
+  "tests/device/net/ud_outage_test.ts": 16,
+  "tests/device/permissions/environment_test.ts": 5,
+  "tests/device/queue_pair/qp_test.ts": 9,
+  "tests/device/reply/reply_path_differential_test.ts": 5,
 };
-const SECONDS = 3;
+const SECONDS = 1;
 
 /** Files for each of some guests that take them as long, about: the longest first, to who has least. */
 export function shares(files: readonly string[], count: number): string[][] {

@@ -16,6 +16,8 @@ export interface Setting {
   readonly extra: readonly string[];
   /** Tests note the verbs that they call. */
   readonly traced: boolean;
+  /** Shows a line for each file, and failures. */
+  readonly brief: boolean;
   /** That of the guests; their usual one by default. */
   readonly system?: System;
 }

@@ -1,13 +1,13 @@
 /** Runs passes of tests and counts their results. */
 
 import { runInGuest } from "../guest/run.ts";
-import type { System } from "../../rxe/guest/parts.ts";
 import { processorsOfEach } from "../../rxe/guest/qemu.ts";
-import { Held, writeAll } from "../../rxe/guest/streams.ts";
+import { Held, lines, writeAll } from "../../rxe/guest/streams.ts";
 import { stdArguments } from "../host/jsr.ts";
 import { compileC } from "../../tests/c/compile.ts";
 import { inProject, out, project, sourcesIn } from "../host/paths.ts";
 import { capture, exists, say, SetupError } from "../host/setup.ts";
+import { brief } from "./brief.ts";
 import { mapToBundles } from "./bundled.ts";
 import { type Job, jobsOf, type Setting } from "./jobs.ts";
 import { add, countCases, type Counts, NONE } from "./junit.ts";
@@ -57,7 +57,7 @@ export async function runPasses(
   for (const lane of lanes.values()) {
     (async () => {
       for (const { job, output, ending } of lane) {
-        await runJob(job, { guests, bundles, system: setting.system }, output).then(
+        await runJob(job, { guests, bundles, ...setting }, output).then(
           ending.resolve,
           ending.reject,
         );
@@ -91,12 +91,11 @@ export function faultsOf({ counts, status, problems }: Ending, filtered: boolean
   return found;
 }
 
-interface Guests {
+interface Guests extends Pick<Setting, "brief" | "system"> {
   /** How many run at once. */
   readonly guests: number;
   /** An import map; none if no job runs in a guest. */
   readonly bundles: string | undefined;
-  readonly system: System | undefined;
 }
 
 async function runJob(job: Job, guests: Guests, output: Output): Promise<Ending> {
@@ -104,7 +103,7 @@ async function runJob(job: Job, guests: Guests, output: Output): Promise<Ending>
   if (exists(report)) await Deno.remove(report);
   const ended = job.inGuest
     ? await runInOneGuest(job, guests, output)
-    : { status: await runHere(job, output), problems: [] };
+    : { status: await runHere(job, output, guests.brief), problems: [] };
   const counts = exists(report) ? countCases(await Deno.readTextFile(report)) : NONE;
   return { ...ended, counts };
 }
@@ -113,7 +112,7 @@ function testCommand({ args }: Job, report: string): string[] {
   return ["test", `--junit-path=${report}`, ...args];
 }
 
-async function runHere(job: Job, output: Output): Promise<number> {
+async function runHere(job: Job, output: Output, isBrief: boolean): Promise<number> {
   const child = new Deno.Command(Deno.execPath(), {
     args: testCommand(job, job.report),
     env: job.env,
@@ -123,9 +122,14 @@ async function runHere(job: Job, output: Output): Promise<number> {
     stderr: "piped",
   }).spawn();
   await Promise.all((["stdout", "stderr"] as const).map(async (name) => {
-    for await (const bytes of child[name]) await writeAll(output[name], bytes);
+    const shown = isBrief && name === "stdout" ? encoded(brief(lines(child[name]))) : child[name];
+    for await (const bytes of shown) await writeAll(output[name], bytes);
   }));
   return (await child.status).code;
+}
+
+async function* encoded(lines: AsyncIterable<string>): AsyncGenerator<Uint8Array, void> {
+  for await (const line of lines) yield new TextEncoder().encode(`${line}\n`);
 }
 
 /** What device tests have the C compiler make. */
