@@ -62,9 +62,12 @@ for (const [action, use] of Object.entries(USES)) {
     const [conn, kill] = await accept(action, peers);
     await using _closing = conn;
     let moves = 0;
-    const used = assertRejects(() => use(conn, () => moves++), Deno.errors.ConnectionReset);
+    let isBroken = false;
+    const used = assertRejects(() => use(conn, () => moves++), Deno.errors.ConnectionReset)
+      .finally(() => isBroken = true);
     await until("100 messages", () => moves >= 100);
     kill();
+    await until("the connection is broken", () => isBroken);
     await used;
     await assertRejects(() => conn.send(new Uint8Array(1)), Deno.errors.ConnectionReset);
     await assertRejects(() => conn.flush(), Deno.errors.ConnectionReset);
