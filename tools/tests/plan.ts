@@ -26,6 +26,7 @@ const LONG = [
   "tests/pure/examples/example_command_lines_test.ts",
   "rxe/tests/pure/run_test.ts",
   "cli/tests/library/",
+  "tests/library/cm/failures_test.ts",
   "tests/library/faults/",
   "tests/library/layout_test.ts",
   "tests/library/memory/forgotten_test.ts",
