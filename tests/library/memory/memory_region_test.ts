@@ -25,7 +25,6 @@ onPd.test("MemoryRegion frees its memory when the registration fails", ({ pd }) 
   const register = (): void => {
     const error = assertThrows(() => new MemoryRegion(pd, 2 ** 30, 1), VerbsError);
     assertEquals([error.verb, error.code], ["ibv_reg_mr", "ENOMEM"]);
-    assertStringIncludes(error.hint!, "ulimit -l");
     assertStringIncludes(error.message, "(1073741824 bytes, access LOCAL_WRITE)");
   };
   register();
