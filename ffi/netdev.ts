@@ -9,5 +9,6 @@ export function hasNetdev(index: number): boolean {
 
 /** The index of the network interface with a name; 0 if the network namespace of this process has none. */
 export function netdevIndex(name: string): number {
-  return libc().if_nametoindex(cString(name));
+  // C would end the name at a zero character.
+  return name.includes("\0") ? 0 : libc().if_nametoindex(cString(name));
 }

@@ -106,6 +106,7 @@ test("CmId refuses network interfaces that there are not, before native code", a
   const refused: readonly [SocketAddress, new (message: string) => Error, string][] = [
     [{ hostname: "fe80::1%none0", port: 0 }, NotFound, 'no network interface "none0"'],
     [{ hostname: "fe80::1%0", port: 0 }, NotFound, 'no network interface "0"'],
+    [{ hostname: "fe80::1%lo\0x", port: 0 }, NotFound, "no network interface"],
     [{ hostname: "fe80::1%lo", port: 0, scopeId: 9 }, TypeError, "scopeId 9 is another"],
     [{ hostname: "fe80::1%99999999999", port: 0 }, RangeError, "scopeId"],
     [{ hostname: "fe80::1%", port: 0 }, SyntaxError, "neither IPv4 nor IPv6"],
