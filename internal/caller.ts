@@ -48,9 +48,14 @@ export function toCaller(error: unknown, inside: Called): unknown {
 
 /** Whether the library has made an error on purpose. Engines name no subject before their reason. */
 function isOfLibrary(error: Error): boolean {
-  const [first] = framesOf(error);
-  return first !== undefined && isInLibrary(first) && error.message.includes(": ") &&
-    Object.isExtensible(error);
+  try {
+    const [first] = framesOf(error);
+    return first !== undefined && isInLibrary(first) && error.message.includes(": ") &&
+      Object.isExtensible(error);
+  } catch {
+    // An error of the caller's may have getters that throw.
+    return false;
+  }
 }
 
 function framesOf({ stack }: { readonly stack?: string | undefined }): string[] {

@@ -538,7 +538,7 @@ test("runInGuest() tells what goes on while the command has printed nothing, and
   ) {
     let given = false;
     const stdin: Source = {
-      async read(bytes) {
+      async read(bytes): Promise<number | null> {
         if (given) return null;
         given = true;
         // It is read when the command has started.

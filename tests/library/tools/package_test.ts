@@ -167,6 +167,21 @@ Deno.test("buildPackages() gives places in the sources in stack traces", async (
   }
 });
 
+Deno.test("buildPackages() leaves the line of a program first in stack traces", async () => {
+  const script = `import { connectRc } from "@rdma/ibverbs/net";
+    import { Context } from "@rdma/ibverbs";
+    const depthOf = (error) =>
+      error.stack.split("\\n").filter((line) => /^ +at /.test(line))
+        .findIndex((line) => line.includes("user.ts"));
+    const found = [];
+    try { await connectRc({ tcpPort: 1 }) } catch (error) { found.push(depthOf(error)) }
+    try { Context.open("none") } catch (error) { found.push(depthOf(error)) }
+    console.log(JSON.stringify(found));`;
+  await Deno.writeTextFile(`${folder}/user.ts`, script);
+  assertEquals(await deno("run", "--allow-all", "--no-check", "user.ts"), "[1,1]\n");
+  await Deno.remove(`${folder}/user.ts`);
+});
+
 Deno.test("Links of the package lead to its own files or to the repository", async () => {
   const names = await readdir(folder, { recursive: true });
   const files = names.filter((name) => /^(\w+\/)?mod\.ts$/.test(name) || name.endsWith(".md"));
