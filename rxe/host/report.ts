@@ -42,11 +42,10 @@ export function reasonOf(error: unknown): string | undefined {
  * Runs a tool's main function. The exit status is its result, or 1 after a {@linkcode SetupError} or an error of the
  * system.
  */
-export async function main(body: () => Promise<number>): Promise<void> {
+export async function main(body: () => Promise<number>): Promise<never> {
   if (!IS_DENO) {
     console.error(`error: ${NEEDS_DENO}`);
-    globalThis.process.exitCode = 1;
-    return;
+    globalThis.process.exit(1);
   }
   try {
     Deno.exit(await body());
