@@ -90,31 +90,31 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   gid: ({ context }, port, index) => context.queryGid(Number(port), Number(index)).toString(),
   ports: ({ context }) => context.physPortCnt,
   pd: (o) => void (o.pd = new ProtectionDomain(o.context)),
-  mr(o, length, access) {
+  mr(o, length, access): string {
     const mr = new MemoryRegion(o.pd, Number(length), Number(access));
     o.mrs.push(mr);
     return `${BigInt(mr.remote.addr)} ${mr.rkey}`;
   },
   dereg: (o, mr) => o.mr(mr!)[Symbol.dispose](),
-  fill(o, mr, offset, length, seed) {
+  fill(o, mr, offset, length, seed): void {
     const bytes = o.mr(mr!).bytes(Number(offset), Number(length));
     bytes.forEach((_, i) => bytes[i] = pattern(i, Number(seed)));
   },
-  check(o, mr, offset, length, seed) {
+  check(o, mr, offset, length, seed): number {
     const bytes = o.mr(mr!).bytes(Number(offset), Number(length));
     return bytes.findIndex((byte, i) => byte !== pattern(i, Number(seed)));
   },
   bytes: (o, mr, offset, length) => o.mr(mr!).bytes(Number(offset), Number(length)).toHex(),
-  cq({ context, channel, cqs }, cqe, hasChannel) {
+  cq({ context, channel, cqs }, cqe, hasChannel): number {
     const init = { cqe: Number(cqe), channel: hasChannel === "1" ? channel : null };
     return cqs.push(new CompletionQueue(context, init)) - 1;
   },
   arm: (o, cq, solicitedOnly) => o.cq(cq!).reqNotify(solicitedOnly === "1"),
-  event({ channel, cqs }) {
+  event({ channel, cqs }): number {
     const cq = channel.getCqEventSync({ timeout: 0 });
     return cq === undefined ? -1 : cqs.indexOf(cq);
   },
-  async({ context, qps, srqs, cqs }) {
+  async({ context, qps, srqs, cqs }): string | number {
     for (const { type, element } of context.eventsSync({ timeout: 0 })) {
       const objects: unknown[][] = [qps, srqs, cqs];
       return `${type} ${Math.max(...objects.map((list) => list.indexOf(element)))}`;
@@ -126,12 +126,12 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       const { wrId, status, opcode, byteLen, qpNum, srcQp, immData, wcFlags } = wc;
       return [wrId, status, opcode, byteLen, qpNum, srcQp, immData, wcFlags].join(" ");
     }).join(","),
-  srq({ pd, srqs }, maxWr, srqLimit) {
+  srq({ pd, srqs }, maxWr, srqLimit): number {
     const srq = new SharedReceiveQueue(pd, { maxWr: Number(maxWr), maxSge: 4 });
     if (srqLimit !== "0") srq.modify({ srqLimit: Number(srqLimit) });
     return srqs.push(srq) - 1;
   },
-  qp(o, type, cq, srq, wr, sqSigAll) {
+  qp(o, type, cq, srq, wr, sqSigAll): string {
     const queues = { sendCq: o.cq(cq!), recvCq: o.cq(cq!), srq: o.srqs[Number(srq)] };
     const cap = { ...CAP, maxSendWr: Number(wr), maxRecvWr: queues.srq ? 0 : Number(wr) };
     const { srq: shared, ...others } = queues;
@@ -139,12 +139,12 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     const qp = new QueuePair(o.pd, { type: Number(type) as typeof QpType.RC, ...init });
     return `${o.qps.push(qp) - 1} ${qp.qpNum}`;
   },
-  init(o, qp, portNum, key) {
+  init(o, qp, portNum, key): void {
     const own = o.qp(qp!);
     const rights = own.type === QpType.UD ? { qkey: Number(key) } : { qpAccessFlags: Number(key) };
     own.modify({ qpState: QpState.INIT, pkeyIndex: 0, portNum: Number(portNum), ...rights });
   },
-  rtr(o, qp, portNum, sgidIndex, gid, destQpNum, minRnrTimer) {
+  rtr(o, qp, portNum, sgidIndex, gid, destQpNum, minRnrTimer): void {
     const own = o.qp(qp!);
     const attr: QpModifyAttr = { qpState: QpState.RTR };
     if (own.type === QpType.UD) return own.modify(attr);
@@ -154,7 +154,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     if (own.type === QpType.UC) return own.modify(peer);
     own.modify({ ...peer, maxDestRdAtomic: 16, minRnrTimer: Number(minRnrTimer) });
   },
-  rts(o, qp, timeout, retryCnt, rnrRetry) {
+  rts(o, qp, timeout, retryCnt, rnrRetry): void {
     const own = o.qp(qp!);
     const attr: QpModifyAttr = { qpState: QpState.RTS, sqPsn: 0 };
     if (own.type !== QpType.RC) return own.modify(attr);
@@ -164,7 +164,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   modify: (o, qp, state) => o.qp(qp!).modify({ qpState: Number(state) as QpState }),
   state: (o, qp) => o.qp(qp!).query().attr.qpState,
   destroy: (o, qp) => o.qp(qp!)[Symbol.dispose](),
-  ah({ pd, ahs }, portNum, sgidIndex, gid) {
+  ah({ pd, ahs }, portNum, sgidIndex, gid): number {
     const grh = { dgid: Gid.parse(gid ?? "::"), sgidIndex: Number(sgidIndex), hopLimit: 64 };
     const attr = { portNum: Number(portNum), dlid: 1, ...gid !== undefined && { grh } };
     return ahs.push(new AddressHandle(pd, attr)) - 1;
@@ -174,14 +174,14 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   recv: (o, qp, wrId, ...sges) => o.qp(qp!).postRecv({ wrId: Number(wrId), sge: o.sges(sges) }),
   srqrecv: (o, srq, wrId, ...sges) =>
     o.srq(srq!).postRecv({ wrId: Number(wrId), sge: o.sges(sges) }),
-  send(o, qp, ...words) {
+  send(o, qp, ...words): void {
     const [wrId, opcode, sendFlags, immData] = words.slice(0, 4).map(Number);
     const request = { wrId, opcode, sendFlags, sge: o.sges(words.slice(8)) };
     const hasImm = opcode === SEND_WITH_IMM || opcode === RDMA_WRITE_WITH_IMM;
     const to = target(o, o.qp(qp!), opcode!, words.slice(4, 8));
     o.qp(qp!).postSend({ ...request, ...hasImm && { immData }, ...to } as SendRequest);
   },
-  async play(o, qp, cq, count) {
+  async play(o, qp, cq, count): Promise<void> {
     o.qp(qp!).postSend({ sge: o.mrs[0]!.slice(0, 64), signaled: false });
     await exchange(o, Number(qp), Number(cq), Number(count), Number(count) - 1);
   },

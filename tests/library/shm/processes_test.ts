@@ -9,7 +9,7 @@ import {
   type End,
   GRH,
   open,
-  ProcessEnd,
+  type ProcessEnd,
   QKEY,
   startC,
   test,
