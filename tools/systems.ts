@@ -81,7 +81,7 @@ async function onKernel(
   for (const folder of folders.length > 0 ? folders : all) {
     say(`\n== ${folder} on Linux ${kernel}`);
     const counts = await runPasses(plan({ paths: [folder], both: false }), {
-      ...{ guest: true, extra: [], filtered: false, traced: false },
+      ...{ guest: true, extra: [], filtered: false, traced: false, brief: false },
       system: { kernel, userland },
     });
     sum = add(sum, counts);

@@ -1,7 +1,7 @@
 // Looking now and then at what nobody waits for.
 import { assertEquals } from "@std/assert";
 import { stub } from "@std/testing/mock";
-import { clock, timers } from "../../../internal/clock.ts";
+import { clock, type Timer, timers } from "../../../internal/clock.ts";
 import { Glance } from "../../../internal/glance.ts";
 
 /** A clock and timers that a test moves on. Only one timer may run. */
@@ -16,11 +16,11 @@ class Time implements Disposable {
   readonly #stack = new DisposableStack();
 
   constructor() {
-    const set = (call: () => void, ms: number): number => {
+    const set = (call: () => void, ms: number): Timer => {
       assertEquals(this.#timer, undefined, "two timers run");
       this.#timer = { call, at: this.now + ms };
       this.isHeld = true;
-      return ++this.timers;
+      return ++this.timers as unknown as Timer;
     };
     const clear = (): void => void (this.#timer = undefined);
     this.#stack.use(stub(clock, "now", () => this.now - this.setBack));
