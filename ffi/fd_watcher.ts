@@ -1,6 +1,6 @@
 /** Waits for descriptors to become readable, by one `poll(2)` on one thread; while nobody waits there is no thread. */
 
-import { Glance } from "../internal/glance.ts";
+import { Glance, OFTEN_MS } from "../internal/glance.ts";
 import { hasTurned, nextTurn } from "../internal/turns.ts";
 import { mappedErrno } from "./errno.ts";
 import { LONGEST_MS } from "./fd_block.ts";
@@ -31,6 +31,7 @@ export type OnReady = (error?: SystemError) => void;
 interface Wait extends PromiseWithResolvers<void> {
   readonly fd: number;
   readonly onReady: OnReady | undefined;
+  readonly longestMs: number;
   isHeld: boolean;
 }
 
@@ -69,7 +70,12 @@ export class FdWatcher {
   }
 
   /** {@linkcode waitReadable} */
-  wait(fd: number, isHeld: boolean = true, onReady?: OnReady): FdWait {
+  wait(
+    fd: number,
+    isHeld: boolean = true,
+    onReady?: OnReady,
+    longestMs: number = OFTEN_MS,
+  ): FdWait {
     if (this.#eventFd < 0) {
       this.#eventFd = checkedCall(
         "watch descriptor",
@@ -77,7 +83,7 @@ export class FdWatcher {
         libc().eventfd(0, constants.EFD_CLOEXEC | constants.EFD_NONBLOCK),
       );
     }
-    const wait: Wait = { fd, isHeld, onReady, ...Promise.withResolvers<void>() };
+    const wait: Wait = { fd, isHeld, onReady, longestMs, ...Promise.withResolvers<void>() };
     this.#waits.add(wait);
     this.#update();
     return {
@@ -205,7 +211,9 @@ export class FdWatcher {
         libc().close(this.#eventFd);
         this.#eventFd = -1;
       }
-    } else this.#glances.begin(false);
+    } else {
+      this.#glances.begin(false, Math.min(...[...this.#waits].map(({ longestMs }) => longestMs)));
+    }
   }
 
   #lookOnce(): boolean {
@@ -225,11 +233,17 @@ let shared: FdWatcher | undefined;
  * wait ends. If a Worker is terminated during a wait, its thread ends within 10 seconds.
  *
  * @param onReady Is called in place of a rejection, and before the promise resolves. It must not throw.
+ * @param longestMs The longest time between two looks at the descriptor while no wait is held.
  * @throws {SystemError} If the process has no descriptor left for the watcher itself (`EMFILE`).
  */
-export function waitReadable(fd: number, isHeld: boolean = true, onReady?: OnReady): FdWait {
+export function waitReadable(
+  fd: number,
+  isHeld: boolean = true,
+  onReady?: OnReady,
+  longestMs?: number,
+): FdWait {
   shared ??= new FdWatcher((...args) => libc().poll(...args), isFirstThread());
-  return shared.wait(fd, isHeld, onReady);
+  return shared.wait(fd, isHeld, onReady, longestMs);
 }
 
 /** Resolves when nothing uses a descriptor any more whose wait was cancelled. */

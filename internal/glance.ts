@@ -2,7 +2,10 @@ import { clock, type Timer, timers } from "./clock.ts";
 
 /** The pauses between two looks, in milliseconds: an eighth of the time for which none has found anything. */
 const SHORTEST_MS = 1;
-const LONGEST_MS = 512;
+/** What nobody needs soon is looked at twice a second. */
+export const SELDOM_MS = 512;
+/** What somebody waits for who does not keep the process alive is looked at this often at least. */
+export const OFTEN_MS = 16;
 const SHARE = 1 / 8;
 
 /** Those that look now and then, and the one timer that all of a program share. */
@@ -27,14 +30,19 @@ export class Glance {
   #quietSince = 0;
   /** The time of the next look. */
   #due = Infinity;
+  #longestMs = SELDOM_MS;
 
   /** `look` returns whether there was anything. It must not throw. */
   constructor(look: () => boolean) {
     this.#look = look;
   }
 
-  /** Looks from now on, soon at first. The process stays alive meanwhile if it is held. */
-  begin(isHeld: boolean): void {
+  /**
+   * Looks from now on, soon at first, and later after so many milliseconds at most. The process stays alive meanwhile if it
+   * is held.
+   */
+  begin(isHeld: boolean, longestMs: number = SELDOM_MS): void {
+    this.#longestMs = longestMs;
     if (!this.#isOn) {
       this.#isOn = true;
       all.glances.add(this);
@@ -69,7 +77,10 @@ export class Glance {
 
   #schedule(): void {
     const now = clock.now();
-    const pause = Math.min(Math.max((now - this.#quietSince) * SHARE, SHORTEST_MS), LONGEST_MS);
+    const pause = Math.min(
+      Math.max((now - this.#quietSince) * SHARE, SHORTEST_MS),
+      this.#longestMs,
+    );
     // Those with long pauses are over at the same times.
     const grid = 2 ** Math.floor(Math.log2(pause));
     this.#due = Math.ceil((now + pause) / grid) * grid;

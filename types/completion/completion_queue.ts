@@ -139,7 +139,7 @@ export class CompletionChannel extends NativeResource<IbvCompChannel> {
 
   /**
    * Lets the program end although something waits for events of the channel, as `unref()` of Deno's sockets does. While
-   * nothing else is waited for, it looks for events every 10 ms.
+   * nothing else is waited for, it looks for events now and then, after 16 ms at the latest.
    *
    * @throws {TypeError} If the channel is disposed.
    */

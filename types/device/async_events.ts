@@ -6,6 +6,7 @@ import { bufferPointer, handleAddress } from "../../ffi/pointers.ts";
 import { allocStruct, readField, readNative } from "../../ffi/struct.ts";
 import { type AbortOptions, signalOf } from "../../internal/abort.ts";
 import { endOf } from "../../internal/timeout.ts";
+import { SELDOM_MS } from "../../internal/glance.ts";
 import { inTurn } from "../../internal/turns.ts";
 import { handleOf, type NativeResource } from "../core/native_resource.ts";
 import { assertOpen, type Resource, rootOf } from "../core/resource.ts";
@@ -156,7 +157,9 @@ export class AsyncEvents {
     this.#context = context;
     const fd = readNative(context.unsafeHandle, structs.ibv_context.fields.async_fd);
     makeNonblocking(fd);
-    this.#source = new EventSource(context, fd, "ibv_get_async_event", () => this.#read());
+    const read = (): boolean => this.#read();
+    // They come seldom, and a program that waits for nothing else needs none of them at once.
+    this.#source = new EventSource(context, fd, "ibv_get_async_event", read, true, SELDOM_MS);
   }
 
   hold(isHeld: boolean): void {

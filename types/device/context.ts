@@ -246,7 +246,7 @@ export class Context extends NativeResource<IbvContext> {
 
   /**
    * Lets the program end although something waits for {@linkcode Context.events}, as `unref()` of Deno's sockets does.
-   * While nothing else is waited for, it looks for events every 10 ms.
+   * While nothing else is waited for, it looks for events now and then, after half a second at the latest.
    *
    * @throws {TypeError} If the context is disposed.
    */

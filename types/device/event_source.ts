@@ -3,6 +3,7 @@ import { blockUntilReadable } from "../../ffi/fd_block.ts";
 import { type FdWait, type OnReady, setNonblocking, waitReadable } from "../../ffi/fd_watcher.ts";
 import { SystemError } from "../../ffi/system_error.ts";
 import type { BusyPoll } from "../../internal/busy_poll.ts";
+import { SELDOM_MS } from "../../internal/glance.ts";
 import { mayContinue, nextTurn } from "../../internal/turns.ts";
 import { Waiters } from "../../internal/waiters.ts";
 import { failure } from "../core/errors.ts";
@@ -48,6 +49,7 @@ export class EventSource<K, V> {
   readonly #verb: string;
   readonly #read: () => boolean;
   readonly #readsAhead: boolean;
+  readonly #longestMs: number | undefined;
   readonly #waiters: Waiters<{ readonly key: K }, V> = new Waiters();
   #watching = false;
   #isHeld = true;
@@ -67,6 +69,7 @@ export class EventSource<K, V> {
    * @param read Calls the verb once, and tells the waiters. Returns whether there was an event; if not, `errno()` is that
    * of the verb.
    * @param readsAhead Whether it reads events that are there although nobody waits for them any more.
+   * @param longestMs The longest time between two looks at the descriptor while no wait keeps the process alive.
    */
   constructor(
     owner: Resource,
@@ -74,12 +77,14 @@ export class EventSource<K, V> {
     verb: string,
     read: () => boolean,
     readsAhead: boolean = true,
+    longestMs?: number,
   ) {
     this.#owner = owner;
     this.#fd = fd;
     this.#verb = verb;
     this.#read = read;
     this.#readsAhead = readsAhead;
+    this.#longestMs = longestMs;
   }
 
   /** Whether anybody waits by the event loop. */
@@ -111,7 +116,7 @@ export class EventSource<K, V> {
   /** Waits for the descriptor, beside those who wait for events. Its owner must stay. */
   watch(isHeld: boolean, onReady: (error?: unknown) => void): FdWait {
     const ready: OnReady = (error) => onReady(toVerbsError(error));
-    return asVerbsError(() => waitReadable(this.#fd, isHeld, ready));
+    return asVerbsError(() => waitReadable(this.#fd, isHeld, ready, SELDOM_MS));
   }
 
   /**
@@ -167,7 +172,9 @@ export class EventSource<K, V> {
       let hasRead = this.#waiters.size > 0 && busyPoll?.finds(() => this.readOnce());
       for (; hasRead || this.#waiters.size > 0; hasRead = false) {
         if (!hasRead) {
-          this.#wait = asVerbsError(() => waitReadable(this.#fd, this.#isHeld));
+          this.#wait = asVerbsError(() =>
+            waitReadable(this.#fd, this.#isHeld, undefined, this.#longestMs)
+          );
           await this.#wait.ready;
           await this.#cancelled;
           this.#wait = this.#cancelled = undefined;
