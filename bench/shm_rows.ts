@@ -23,9 +23,15 @@ function waiting(exchange: Exchange, udp: Exchange): Entry[] {
     pair("C", ["c", "ud_events"], exchange),
     pair("Deno", ["deno", "net_ud"], exchange),
     pair(COMPLETIONS, ["deno", "ud_events"], exchange),
+    pair(UDP, ["deno", "datagram"], udp),
+  ];
+}
+
+/** Contenders that always sleep, on the thread that waits. */
+function blocking(exchange: Exchange): Entry[] {
+  return [
     pair(SYNC, ["deno", "ud_sync"], exchange),
     pair("pyverbs", ["python", "ud_events"], exchange),
-    pair(UDP, ["deno", "datagram"], udp),
   ];
 }
 
@@ -104,7 +110,7 @@ const ECHOES: readonly Row[] = [
     id: "one_processor",
     title: "datagram and answer, both ends on one processor",
     count: 20_000,
-    entries: waiting({ isShared: true }, { isShared: true }),
+    entries: [...waiting({ isShared: true }, { isShared: true }), ...blocking({ isShared: true })],
     goals: [atMost(1, UDP), atMost(1, UDP, COMPLETIONS)],
     note: `internal/busy_poll.ts; C, pyverbs: by events; ${BY}`,
   }),
@@ -202,8 +208,7 @@ function late(delay: number): Row {
     count: 5000,
     entries: waiting(exchange, { ...exchange, server: ["c", "udp"] }),
     goals: [],
-    note:
-      `internal/busy_poll.ts; C, pyverbs: by events; ${BY}; the server is a program in C that polls`,
+    note: `internal/busy_poll.ts; C: by events; ${BY}; the server is a program in C that polls`,
   });
 }
 
@@ -218,7 +223,10 @@ function busy(name: string, rate: number, goals: readonly Goal[]): Row {
     id: `busy_${name}`,
     title: `${rate} messages in a second; processor: of the server`,
     count: rate,
-    entries: waiting(exchange, { ...exchange, client: ["c", "udp"] }),
+    entries: [
+      ...waiting(exchange, { ...exchange, client: ["c", "udp"] }),
+      ...blocking(exchange),
+    ],
     goals,
     note:
       `ffi/fd_watcher.ts; C, pyverbs: by events; ${BY}; the client is a program in C that polls`,
