@@ -108,6 +108,19 @@ test("Immediate data comes with a send, and with a write that ends a receive", a
   assertEquals((await a.wait(one.cq, 2)).map(({ opcode }) => opcode), ["SEND", "RDMA_WRITE"]);
 });
 
+test("A write with immediate data waits for a receive before it writes", async (a, b) => {
+  const [one, other] = await connect(a, b);
+  const { addr, rkey } = await b.mr(64, ALL);
+  await a.do("fill", 0, 0, 64, 3);
+  const request = { opcode: "RDMA_WRITE_WITH_IMM", to: [addr, rkey], sge: [[0, 0, 64]] } as const;
+  await a.send(one.qp, request);
+  assertEquals([await a.poll(one.cq), await b.do("bytes", 1, 0, 64)], [[], "00".repeat(64)]);
+  await b.recv(other.qp, 1);
+  assertEquals((await b.wait(other.cq))[0]!.byteLen, 64);
+  assertEquals(await b.number("check", 1, 0, 64, 3), -1);
+  await a.wait(one.cq);
+});
+
 test("A write and a read move bytes of any number without the peer's part", async (a, b) => {
   const [one, other] = await connect(a, b);
   const { addr, rkey } = await b.mr(2 * MIB, ALL);

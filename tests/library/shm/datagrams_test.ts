@@ -97,6 +97,8 @@ for (const [what, targetOf] of Object.entries(LOST)) {
 test("A datagram is lost without a receive, and before the queue pair is ready", async (a, b) => {
   const [from, to, ah] = await both(a, b);
   const unready = await b.qp(to.cq, { type: "UD" });
+  await b.do("init", unready.qp, 1, QKEY);
+  await b.recv(unready.qp, 2, ROOM);
   const before = lost();
   for (const qpn of [to.qpn, unready.qpn]) {
     await a.send(from.qp, { to: [ah, qpn, QKEY], sge: [[0, 0, 1]] });
