@@ -67,28 +67,6 @@ async function closed(world: World): Promise<void> {
   await idle();
 }
 
-// What a call makes although a value is wrong ends when this process does.
-const LEAVES = { sanitizeOps: false, sanitizeResources: false };
-
-Deno.test("errors of wrong arguments show the line of the program first", LEAVES, async () => {
-  const deep: string[] = [];
-  for (const call of allCalls()) {
-    if (/^(cli|ffi)/.test(call.callable.module)) continue;
-    for (let i = 0;; i++) {
-      const found = await deepError(call, (args) => {
-        const path = pathsOf(args)[i];
-        if (path === undefined) return false;
-        const [place, key] = placeOf(args, path);
-        place[key] = Symbol("none");
-        return true;
-      });
-      if (found === "") break;
-      if (found !== undefined) deep.push(found);
-    }
-  }
-  assertEquals(deep, []);
-});
-
 Deno.test("errors of verbs show the line of the program first", async () => {
   const EIO = 5;
   const deep: string[] = [];
@@ -133,4 +111,26 @@ Deno.test("an error that nobody catches shows the line of the program among the 
     );
     assert(own >= 0 && own < 3, stderr);
   }
+});
+
+// The last test: what a call makes although a value is wrong ends when this process does.
+const LEAVES = { sanitizeOps: false, sanitizeResources: false };
+
+Deno.test("errors of wrong arguments show the line of the program first", LEAVES, async () => {
+  const deep: string[] = [];
+  for (const call of allCalls()) {
+    if (/^(cli|ffi)/.test(call.callable.module)) continue;
+    for (let i = 0;; i++) {
+      const found = await deepError(call, (args) => {
+        const path = pathsOf(args)[i];
+        if (path === undefined) return false;
+        const [place, key] = placeOf(args, path);
+        place[key] = Symbol("none");
+        return true;
+      });
+      if (found === "") break;
+      if (found !== undefined) deep.push(found);
+    }
+  }
+  assertEquals(deep, []);
 });

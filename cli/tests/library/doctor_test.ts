@@ -20,5 +20,5 @@ Deno.test("devices fails without a device, and says why", async () => {
   const env = { IBVERBS_LIBRARY: await compileC("old_ibverbs.c", ["-shared", "-fPIC"]) };
   const { stdout, stderr } = await runScript(script, { env, importMap: true });
   assertEquals(stdout, "[]\n1 1");
-  assertStringIncludes(stderr, "There is no RDMA device");
+  assertStringIncludes(stderr, "there is no RDMA device");
 });

@@ -94,7 +94,8 @@ enum outcome send_connected(const struct message *message, enum ibv_wc_status *s
 		hold(message->from, peer);
 		outcome = try_peer(message, peer, status);
 	}
-	if (own->type != IBV_QPT_UC)
+	// The recorder loses nothing.
+	if (own->type != IBV_QPT_UC || !IS_PLAIN)
 		return outcome;
 	// Nobody acknowledges what an unreliable connection sends.
 	*status = IBV_WC_SUCCESS;

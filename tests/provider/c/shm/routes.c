@@ -54,16 +54,20 @@ static void make_ipv6(char *header, const union ibv_gid *from, const struct ibv_
 
 bool set_route(struct route *route, const struct ibv_ah_attr *attr)
 {
+	struct ibv_global_route grh = attr->grh;
 	union ibv_gid from;
-	bool is_known = fill_gid(&from, own_host, attr->port_num, attr->grh.sgid_index);
+	bool is_known = fill_gid(&from, own_host, attr->port_num, grh.sgid_index);
 
 	memset(route, 0, sizeof *route);
-	if (is_ipv4(&from) && is_ipv4(&attr->grh.dgid))
-		make_ipv4(route->header, &from, &attr->grh);
+	route->dgid = grh.dgid;
+	route->to = route_to(&grh.dgid);
+	// The recorder delivers whatever the address is: packets come from its IPv4 address, and were sent there.
+	if (!IS_PLAIN)
+		fill_gid(&from, own_host, 1, 1), grh.dgid = from;
+	if (is_ipv4(&from) && is_ipv4(&grh.dgid))
+		make_ipv4(route->header, &from, &grh);
 	else
-		make_ipv6(route->header, &from, &attr->grh);
-	route->dgid = attr->grh.dgid;
-	route->to = route_to(&attr->grh.dgid);
+		make_ipv6(route->header, &from, &grh);
 	return is_known && attr->is_global;
 }
 

@@ -1,5 +1,6 @@
 // The memory that processes share, and pieces of any size in it.
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +31,14 @@ static void map(int fd, int flags)
 
 void make_private_segment(void)
 {
-	map(-1, MAP_ANONYMOUS);
+	static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
+
+	pthread_mutex_lock(&making);
+	if (!segment)
+		map(-1, MAP_ANONYMOUS);
+	pthread_mutex_unlock(&making);
+	// Each test has the same numbers, if the one before it has left nothing.
+	segment->next_qp = segment->next_mr = 0;
 }
 
 // Others can open what the descriptor stands for, and join.

