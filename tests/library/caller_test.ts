@@ -86,7 +86,7 @@ Deno.test("errors of verbs show the line of the program first", async () => {
 const UNCAUGHT: readonly (readonly [line: string, message: string])[] = [
   [
     'const conn = await listenUd({ qkey: 1, device: "none" });',
-    "there is no RDMA device",
+    "there is no device",
   ],
   ['using context = Context.open("none");', "Cannot open device"],
   ["await connectRc({ tcpPort: 1 });", "nobody listens there"],

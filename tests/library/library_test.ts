@@ -157,7 +157,7 @@ for (const thunks of ["on", "off"]) {
     );
     assertStringIncludes(any!, "rdma link add rxe0 type rxe netdev NETDEV");
     assertStringIncludes(any!, "deno run -A jsr:@rdma/rxe -- COMMAND");
-    assertStringIncludes(named!, "NotFound Cannot open device: there is no RDMA device");
+    assertStringIncludes(named!, 'NotFound Cannot open device: there is no device "rxe0": ');
   });
 }
 

@@ -227,7 +227,7 @@ const FOREIGN: readonly RegExp[] = [
 
 /** Members of disposed objects that work: they need no device. */
 const WITHOUT_DEVICE: readonly RegExp[] = [
-  /^Resource#(disposed|close|\[Symbol.dispose\]): this$/,
+  /^Resource#(disposed|close|toString|\[Symbol.dispose\]): this$/,
   /^CmId#(channel|qp|state): this$/,
   /^((Opened)?QueuePair#address|ReplyPath#size|RwqIndirectionTable#(size|logIndTblSize)): this$/,
 ];

@@ -125,7 +125,11 @@ export class Context extends NativeResource<IbvContext> {
     return withDeviceList((devices) => {
       const device = devices.find((candidate) => deviceName(candidate) === name);
       if (device !== undefined) return Context.#fromDevice(device);
-      throw notFound(`there is no device "${name}"`, devices.map(deviceName));
+      if (devices.length === 0) throw noDevice(`device "${name}"`);
+      const known = devices.map(deviceName).join(", ");
+      throw new Deno.errors.NotFound(
+        `Cannot open device: there is no device "${name}". The devices are: ${known}`,
+      );
     });
   }
 
@@ -165,8 +169,14 @@ export class Context extends NativeResource<IbvContext> {
           causes.push(error);
         }
       }
-      const cause = causes.length === 0 ? undefined : new AggregateError(causes);
-      throw notFound("no device with an active port can be opened", reasons, cause);
+      const options = causes.length === 0 ? {} : { cause: new AggregateError(causes) };
+      if (reasons.length === 0) throw noDevice("RDMA device");
+      throw new Deno.errors.NotFound(
+        `Cannot open device: no device with an active port can be opened. The devices are: ${
+          reasons.join(", ")
+        }`,
+        options,
+      );
     });
   }
 
@@ -510,12 +520,8 @@ export function checkPort(context: Context, port: number, name = "portNum"): num
   throw new RangeError(`Cannot use ${name} ${port}: device "${context.device.name}" has ${known}`);
 }
 
-function notFound(reason: string, devices: readonly string[], cause?: Error): Error {
-  const why = devices.length === 0
-    ? causeOfNone().replace("There", "there")
-    : `${reason}. The devices are: ${devices.join(", ")}`;
-  return new Deno.errors.NotFound(
-    `Cannot open device: ${why}`,
-    cause === undefined ? {} : { cause },
-  );
+/** The error of a host without a device: such as the one that is asked for. */
+function noDevice(what: string): Error {
+  const cause = causeOfNone().replace("There is no RDMA device", `there is no ${what}`);
+  return new Deno.errors.NotFound(`Cannot open device: ${cause}`);
 }
