@@ -91,7 +91,7 @@ export class Channel {
       value = undefined;
     }
     if (typeof value !== "object" || value === null) throw this.#saysElse(line);
-    if ("error" in value) throw new CommandError(`the peer cannot: ${errorIn(value)}`);
+    if ("error" in value) throw new CommandError(`the peer says: ${errorIn(value)}`);
     return value as Readonly<Record<string, unknown>>;
   }
 

@@ -87,7 +87,7 @@ const STRANGERS: readonly (readonly [said: string, message: string])[] = [
   ["x".repeat(99), `it sent "${"x".repeat(40)}..."`],
   [`{${" ".repeat(0x4001)}\n`, "the peer is no perf: its line is long"],
   ["{]\n", 'the peer is no perf: it sent "{]"'],
-  ['{"perf":2,"error":"no"}\n', "the peer cannot: no"],
+  ['{"perf":2,"error":"no"}\n', "the peer says: no"],
   ['{"doctor":1}\n', "the peer is no perf: its message is one of another command"],
   ['{"perf":1}\n', 'the two ends speak versions "1" and 2 of the protocol of perf: both need'],
   ['{"perf":{}}\n', "the two ends speak versions an object and 2 of the protocol of perf"],
