@@ -1,7 +1,7 @@
 // Queues of the device of native speed: shared receives, events of completions, asynchronous events, states and numbers.
 
 import { assertEquals } from "@std/assert";
-import { EventType, QpState, SendFlags } from "../../../mod.ts";
+import { EventType, QpState, QpType, SendFlags } from "../../../mod.ts";
 import {
   ALONE,
   connect,
@@ -282,6 +282,15 @@ test("There are two ports, each with addresses of its own", async (a, b) => {
     ]);
   }
 });
+
+test("Queues for which there is no room are refused, and harm nobody", async (a) => {
+  const cq = await a.cq(1);
+  const most = 0x7fff_ffff;
+  assertEquals(await a.do("cq", most, 0), "! ENOMEM");
+  assertEquals(await a.do("srq", most, 0), "! ENOMEM");
+  assertEquals(await a.do("qp", QpType.RC, cq, "-", most, 0), "! ENOMEM");
+  assertEquals((await a.qp(cq)).qp, 0);
+}, ALONE);
 
 test("A queue serves a thousand queue pairs", async (a, b) => {
   const count = 1000;

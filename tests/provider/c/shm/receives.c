@@ -53,7 +53,7 @@ void break_peer(struct shared_qp *peer, enum ibv_event_type type)
 }
 
 // Takes the oldest receive of a queue pair whose lock is held. Its place is free before the owner sees the completion.
-static bool take_receive(struct shared_qp *peer, struct receive *receive, uint32_t *taken)
+static bool take_receive(struct shared_qp *peer, struct receive *receive)
 {
 	struct receive_queue *queue = place(peer->receives);
 	bool is_low = false;
@@ -67,8 +67,8 @@ static bool take_receive(struct shared_qp *peer, struct receive *receive, uint32
 	if (is_there) {
 		const struct receive *oldest = &queue->receives[head & queue->mask];
 		memcpy(receive, oldest, offsetof(struct receive, sges) + oldest->num_sge * sizeof *oldest->sges);
-		*taken = head + 1;
-		atomic_store_explicit(&queue->head, ++head, memory_order_release);
+		receive->taken = ++head;
+		atomic_store_explicit(&queue->head, head, memory_order_release);
 		__builtin_prefetch(&queue->receives[head & queue->mask]);
 		is_low = queue->limit && queue->tail - head < queue->limit && atomic_exchange(&queue->limit, 0);
 	}
@@ -79,80 +79,101 @@ static bool take_receive(struct shared_qp *peer, struct receive *receive, uint32
 	return is_there;
 }
 
-// The owner copies the bytes of a message to its memory when it polls.
-static void put_bytes(struct entry *entry, const struct receive_queue *queue, const struct receive *receive, uint64_t length)
+static bool is_write(const struct message *message)
 {
-	entry->pd = queue->domain;
-	entry->length = length;
+	return message->wr->opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+}
+
+static uint64_t whole_length(const struct message *message)
+{
+	return message->length + (message->route ? GRH_SIZE : 0);
+}
+
+// How a receive ends. A message that is too long for the queue is in its memory afterwards.
+static enum ibv_wc_status land(const struct message *message, const struct receive_queue *queue, const struct receive *receive)
+{
+	uint64_t whole = whole_length(message);
+
+	if (is_write(message))
+		return IBV_WC_SUCCESS;
+	if (whole > receive->length)
+		return IBV_WC_LOC_LEN_ERR;
+	if (!may_use(queue->domain, receive->sges, receive->num_sge, whole, IBV_ACCESS_LOCAL_WRITE))
+		return IBV_WC_LOC_PROT_ERR;
+	if (message->length > MTU && !copy_message(message, queue->domain, receive))
+		return IBV_WC_LOC_PROT_ERR;
+	return IBV_WC_SUCCESS;
+}
+
+static void describe(struct entry *entry, const struct message *message)
+{
+	const struct ibv_send_wr *wr = message->wr;
+	bool has_imm = is_write(message) || wr->opcode == IBV_WR_SEND_WITH_IMM;
+
+	entry->opcode = is_write(message) ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV;
+	entry->wc_flags = (message->route ? IBV_WC_GRH : 0) | (has_imm ? IBV_WC_WITH_IMM : 0);
+	entry->byte_len = whole_length(message);
+	entry->imm = wr->imm_data;
+	entry->src_qp = message->from->shared->number;
+	entry->when = message->from->when;
+}
+
+// The bytes travel with the completion: the owner copies them to its memory when it polls.
+static void put_bytes(struct completions *completions, struct entry *entry, const struct message *message)
+{
+	char *to = bytes_of(completions, entry);
+
+	if (message->route) {
+		put_header(to, message->route, message->length);
+		to += GRH_SIZE;
+	}
+	gather(message->from->shared->domain, message->wr, to);
+}
+
+static void put_receive(struct entry *entry, const struct receive *receive)
+{
+	entry->wr_id = receive->wr_id;
+	entry->is_receive = true;
+	entry->taken = receive->taken;
 	entry->num_sge = receive->num_sge;
 	entry->first = receive->sges[0];
 	for (unsigned i = 1; i < receive->num_sge; i++)
 		entry->others[i - 1] = receive->sges[i];
 }
 
-// Writes the completion of a receive, with the bytes of its message if these travel with it.
-static void complete_receive(const struct message *message, struct shared_qp *peer, const struct receive *receive,
-			     uint32_t taken, enum ibv_wc_status status)
+static void complete_receive(const struct message *message, struct shared_qp *peer, const struct receive_queue *queue,
+			     const struct receive *receive, enum ibv_wc_status status)
 {
 	struct completions *completions = place(peer->completions);
 	struct entry *entry = open_entry(completions);
-	const struct ibv_send_wr *wr = message->wr;
-	bool is_write = wr->opcode == IBV_WR_RDMA_WRITE_WITH_IMM, has_imm = is_write || wr->opcode == IBV_WR_SEND_WITH_IMM;
-	uint64_t header = message->route ? GRH_SIZE : 0, whole = header + message->length;
+	bool carries = !is_write(message) && status == IBV_WC_SUCCESS && message->length <= MTU;
+	bool is_solicited = status != IBV_WC_SUCCESS || message->wr->send_flags & IBV_SEND_SOLICITED;
 
 	if (!entry)
 		return;
-	entry->wr_id = receive->wr_id;
+	put_receive(entry, receive);
+	describe(entry, message);
 	entry->status = status;
-	entry->opcode = is_write ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV;
-	entry->wc_flags = (header ? IBV_WC_GRH : 0) | (has_imm ? IBV_WC_WITH_IMM : 0);
-	entry->byte_len = whole;
-	entry->imm = wr->imm_data;
 	entry->qp_num = peer->number;
-	entry->src_qp = message->from->shared->number;
-	entry->sends = entry->length = 0;
-	entry->is_receive = true;
-	entry->taken = taken;
-	if (!is_write && status == IBV_WC_SUCCESS && message->length <= MTU && whole) {
-		put_bytes(entry, place(peer->receives), receive, whole);
-		char *to = bytes_of(completions, entry);
-		if (header)
-			put_header(to, message->route, message->length);
-		gather(message->from->shared->domain, wr, to + header);
-	}
-	bool is_solicited = status != IBV_WC_SUCCESS || wr->send_flags & IBV_SEND_SOLICITED;
-	entry->when = message->from->when;
+	entry->pd = queue->domain;
+	entry->sends = 0;
+	entry->length = carries ? whole_length(message) : 0;
+	if (entry->length)
+		put_bytes(completions, entry, message);
 	close_entry(completions, entry, is_solicited);
 	message->from->has_delivered = true;
 	message->from->is_solicited |= is_solicited;
 }
 
-// How a receive ends, after a message that is too long for the queue is where it should be.
-static enum ibv_wc_status land(const struct message *message, const struct shared_qp *peer, const struct receive *receive)
-{
-	uint64_t whole = message->length + (message->route ? GRH_SIZE : 0);
-	uint64_t domain = ((struct receive_queue *)place(peer->receives))->domain;
-
-	if (message->wr->opcode == IBV_WR_RDMA_WRITE_WITH_IMM)
-		return IBV_WC_SUCCESS;
-	if (whole > receive->length)
-		return IBV_WC_LOC_LEN_ERR;
-	if (!may_use(domain, receive->sges, receive->num_sge, whole, IBV_ACCESS_LOCAL_WRITE))
-		return IBV_WC_LOC_PROT_ERR;
-	if (message->length > MTU && !copy_message(message, domain, receive))
-		return IBV_WC_LOC_PROT_ERR;
-	return IBV_WC_SUCCESS;
-}
-
 enum outcome deliver(const struct message *message, struct shared_qp *peer, enum ibv_wc_status *status)
 {
+	const struct receive_queue *queue = place(peer->receives);
 	struct receive receive;
-	uint32_t taken;
 
-	if (!take_receive(peer, &receive, &taken))
+	if (!take_receive(peer, &receive))
 		return NOT_READY;
-	enum ibv_wc_status received = land(message, peer, &receive);
-	complete_receive(message, peer, &receive, taken, received);
+	enum ibv_wc_status received = land(message, queue, &receive);
+	complete_receive(message, peer, queue, &receive, received);
 	if (received != IBV_WC_SUCCESS) {
 		*status = received == IBV_WC_LOC_LEN_ERR ? IBV_WC_REM_INV_REQ_ERR : IBV_WC_REM_OP_ERR;
 		break_peer(peer, IBV_EVENT_QP_REQ_ERR);

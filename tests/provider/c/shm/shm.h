@@ -42,6 +42,8 @@ struct receive {
 	uint32_t num_sge;
 	uint32_t length;
 	struct ibv_sge sges[MOST_SGES];
+	// Once it is taken: how many of its queue were taken by then.
+	uint32_t taken;
 } __attribute__((aligned(64)));
 
 // A receive queue, of one queue pair or shared. The owner writes the tail, and who holds the lock the rest of its line: a
