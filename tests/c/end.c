@@ -509,6 +509,24 @@ static void send_by_threads(void)
 		pthread_join(threads[i], NULL);
 }
 
+// Adds 1 to a word of a peer, again and again.
+static void add_often(void)
+{
+	struct ibv_sge sge = { (uintptr_t)mrs[0]->addr, 8, mrs[0]->lkey };
+	struct ibv_send_wr *bad, wr = { .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_ATOMIC_FETCH_AND_ADD,
+					.send_flags = IBV_SEND_SIGNALED };
+	struct ibv_wc wc;
+
+	wr.wr.atomic.remote_addr = number(4);
+	wr.wr.atomic.rkey = number(5);
+	wr.wr.atomic.compare_add = 1;
+	for (uint64_t i = 0; i < number(3); i++) {
+		ibv_post_send(qp(), &wr, &bad);
+		while (ibv_poll_cq(cqs[number(2)], 1, &wc) == 0)
+			;
+	}
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -519,7 +537,7 @@ static const struct {
 	{ "init", to_init }, { "rtr", to_rtr }, { "rts", to_rts }, { "modify", to_state }, { "state", query_state },
 	{ "destroy", end_qp }, { "ah", add_ah }, { "join", join }, { "leave", leave }, { "recv", post_recv },
 	{ "srqrecv", post_srq_recv }, { "send", post_send }, { "play", play }, { "serve", serve }, { "flood", flood },
-	{ "threads", send_by_threads },
+	{ "threads", send_by_threads }, { "add", add_often },
 };
 
 static void run(char *line)
