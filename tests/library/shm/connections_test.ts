@@ -214,6 +214,12 @@ test("A send waits for a receive, and those behind it wait too", async (a, b) =>
   await a.do("fill", 0, 0, 64, 3);
   await a.send(one.qp, { wrId: 1, sge: [[0, 0, 8]] });
   await a.send(one.qp, { wrId: 2, opcode: "RDMA_WRITE", to: [addr, rkey], sge: [[0, 0, 64]] });
+  // Others, which wait less long, have given up meanwhile.
+  for (let i = 0; i < 3; i++) {
+    const [other] = await connect(a, b, { rnrRetry: 6 });
+    await a.send(other.qp);
+    assertEquals(await statuses(a, other.cq), ["RNR_RETRY_EXC_ERR"]);
+  }
   assertEquals([await a.poll(one.cq), await b.number("check", 1, 1, 1, 4)], [[], 0]);
   await b.recv(other.qp, 5, [0, 0, 8]);
   assertEquals((await a.wait(one.cq, 2)).map(({ wrId, status }) => [wrId, status]), [
