@@ -17,6 +17,7 @@ import {
 const { REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC } = AccessFlags;
 const { INLINE, SIGNALED } = SendFlags;
 const MIB = 1 << 20;
+const WORD: Place = [0, 0, 8];
 const SIZES = [0, 1, 255, 256, 257, 4096, 4097, 65536, MIB];
 
 async function statuses(end: End, cq: number, count = 1): Promise<string[]> {
@@ -278,32 +279,37 @@ test("A send waits for a peer that is being set up", async (a, b) => {
   ]]);
 });
 
-/** Peers that a queue pair is not connected with. */
-const WRONG: Readonly<Record<string, (b: End, other: Link) => Promise<[string, number]>>> = {
+/** Peers that a queue pair is not connected with, by their addresses and numbers. */
+const WRONG: Readonly<
+  Record<string, (b: End, other: Link, back: [string, number]) => Promise<[string, number]>>
+> = {
   "at another address": async (b, other) => [await b.do("gid", 2, 1), other.qpn],
   "at an address that nobody has": (_, other) => Promise.resolve(["::ffff:10.9.9.9", other.qpn]),
   "that is connected with another one": async (b) => {
     const [stranger] = await connect(b, b);
+    await b.recv(stranger.qp, 1, WORD);
     return [await b.do("gid", 1, 1), stranger.qpn];
   },
-  "of another type": async (b) => [
-    await b.do("gid", 1, 1),
-    (await half(b, { type: "UC" })).qpn,
-  ],
+  "of another type": async (b, _, back) => {
+    const unreliable = await half(b, { type: "UC" });
+    await connectTo(b, unreliable, ...back);
+    await b.recv(unreliable.qp, 1, WORD);
+    return [await b.do("gid", 1, 1), unreliable.qpn];
+  },
 };
 
 for (const [which, peerOf] of Object.entries(WRONG)) {
   test(`A peer ${which} does not answer`, async (a, b) => {
     const [one, other] = [await half(a), await half(b)];
-    await connectTo(a, one, ...await peerOf(b, other));
-    await connectTo(b, other, await a.do("gid", 1, 1), one.qpn);
-    await b.recv(other.qp, 1, [0, 0, 8]);
+    const back: [string, number] = [await a.do("gid", 1, 1), one.qpn];
+    await connectTo(b, other, ...back);
+    await b.recv(other.qp, 1, WORD);
+    await connectTo(a, one, ...await peerOf(b, other, back));
     await a.send(one.qp);
     assertEquals([await statuses(a, one.cq), await b.poll(other.cq)], [["RETRY_EXC_ERR"], []]);
   });
 }
 
-const WORD: Place = [0, 0, 8];
 /** What a peer may not do, by the access of its queue pair and of its region, and the offset in that. */
 const RIGHTS: readonly (readonly [Send["opcode"], qp: number, mr: number, offset: bigint])[] = [
   ["RDMA_WRITE", ALL & ~REMOTE_WRITE, ALL, 0n],

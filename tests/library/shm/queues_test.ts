@@ -188,9 +188,11 @@ test("ERR ends all that is posted, and what is posted later", async (a, b) => {
   const flushed = async (count: number) =>
     (await a.wait(one.cq, count)).map(({ wrId, status }) => `${wrId} ${status}`).sort();
   assertEquals(await flushed(4), [1, 2, 3, 4].map((wrId) => `${wrId} WR_FLUSH_ERR`));
+  await b.recv(other.qp, 7, BYTE);
   await a.recv(one.qp, 5, BYTE);
   await a.send(one.qp, { wrId: 6 });
   assertEquals(await flushed(2), ["5 WR_FLUSH_ERR", "6 WR_FLUSH_ERR"]);
+  assertEquals(await b.poll(other.cq), []);
   await b.send(other.qp);
   assertEquals((await b.wait(other.cq))[0]!.status, "RETRY_EXC_ERR");
 });
@@ -198,8 +200,9 @@ test("ERR ends all that is posted, and what is posted later", async (a, b) => {
 test("RESET forgets all that is posted, and the queue pair can be connected anew", async (a, b) => {
   const [one, other] = await connect(a, b, { wr: 4 });
   for (let round = 0; round < 3; round++) {
-    for (let i = 0; i < 4; i++) await a.recv(one.qp, i, BYTE);
-    for (let i = 0; i < 4; i++) await a.send(one.qp, { wrId: i });
+    for (let i = 0; i < 4; i++) {
+      assertEquals([await a.recv(one.qp, i, BYTE), await a.send(one.qp, { wrId: i })], ["", ""]);
+    }
     assertEquals(await a.send(one.qp), "! ENOMEM");
     await a.do("modify", one.qp, QpState.RESET);
     assertEquals([await a.poll(one.cq), await a.state(one.qp)], [[], "RESET"]);
