@@ -474,37 +474,49 @@ static void serve(void)
 // Sends the same datagram again and again, until this process is killed.
 static void flood(void)
 {
-	for (;;)
+	struct ibv_wc wc;
+
+	for (;; ibv_poll_cq(qp()->send_cq, 1, &wc))
 		post_send();
 }
 
-// Sends messages beside other threads on the same queue pair, and takes completions of the same queues.
-static void *send_many(void *none)
+static struct ibv_qp *qp_by_number(uint32_t qp_num)
 {
-	int left = number(4), sent = 0;
-	struct ibv_wc wc;
+	int i = 0;
 
-	// It takes as many completions of sends and of receives as it sends, whosever they are.
-	for (int done = 0, received = 0; done < left || received < left;) {
-		if (sent < left && !try_send(qp(), 1))
-			sent++;
-		if (done < left && ibv_poll_cq(cqs[number(2)], 1, &wc) == 1)
-			done += wc.status == IBV_WC_SUCCESS;
-		if (received < left && ibv_poll_cq(cqs[number(6)], 1, &wc) == 1) {
-			received += wc.status == IBV_WC_SUCCESS;
-			receive_message(qps[number(5)]);
-		}
-	}
-	return none;
+	while (qps[i]->qp_num != qp_num)
+		i++;
+	return qps[i];
 }
 
+// Sends by one queue pair, which other threads use as well, and takes completions of the queue that all use.
+static void *send_many(void *by)
+{
+	static _Atomic int left;
+	int sent = 0;
+	struct ibv_wc wc;
+
+	// Each message has two completions, of which a thread takes those that it finds.
+	for (left += 2 * number(2); left > 0;) {
+		if (sent < (int)number(2) && !try_send(by, 1))
+			sent++;
+		if (ibv_poll_cq(cqs[0], 1, &wc) != 1)
+			continue;
+		left -= wc.status == IBV_WC_SUCCESS;
+		if (wc.opcode == IBV_WC_RECV)
+			receive_message(qp_by_number(wc.qp_num));
+	}
+	return NULL;
+}
+
+// Every second queue pair sends to the one behind it.
 static void send_by_threads(void)
 {
 	pthread_t threads[8];
-	int count = number(3);
+	int count = number(1);
 
 	for (int i = 0; i < count; i++)
-		pthread_create(&threads[i], NULL, send_many, NULL);
+		pthread_create(&threads[i], NULL, send_many, qps[2 * (i % number(3))]);
 	for (int i = 0; i < count; i++)
 		pthread_join(threads[i], NULL);
 }

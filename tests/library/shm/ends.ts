@@ -309,6 +309,8 @@ export interface Connection extends QpOptions {
   readonly rnrRetry?: number;
   readonly cqe?: number;
   readonly hasChannel?: boolean;
+  /** The number of a completion queue that is there already, at both ends. */
+  readonly cq?: number;
   /** The number of the port, at both ends. */
   readonly port?: number;
 }
@@ -316,7 +318,7 @@ export interface Connection extends QpOptions {
 /** Makes a queue pair for a connection, in state INIT. */
 export async function half(end: End, options: Connection = {}): Promise<Link> {
   const { cqe, hasChannel, access = ALL, port = 1 } = options;
-  const link = await end.qp(await end.cq(cqe, hasChannel), options);
+  const link = await end.qp(options.cq ?? await end.cq(cqe, hasChannel), options);
   await end.do("init", link.qp, port, access);
   return link;
 }

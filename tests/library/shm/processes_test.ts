@@ -5,9 +5,11 @@ import { SendFlags, WrOpcode } from "../../../mod.ts";
 import {
   ALL,
   connect,
+  connectTo,
   datagrams,
   type End,
   GRH,
+  half,
   open,
   type ProcessEnd,
   QKEY,
@@ -50,7 +52,8 @@ test("A send that waits for a receive fails when the peer is killed", async (a) 
 async function flood(end: ProcessEnd, a: End, qpn: number): Promise<void> {
   const from = await datagrams(end);
   const ah = await end.number("ah", 1, 1, await a.do("gid", 1, 1));
-  await end.tell(`flood ${from.qp} 0 ${WrOpcode.SEND} 0 0 ${ah} ${qpn} ${QKEY} 0 0 0 4096`);
+  const request = [from.qp, 0, WrOpcode.SEND, SendFlags.SIGNALED, 0];
+  await end.tell(["flood", ...request, ah, qpn, QKEY, 0, ...[0, 0, 4096]].join(" "));
 }
 
 test("Locks of a process that was killed are taken over", async (a, b) => {
@@ -60,11 +63,9 @@ test("Locks of a process that was killed are taken over", async (a, b) => {
   for (let round = 0; round < 10; round++) {
     const killed = await victim();
     await flood(killed, a, to.qpn);
+    await a.recv(to.qp, 1, [0, 0, 4096 + GRH]);
+    await a.wait(to.cq);
     // Whatever it holds just then.
-    for (let i = 0; i < 20; i++) {
-      await a.recv(to.qp, 1, [0, 0, 4096 + GRH]);
-      await a.poll(to.cq);
-    }
     await killed.kill();
     await b.send(from.qp, { flags: 0, to: [ah, to.qpn, QKEY], sge: [BYTE] });
   }
@@ -107,15 +108,39 @@ test("Hosts have addresses of their own", async (a) => {
   assertEquals(await b.do("bytes", 0, 32, 8), "0a0000010a000007");
 }, ["one process"]);
 
-test("Threads share a queue pair and a completion queue", async (_, b) => {
-  const [one, other] = await connect(b, b, { wr: 512, cqe: 4096 });
-  const [threads, count] = [4, 2000];
-  const total = threads * count;
-  for (let i = 0; i < 512; i++) await b.recv(other.qp, i, [0, 64, 64]);
-  const [opposite, receiver] = [one, other].map(({ qp }) => qp);
-  assertEquals(await b.do("threads", opposite!, one.cq, threads, count, receiver!, other.cq), "");
-  assertEquals([await b.poll(one.cq), total], [[], 8000]);
-  // The last receives are still there.
-  assertEquals(await b.send(opposite!, { flags: SendFlags.SIGNALED, sge: [BYTE] }), "");
-  assertEquals((await b.wait(one.cq)).length, 1);
+test("Threads share queue pairs and completion queues", async (_, b) => {
+  const [threads, count, pairs, wr] = [4, 20_000, 2, 512];
+  const cq = await b.cq(4096);
+  for (let pair = 0; pair < pairs; pair++) {
+    const [, { qp }] = await connect(b, b, { cq, wr });
+    for (let i = 0; i < wr; i++) await b.recv(qp, i, [0, 64, 64]);
+  }
+  assertEquals(await b.do("threads", threads, count, pairs), "");
+  assertEquals(await b.poll(cq), []);
+  // All receives are there again, and no more.
+  assertEquals(await b.recv(1, 0, BYTE), "! ENOMEM");
+  await b.send(0, { sge: [BYTE] });
+  assertEquals((await b.wait(cq, 2)).map(({ status }) => status), ["SUCCESS", "SUCCESS"]);
 }, ["two processes in C"]);
+
+test("What is on its way when a queue is armed makes an event", async (a, b) => {
+  await using late = await victim({ IBVERBS_SHM_DELAY_NS: "1000000000" });
+  const cq = await a.cq(64, true);
+  const link = async (from: End) => {
+    const [one, other] = [await half(from), await half(a, { cq })];
+    await connectTo(from, one, await a.do("gid", 1, 1), other.qpn);
+    await connectTo(a, other, await from.do("gid", 1, 1), one.qpn);
+    for (const wrId of [1, 2]) await a.recv(other.qp, wrId, BYTE);
+    return one.qp;
+  };
+  const [fast, slow] = [await link(b), await link(late)];
+  // The first one can be seen.
+  await b.send(fast, { sge: [BYTE] });
+  await late.send(slow, { sge: [BYTE] });
+  await a.do("arm", cq, 0);
+  assertEquals(await a.do("event"), `${cq}`);
+  assertEquals((await a.wait(cq, 2)).length, 2);
+  await late.send(slow, { sge: [BYTE] });
+  await a.do("arm", cq, 1);
+  assertEquals(await a.do("event"), "-1");
+}, ["one process"]);

@@ -230,6 +230,7 @@ test("Completions of before a reset make no room for what is posted after it", a
     await connectTo(end, { ...peer, qp }, await end.do("gid", 1, 1), peer.qpn);
   }
   for (let i = 0; i < 4; i++) await b.recv(other.qp, 10 + i, BYTE);
+  assertEquals(await a.send(one.qp), "! ENOMEM");
   assertEquals([(await b.poll(other.cq)).length, (await a.poll(one.cq)).length], [4, 4]);
   assertEquals(await b.recv(other.qp, 9, BYTE), "! ENOMEM");
   for (let i = 0; i < 4; i++) await a.send(one.qp, { sge: [BYTE] });
