@@ -109,7 +109,7 @@ test("Hosts have addresses of their own", async (a) => {
 }, ["one process"]);
 
 test("Threads share queue pairs and completion queues", async (_, b) => {
-  const [threads, count, pairs, wr] = [4, 20_000, 2, 512];
+  const [threads, count, pairs, wr] = [4, 40_000, 2, 512];
   const cq = await b.cq(4096);
   for (let pair = 0; pair < pairs; pair++) {
     const [, { qp }] = await connect(b, b, { cq, wr });
