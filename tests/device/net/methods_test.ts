@@ -1,5 +1,5 @@
 // Each public method of the module is called on a device: a device that we wrote, as in the library tests, is no judge of RDMA.
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "@std/assert";
 import { connectRc, listenRc, listenUd, RcConn, RcListener, UdConn } from "../../../net/mod.ts";
 // librdmacm keeps the device open: not within a test.
 import "../cm/bed.ts";
@@ -40,6 +40,7 @@ deviceTest("Each method of UdConn works on rxe", async () => {
   using called = new Called(UdConn);
   await using server = await listenUd({ device: RXE, qkey: QKEY });
   using client = await listenUd({ device: RXE, qkey: QKEY, gidIndex: server.gidIndex });
+  assertStringIncludes(Deno.inspect(server), `${server.addr.qpn}`);
   assertEquals([client.gidReason === "", client.addr.gid], [false, server.addr.gid]);
   assertEquals(await client.send(bytes("1"), server.addr), 1);
   const [message, from] = await server.receive();
@@ -72,6 +73,8 @@ deviceTest("Each method of RcListener and RcConn works on rxe", async () => {
   const { port: tcpPort } = listener.addr;
   const connect = (): Promise<RcConn> => connectRc({ device: RXE, tcpPort, connectTimeout });
   const [client, server] = await Promise.all([connect(), listener.accept()]);
+  assertStringIncludes(Deno.inspect(listener), `${tcpPort}`);
+  assertStringIncludes(Deno.inspect(client), `${client.peer.qpn}`);
   await client.send(bytes("1"));
   await client.flush();
   assertEquals([text(await server.receive()), server.maxMessage], ["1", client.maxMessage]);
