@@ -445,6 +445,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
       // The peer is gone, or the caller does not want to wait.
     }
     await this.#end.closePaced();
+    noteClosed(this);
   }
 
   /** Closes the connection at once. What the peer has not acknowledged may be lost. */

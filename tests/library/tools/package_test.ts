@@ -141,7 +141,7 @@ Deno.test("deno run, cache and add fetch few files of the packages", async () =>
 /** A call in each bundle that has code of its own, what its stack names, and what stands there in the source. */
 const PLACES = [
   ["ibverbs", 'Gid.parse("x")', "Gid.parse", "types/address/gid.ts", "parseAddress"],
-  ["ibverbs/net", "listenUd({ qkey: -1 })", "listenUd", "net/ud/ud_conn.ts", "readUdOptions"],
+  ["ibverbs/net", "listenUd({ qkey: -1 })", "listenUd", "net/ud/ud_conn.ts", "inTurn"],
   ["cli", "runCli(1)", "runCli", "cli/mod.ts", "wordsOf(args)"],
   [
     "rxe",
