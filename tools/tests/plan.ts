@@ -28,6 +28,7 @@ const LONG = [
   "cli/tests/library/",
   "tests/library/caller_test.ts",
   "tests/library/cm/failures_test.ts",
+  "tests/library/event_loop/hammer_test.ts",
   "tests/library/event_loop/replaced_clocks_test.ts",
   "tests/library/faults/",
   "tests/library/layout_test.ts",
@@ -36,7 +37,12 @@ const LONG = [
   "tests/library/permissions/",
   "tests/library/refusals_test.ts",
   "tests/library/reply/reply_bound_test.ts",
+  "tests/library/shm/",
+  "tests/library/testing_test.ts",
+  "tests/library/threads_test.ts",
   "tests/library/tools/",
+  "tests/library/where_it_runs_test.ts",
+  "tests/library/worker_descriptors_test.ts",
 ];
 
 /**
