@@ -42,8 +42,9 @@ export class Glance {
    * is held.
    */
   begin(isHeld: boolean, longestMs: number = SELDOM_MS): void {
+    const isNew = !this.#isOn || longestMs < this.#longestMs;
     this.#longestMs = longestMs;
-    if (!this.#isOn) {
+    if (isNew) {
       this.#isOn = true;
       all.glances.add(this);
       this.#quietSince = clock.now();
@@ -90,8 +91,13 @@ export class Glance {
   /** Looks if its time has come. Returns whether it goes on. */
   static #turn(glance: Glance, now: number): boolean {
     if (!glance.#isOn) return false;
-    if (glance.#due <= now && glance.#look()) glance.#quietSince = now;
-    if (glance.#isOn) glance.#schedule();
+    const leftMs = glance.#due - now;
+    // More is left than there ever was if the clock was set back.
+    if (leftMs > 0 && leftMs <= 2 * glance.#longestMs) wakeAt(glance.#due, now);
+    else {
+      if (glance.#look()) glance.#quietSince = now;
+      if (glance.#isOn) glance.#schedule();
+    }
     return glance.#isOn;
   }
 

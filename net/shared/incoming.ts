@@ -76,6 +76,7 @@ export class Incoming<W extends object, T> {
       if (isOver && this.#waiters.size > 0) this.#serveOthers();
     }
   }
+
   #looking(received: Promise<T | null>): Promise<T | null> {
     this.#supply.look();
     return received;

@@ -30,7 +30,7 @@ export class Completions<C = WorkCompletion> implements AsyncIterableIterator<C,
   #ended = false;
   /** How many steps run or wait for those before them, and the last of them. */
   #steps = 0;
-  #last: Promise<unknown> = Promise.resolve();
+  #last: Promise<IteratorResult<C, void>> = Promise.resolve(END);
 
   /** @ignore Iterates over a queue. */
   constructor(source: CompletionSource<C>) {
@@ -41,27 +41,18 @@ export class Completions<C = WorkCompletion> implements AsyncIterableIterator<C,
   next(): Promise<IteratorResult<C, void>> {
     // Alone, because each promise that a step waits for costs as much as a poll.
     if (this.#steps++ === 0) return this.#last = this.#step();
-    return this.#after(() => this.#step());
+    const step = (): Promise<IteratorResult<C, void>> => this.#step();
+    return this.#last = this.#last.then(step, step);
   }
 
   /** Ends the iteration. Completions that were polled ahead stay in the queue. */
   return(): Promise<IteratorResult<C, void>> {
-    return inTurn(() =>
-      this.#after(() => {
-        this.#ended = true;
-        return Promise.resolve(END);
-      })
-    );
+    return inTurn(() => this.#end(() => Promise.resolve(END)));
   }
 
   /** Ends the iteration with an error. */
   throw(error: unknown): Promise<IteratorResult<C, void>> {
-    return inTurn(() =>
-      this.#after(() => {
-        this.#ended = true;
-        return Promise.reject(error);
-      })
-    );
+    return inTurn(() => this.#end(() => Promise.reject(error)));
   }
 
   /** The iterator itself. */
@@ -74,11 +65,16 @@ export class Completions<C = WorkCompletion> implements AsyncIterableIterator<C,
     await this.return();
   }
 
-  /** Runs a step after those before it, as an async generator does. */
-  #after<T>(step: () => Promise<T>): Promise<T> {
-    const result = this.#last.then(step, step);
-    this.#last = result;
-    return result;
+  /** Ends after the steps before it, as an async generator does. */
+  #end(result: () => Promise<IteratorResult<C, void>>): Promise<IteratorResult<C, void>> {
+    const end = (): Promise<IteratorResult<C, void>> => {
+      this.#steps--;
+      this.#ended = true;
+      return result();
+    };
+    const ended = this.#steps++ === 0 ? end() : this.#last.then(end, end);
+    this.#last = ended;
+    return ended;
   }
 
   #isTurnOver(): boolean {

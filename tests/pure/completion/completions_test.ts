@@ -125,3 +125,17 @@ Deno.test("Completions.return() ends the iteration", async () => {
     assertEquals(await ended.next(), { value: undefined, done: true });
   }
 });
+
+Deno.test("Completions ends before what is asked for after return() or throw()", async () => {
+  for (const isBusy of [false, true]) {
+    for (const end of ["return", "throw"] as const) {
+      const completions = new Completions(sourceOf({}));
+      const before = isBusy ? [completions.next()] : [];
+      const ended = completions[end](new Error("enough")).catch(() => {});
+      const after = completions.next();
+      assertEquals((await Promise.all(before)).map(({ done }) => done), before.map(() => false));
+      await ended;
+      assertEquals((await after).done, true, `${end} ${isBusy}`);
+    }
+  }
+});

@@ -131,3 +131,31 @@ Deno.test("Glance goes on when the clock is set back, and ends within its own lo
   time.pass(1000);
   assertEquals([looks, time.isRunning], [3, false]);
 });
+
+Deno.test("Glance is looked at although another one is looked at more often", () => {
+  using time = new Time();
+  let looks = 0;
+  const quiet = new Glance(() => (looks++, false));
+  quiet.begin(false);
+  time.pass(60_000);
+  const busy = new Glance(() => true);
+  busy.begin(false);
+  looks = 0;
+  time.pass(10_240);
+  assertEquals(looks >= 19, true, `${looks} looks`);
+  quiet.end();
+  busy.end();
+});
+
+Deno.test("Glance looks soon again when it is needed sooner", () => {
+  using time = new Time();
+  let looks = 0;
+  const glance = new Glance(() => (looks++, false));
+  glance.begin(false);
+  time.pass(60_000);
+  looks = 0;
+  glance.begin(false, 16);
+  time.pass(16);
+  assertEquals(looks > 2, true, `${looks} looks`);
+  glance.end();
+});
