@@ -64,7 +64,7 @@
  * @module
  */
 
-export type { AbortOptions } from "./internal/abort.ts";
+export type { AbortOptions } from "./wait/abort.ts";
 export { REJECT_REASONS, SIDR_STATUSES } from "./internal/cm_reasons.ts";
 export {
   type AddrInfo,

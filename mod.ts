@@ -155,10 +155,10 @@ export {
   WorkCompletionEx,
   WorkCompletionListEx,
 } from "./types/completion/work_completion_list_ex.ts";
-export type { AbortOptions } from "./internal/abort.ts";
+export type { AbortOptions } from "./wait/abort.ts";
 export type { Reach } from "./internal/reach.ts";
 export type { PeerOptions } from "./types/core/abortable.ts";
-export type { TimeoutOptions } from "./internal/timeout.ts";
+export type { TimeoutOptions } from "./wait/timeout.ts";
 export { nameOf, namesOf } from "./types/core/enums.ts";
 export { VerbsError } from "./types/core/errors.ts";
 export { NativeResource } from "./types/core/native_resource.ts";

@@ -54,7 +54,7 @@ const NATIVE: readonly Row[] = [
     title: "answer one at a time",
     count: 40_000,
     goals: [fasterThan(1, "pyverbs")],
-    note: "types/device/event_source.ts; pyverbs reads no events",
+    note: "wait/events.ts; pyverbs reads no events",
   }, native("C", "answer_one_no_events", QUIET)),
 ];
 

@@ -56,7 +56,7 @@ const ECHOES: readonly Row[] = [
       atMost(1.5, "C", COMPLETIONS),
       atMost(2, "C", COMPLETIONS, "mean"),
     ],
-    note: `net/shared/pump.ts; C, pyverbs: polling; ${BY}`,
+    note: `wait/loop.ts; C, pyverbs: polling; ${BY}`,
   }),
   shm({
     id: "call",
@@ -83,7 +83,7 @@ const ECHOES: readonly Row[] = [
       pair(RC, ["deno", "net_rc"], { deviceNs: 1500 }),
     ],
     goals: [atMost(1.6, "C")],
-    note: `net/shared/pump.ts; C: polling; ${BY}`,
+    note: `wait/loop.ts; C: polling; ${BY}`,
   }),
   shm({
     id: "sleep",
@@ -112,7 +112,7 @@ const ECHOES: readonly Row[] = [
     count: 20_000,
     entries: [...waiting({ isShared: true }, { isShared: true }), ...blocking({ isShared: true })],
     goals: [atMost(1, UDP), atMost(1, UDP, COMPLETIONS)],
-    note: `internal/busy_poll.ts; C, pyverbs: by events; ${BY}`,
+    note: `wait/busy_poll.ts; C, pyverbs: by events; ${BY}`,
   }),
 ];
 
@@ -138,7 +138,7 @@ const MANY: readonly Row[] = [
       pair(TCP, ["deno", "tcp"], WINDOW),
     ],
     goals: [millions(1), millions(1, RC), millions(1.8, COMPLETIONS)],
-    note: `net/shared/pump.ts; C, pyverbs: polling; ${BY}; ${TCP}: one write of all`,
+    note: `wait/loop.ts; C, pyverbs: polling; ${BY}; ${TCP}: one write of all`,
   }),
   shm({
     id: "relay",
@@ -208,7 +208,7 @@ function late(delay: number): Row {
     count: 5000,
     entries: waiting(exchange, { ...exchange, server: ["c", "udp"] }),
     goals: [],
-    note: `internal/busy_poll.ts; C: by events; ${BY}; the server is a program in C that polls`,
+    note: `wait/busy_poll.ts; C: by events; ${BY}; the server is a program in C that polls`,
   });
 }
 
@@ -229,7 +229,7 @@ function busy(name: string, rate: number, goals: readonly Goal[]): Row {
     ],
     goals,
     note:
-      `ffi/fd_watcher.ts; C, pyverbs: by events; ${BY}; the client is a program in C that polls`,
+      `wait/descriptors.ts; C, pyverbs: by events; ${BY}; the client is a program in C that polls`,
   });
 }
 
@@ -241,7 +241,7 @@ function unused(id: string, title: string, isAwaited: boolean, ...others: Entry[
     ...others,
   ];
   const goals = entries.map(({ who }) => within(0.5, "ms", who));
-  return shm({ id, title, count: 1, entries, goals, note: `net/shared/pump.ts; ${BY}` });
+  return shm({ id, title, count: 1, entries, goals, note: `wait/loop.ts; ${BY}` });
 }
 
 const SELDOM: readonly Row[] = [

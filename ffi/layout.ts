@@ -684,6 +684,10 @@ export const x86_64 = {
     comp_mask: ["u64", 0], ic_id_validity: ["u16", 8], recv_ic_id: ["u16", 10],
     rdma_read_ic_id: ["u16", 12], rdma_recv_ic_id: ["u16", 14],
   }],
+  epoll_event: [12, {
+    events: ["u32", 0], data: ["bytes", 4, 8], "data.ptr": ["ptr", 4], "data.fd": ["i32", 4],
+    "data.u32": ["u32", 4], "data.u64": ["u64", 4],
+  }],
 } as const;
 
 /** Sizes and fields that differ on aarch64, where locks are larger and move what follows them. */
@@ -726,6 +730,10 @@ const aarch64Differences: Readonly<Record<string, StructRow>> = {
     read_completion_wallclock_ns: ["ptr", 288],
   }],
   verbs_context: [704, { context: ["bytes", 368, 336] }],
+  epoll_event: [16, {
+    data: ["bytes", 8, 8], "data.ptr": ["ptr", 8], "data.fd": ["i32", 8], "data.u32": ["u32", 8],
+    "data.u64": ["u64", 8],
+  }],
 };
 
 /** A table of what is made from the entries of another one, each when it is read first: few programs use all. */
@@ -1206,11 +1214,12 @@ export const constants = {
   IB_GRH_FLOWLABEL_MASK: 1048575, RDMA_IB_IP_PS_MASK: 18446744073709486080n,
   RDMA_IB_IP_PORT_MASK: 65535, RDMA_IB_IP_PS_TCP: 17170432, RDMA_IB_IP_PS_UDP: 17891328,
   RDMA_IB_PS_IB: 20905984, RDMA_UDP_QKEY: 19088743, RAI_PASSIVE: 1, RAI_NUMERICHOST: 2,
-  RAI_NOROUTE: 4, RAI_FAMILY: 8, RAI_SA: 16, RAI_DNS: 32, EPERM: 1, ENOENT: 2, EINTR: 4, EAGAIN: 11,
-  EINVAL: 22, ENOSYS: 38, ENODATA: 61, EPROTONOSUPPORT: 93, EOPNOTSUPP: 95, AF_INET: 2,
+  RAI_NOROUTE: 4, RAI_FAMILY: 8, RAI_SA: 16, RAI_DNS: 32, EPERM: 1, ENOENT: 2, EINTR: 4, EBADF: 9,
+  EAGAIN: 11, EINVAL: 22, ENOSYS: 38, ENODATA: 61, EPROTONOSUPPORT: 93, EOPNOTSUPP: 95, AF_INET: 2,
   AF_INET6: 10, IF_NAMESIZE: 16, F_GETFL: 3, F_SETFL: 4, O_CREAT: 64, O_NONBLOCK: 2048,
-  EFD_CLOEXEC: 524288, EFD_NONBLOCK: 2048, POLLIN: 1, PROT_READ: 1, PROT_WRITE: 2, MAP_PRIVATE: 2,
-  MAP_ANONYMOUS: 32, MAP_FAILED: 18446744073709551615n, PROT_NONE: 0, MAP_NORESERVE: 16384,
-  MLOCK_ONFAULT: 1, RLIMIT_MEMLOCK: 8, RLIM_INFINITY: 18446744073709551615n, RTLD_NOW: 2,
-  RTLD_NOLOAD: 4,
+  EFD_CLOEXEC: 524288, EFD_NONBLOCK: 2048, POLLIN: 1, EPOLL_CLOEXEC: 524288, EPOLL_CTL_ADD: 1,
+  EPOLL_CTL_MOD: 3, EPOLLIN: 1, EPOLLONESHOT: 1073741824, PROT_READ: 1, PROT_WRITE: 2,
+  MAP_PRIVATE: 2, MAP_ANONYMOUS: 32, MAP_FAILED: 18446744073709551615n, PROT_NONE: 0,
+  MAP_NORESERVE: 16384, MLOCK_ONFAULT: 1, RLIMIT_MEMLOCK: 8, RLIM_INFINITY: 18446744073709551615n,
+  RTLD_NOW: 2, RTLD_NOLOAD: 4,
 } as const;

@@ -4,9 +4,6 @@ import { askForFfi } from "./permission.ts";
 import { placesOf } from "./places.ts";
 import { checkPlatform } from "./platform.ts";
 import { cString } from "./pointers.ts";
-import { otherThread } from "../internal/turns.ts";
-
-const NOTHING = new Int32Array(2);
 
 /** The C library's functions that the binding calls, each beside its prototype. */
 const SYMBOLS = {
@@ -43,9 +40,19 @@ const SYMBOLS = {
   // int fcntl(int fd, int op, int arg): variadic in C, which passes integers alike on both architectures
   fcntl: { parameters: ["i32", "i32", "i32"], result: "i32" },
   // int poll(struct pollfd *fds, nfds_t nfds, int timeout);
-  poll: { parameters: ["buffer", "u64", "i32"], result: "i32", nonblocking: true },
+  poll: { parameters: ["buffer", "u64", "i32"], result: "i32" },
+  // int epoll_create1(int flags);
+  epoll_create1: { parameters: ["i32"], result: "i32" },
+  // int epoll_ctl(int epfd, int op, int fd, struct epoll_event *event);
+  epoll_ctl: { parameters: ["i32", "i32", "i32", "buffer"], result: "i32" },
+  // int epoll_wait(int epfd, struct epoll_event *events, int maxevents, int timeout);
+  epoll_wait: { parameters: ["i32", "buffer", "i32", "i32"], result: "i32", nonblocking: true },
   // the same, on this thread
-  poll_here: { name: "poll", parameters: ["buffer", "u64", "i32"], result: "i32" },
+  epoll_wait_here: {
+    name: "epoll_wait",
+    parameters: ["i32", "buffer", "i32", "i32"],
+    result: "i32",
+  },
   // char *if_indextoname(unsigned int ifindex, char *ifname);
   if_indextoname: { parameters: ["u32", "buffer"], result: "pointer" },
   // unsigned int if_nametoindex(const char *ifname);
@@ -66,13 +73,14 @@ let functions: Libc | undefined;
  * @throws {Error} Where there is no `libc.so.6`.
  */
 export function libc(): Libc {
-  return functions ??= openOnce();
+  return functions ??= open();
 }
 
-function openOnce(): Libc {
-  const opened = open();
-  otherThread.visit = () => opened.poll(NOTHING, 0n, 0);
-  return opened;
+const NOTHING = new Uint8Array(0);
+
+/** Calls nothing on another thread. It is `undefined` while the C library is not open. */
+export function visitThread(): Promise<unknown> | undefined {
+  return functions?.epoll_wait(-1, NOTHING, 0, 0);
 }
 
 interface CFunction extends Deno.ForeignFunction {

@@ -1,4 +1,3 @@
-import { MAX_SPIN_MICROSECONDS, SPIN_MICROSECONDS } from "./busy_poll.ts";
 import { integer, show, snapshot } from "./checks.ts";
 
 /** Checks one option, and gives its value. */
@@ -24,9 +23,6 @@ export function within(
 ): (value: number, what: string) => number {
   return (value, what) => integer(value, what, min, max, unit);
 }
-
-/** The rule of how long a wait polls before it sleeps, in microseconds. */
-export const spinning: Rule<number> = option(within(0, MAX_SPIN_MICROSECONDS), SPIN_MICROSECONDS);
 
 /** The check of a text that is one of some. */
 export function oneOf<T extends string>(...texts: readonly T[]): (value: T, what: string) => T {

@@ -81,7 +81,7 @@
  * @module
  */
 
-export type { AbortOptions } from "../internal/abort.ts";
+export type { AbortOptions } from "../wait/abort.ts";
 export type { FabricOptions } from "./shared/fabric_options.ts";
 export {
   connectRc,

@@ -63,7 +63,7 @@ export async function runDeno(
   return { code, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
 }
 
-/** Runs a module, given as text; `MOD` and `FFI` stand for the URLs of mod.ts and of the folder ffi. */
+/** Runs a module, given as text; `MOD`, `FFI` and `WAIT` stand for the URLs of mod.ts and of the folders ffi and wait. */
 export async function runScript(
   script: string,
   { prefix = [], env = {}, permissions = ["--allow-all"], importMap = false }: ScriptOptions = {},
@@ -73,8 +73,9 @@ export async function runScript(
     const text = script
       .replaceAll("MOD", JSON.stringify(import.meta.resolve("../mod.ts")))
       .replaceAll(
-        /FFI\/([\w/]+)/g,
-        (_, name) => JSON.stringify(import.meta.resolve(`../ffi/${name}.ts`)),
+        /\b(FFI|WAIT)\/([\w/]+)/g,
+        (_, folder, name) =>
+          JSON.stringify(import.meta.resolve(`../${folder.toLowerCase()}/${name}.ts`)),
       );
     await Deno.writeTextFile(file, text);
     const options = ["--quiet", "--no-check", "--no-prompt"];

@@ -1,6 +1,6 @@
 /** How the ends of an example tell each other their addresses. Verbs do not do that. */
 
-import { closeOnAbort, orAborted } from "../../internal/abort.ts";
+import { closeOnAbort, orAborted } from "../../wait/abort.ts";
 import { quote } from "../../internal/checks.ts";
 import { type Wait, within } from "./signals.ts";
 

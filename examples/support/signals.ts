@@ -1,6 +1,6 @@
 /** Signals that end a wait. */
 
-import { Deadline } from "../../internal/deadline.ts";
+import { Deadline } from "../../wait/deadline.ts";
 
 /** How long a wait may take, and what ends it earlier. */
 export interface Wait {

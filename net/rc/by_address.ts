@@ -12,7 +12,7 @@ import { show } from "../../internal/checks.ts";
 import { eachAddress } from "../../internal/each_address.ts";
 import { partOf } from "../../internal/left_open.ts";
 import type { Rule, Rules } from "../../internal/options.ts";
-import { paced } from "../../internal/paced.ts";
+import { paced } from "../../wait/paced.ts";
 import { reasonOf } from "../../internal/reasons.ts";
 import { TransportType, VerbsError } from "../../mod.ts";
 import { RcConn } from "./rc_conn.ts";

@@ -1,6 +1,6 @@
 import { type CmEvent, CmEventType, CmId, EventChannel, type SocketAddress } from "../../cm.ts";
 import { partOf } from "../../internal/left_open.ts";
-import { nextTurn } from "../../internal/turns.ts";
+import { nextTurn } from "../../wait/turns.ts";
 import { assertMessages, lookUp } from "./by_address.ts";
 import { addressOf, endsOfId } from "./cm_address.ts";
 import type { Acceptor, ConnectRequest } from "./acceptor.ts";

@@ -1,7 +1,7 @@
 import { CmError, type CmId } from "../../cm.ts";
 import { show } from "../../internal/checks.ts";
 import { REASON_MS } from "../../internal/cm_reasons.ts";
-import { Deadline } from "../../internal/deadline.ts";
+import { Deadline } from "../../wait/deadline.ts";
 import { Mtu, mtuBytes, QpState, VerbsError } from "../../mod.ts";
 import type { PeerEnds } from "./peer_gid.ts";
 import type { RcAddress, RcOffer } from "./rc_address.ts";

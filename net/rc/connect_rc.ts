@@ -1,12 +1,12 @@
-import { type AbortOptions, closeOnAbort, orAborted } from "../../internal/abort.ts";
+import { type AbortOptions, closeOnAbort, orAborted } from "../../wait/abort.ts";
 import { callable, quote, snapshot, text } from "../../internal/checks.ts";
-import { clock, timers } from "../../internal/clock.ts";
-import { Deadline } from "../../internal/deadline.ts";
+import { clock, timers } from "../../wait/clock.ts";
+import { Deadline } from "../../wait/deadline.ts";
 import { noted } from "../../internal/left_open.ts";
 import { option, readOptions, within } from "../../internal/options.ts";
-import { paced } from "../../internal/paced.ts";
+import { paced } from "../../wait/paced.ts";
 import { requireDeno } from "../../internal/runtime.ts";
-import { inTurn } from "../../internal/turns.ts";
+import { inTurn } from "../../wait/turns.ts";
 import { BY_ADDRESS, connectByAddress, isAbsent } from "./by_address.ts";
 import { readLine, writeAddress } from "./exchange.ts";
 import { type Late, NO_ADDRESS } from "./late.ts";

@@ -1,4 +1,4 @@
-import { orAborted } from "../../internal/abort.ts";
+import { orAborted } from "../../wait/abort.ts";
 import { type RcAddress, type RcOffer, readRcOffer } from "./rc_address.ts";
 
 /** The longest line that a peer may send. An address has about 200 bytes. */

@@ -11,13 +11,14 @@ import {
   WorkCompletionList,
   WrOpcode,
 } from "../../mod.ts";
-import { orAborted } from "../../internal/abort.ts";
-import { BusyPoll } from "../../internal/busy_poll.ts";
-import { type Timer, timers } from "../../internal/clock.ts";
-import { mayContinue, nextTurn } from "../../internal/turns.ts";
-import { Waiters } from "../../internal/waiters.ts";
-import { Incoming } from "../shared/incoming.ts";
-import { BATCH, Pump } from "../shared/pump.ts";
+import { orAborted } from "../../wait/abort.ts";
+import { BusyPoll } from "../../wait/busy_poll.ts";
+import { type Timer, timers } from "../../wait/clock.ts";
+import { mayContinue, nextTurn } from "../../wait/turns.ts";
+import { Waiters } from "../../wait/waiters.ts";
+import { Incoming } from "../../wait/incoming.ts";
+import type { Loop } from "../../wait/loop.ts";
+import { BATCH, loopOf } from "../shared/completions.ts";
 import { FIRST_RECEIVE, Inbox } from "./inbox.ts";
 import { Outbox } from "./outbox.ts";
 import { FrameType, peerLeft, Protocol } from "./protocol.ts";
@@ -63,10 +64,10 @@ export class Link {
   #serving: Promise<void> | undefined;
   /** Those who wait until so many requests have completed. */
   readonly #flushing: Waiters<{ readonly count: number }, void> = new Waiters(() =>
-    this.#pump.look()
+    this.#loop.look()
   );
   readonly #greeted: PromiseWithResolvers<void> = Promise.withResolvers();
-  readonly #pump: Pump;
+  readonly #loop: Loop;
   #isConnecting = false;
   /** The connection ends: this end posts no receives and gives no credits. */
   #isEnding = false;
@@ -94,9 +95,9 @@ export class Link {
     this.#inbox = new Inbox(qp, recv, settings.maxMessage);
     const supply = {
       hasEnded: () => this.#hasPeerEnded(),
-      drain: () => void this.#pump.read(),
-      spin: () => void this.#pump.spin(),
-      look: () => this.#pump.look(),
+      drain: () => void this.#drain(),
+      spin: () => void this.#loop.spin(),
+      look: () => this.#loop.look(),
     };
     this.messages = new Incoming({
       ...supply,
@@ -111,9 +112,8 @@ export class Link {
       size: () => this.#written.length,
       take: () => this.#consume(this.#written.shift()!),
     });
-    this.#pump = new Pump({
-      cq,
-      drain: () => this.#drain(),
+    this.#loop = loopOf(cq, {
+      read: () => this.#drain(),
       isOpen: () => this.#failure === undefined,
       isAwaited: () =>
         this.#isConnecting || this.messages.isAwaited || this.writes.isAwaited ||
@@ -123,12 +123,7 @@ export class Link {
       onRead: () => this.#flushed === undefined ? undefined : this.#endFlushed(),
       onError: (error) => this.#fail(error),
     });
-    this.#pump.start();
-  }
-
-  /** Resolves when nothing waits for events any more. */
-  get ended(): Promise<void> {
-    return this.#pump.ended;
+    this.#loop.look();
   }
 
   get isOver(): boolean {
@@ -143,12 +138,12 @@ export class Link {
   ): Promise<void> {
     this.#protocol.start(credits);
     this.#isConnecting = true;
-    this.#pump.look();
+    this.#loop.look();
     if (answer === undefined) this.#control(HELLO);
     else await answer();
     await orAborted(this.#greeted.promise, signal);
     this.#isConnecting = false;
-    this.#pump.look();
+    this.#loop.look();
     if (answer !== undefined) this.#control(HELLO);
   }
 
@@ -200,13 +195,13 @@ export class Link {
     this.#assertSending(sending);
     if (isNext && this.#mayPost(sending)) {
       sending.post();
-      this.#pump.look();
+      this.#loop.look();
       return undefined;
     }
     const sent = this.#waitersOf(sending).wait({ ...sending, number: ++this.#lastNumber }, signal);
     // Those that wait for credits do not stop other requests.
     if (!isNext && sending.needs !== "credit") this.#serveSoon();
-    this.#pump.look();
+    this.#loop.look();
     return sent;
   }
 
@@ -236,7 +231,7 @@ export class Link {
   /** A wait to send has ended early: it may have stopped others. */
   #hasGivenUp(): void {
     if (this.#hasWaiting) this.#serveSoon();
-    this.#pump.look();
+    this.#loop.look();
   }
 
   #serveSoon(): void {
@@ -279,7 +274,7 @@ export class Link {
     if (this.#failure !== undefined) throw this.#failure;
     if (this.#outbox.completed >= count) return;
     const flushed = this.#flushing.wait({ count }, signal);
-    this.#pump.look();
+    this.#loop.look();
     await flushed;
   }
 
@@ -434,7 +429,7 @@ export class Link {
     this.#rejectSends(reason);
     this.#flushing.rejectAll(reason);
     this.#serveReceives();
-    this.#pump.look();
+    this.#loop.look();
   }
 
   /** The connection has ended outside of the queue pair. What came before stays. */

@@ -1,14 +1,14 @@
 import { textOf } from "../../internal/texts.ts";
 import { reasonOf } from "../../internal/reasons.ts";
-import { type AbortOptions, closeOnAbort, signalOf } from "../../internal/abort.ts";
+import { type AbortOptions, closeOnAbort, signalOf } from "../../wait/abort.ts";
 import { callable, snapshot, text } from "../../internal/checks.ts";
-import { timers } from "../../internal/clock.ts";
+import { timers } from "../../wait/clock.ts";
 import { noteClosed, noted } from "../../internal/left_open.ts";
 import { option, readOptions, warn, within } from "../../internal/options.ts";
 import { closeAtEnd } from "../../internal/program_end.ts";
 import { requireDeno } from "../../internal/runtime.ts";
-import { inTurn, mayContinue, nextTurn } from "../../internal/turns.ts";
-import { Waiters } from "../../internal/waiters.ts";
+import { inTurn, mayContinue, nextTurn } from "../../wait/turns.ts";
+import { Waiters } from "../../wait/waiters.ts";
 import { type AttemptLimits, Attempts } from "./attempts.ts";
 import { BY_ADDRESS } from "./by_address.ts";
 import { CmAcceptor } from "./cm_acceptor.ts";

@@ -1,11 +1,11 @@
 import { textOf } from "../../internal/texts.ts";
 import { toCaller } from "../../internal/caller.ts";
-import { type AbortOptions, checkSignal, signalOf } from "../../internal/abort.ts";
+import { type AbortOptions, checkSignal, signalOf } from "../../wait/abort.ts";
 import { byteArray, integer, snapshot, uint32, uint64 } from "../../internal/checks.ts";
 import { noteClosed } from "../../internal/left_open.ts";
-import { asPromise, inTurn, mayContinue, nextTurn } from "../../internal/turns.ts";
+import { asPromise, inTurn, mayContinue, nextTurn } from "../../wait/turns.ts";
 import { type RemoteMemory, type SendRequest, WrOpcode } from "../../mod.ts";
-import type { Incoming } from "../shared/incoming.ts";
+import type { Incoming } from "../../wait/incoming.ts";
 import type { RcAddress } from "./rc_address.ts";
 import { closedError, type RcEnd } from "./rc_end.ts";
 import {

@@ -2,7 +2,8 @@ import { CmId, type ConnParamInit } from "../../cm.ts";
 import { SILENT_HOST } from "../../internal/cm_reasons.ts";
 import { needsGrh } from "../../internal/ports.ts";
 import { closeAtEnd } from "../../internal/program_end.ts";
-import { paced } from "../../internal/paced.ts";
+import { settled } from "../../wait/descriptors.ts";
+import { paced } from "../../wait/paced.ts";
 import {
   AccessFlags,
   CompletionChannel,
@@ -255,7 +256,7 @@ export class RcEnd implements AsyncDisposable {
   async closePaced(): Promise<void> {
     this.#stop();
     await using stack = new AsyncDisposableStack();
-    stack.defer(() => this.link.ended);
+    stack.defer(settled);
     stack.defer(this.#closed);
     for (const part of this.#parts) stack.defer(() => paced(() => part[Symbol.dispose]()));
   }

@@ -1,13 +1,7 @@
-import { checkSignal } from "../../internal/abort.ts";
+import { spinning } from "../../wait/busy_poll.ts";
+import { checkSignal } from "../../wait/abort.ts";
 import { milliseconds, text } from "../../internal/checks.ts";
-import {
-  oneOf,
-  option,
-  type Rules,
-  type Settings,
-  spinning,
-  within,
-} from "../../internal/options.ts";
+import { oneOf, option, type Rules, type Settings, within } from "../../internal/options.ts";
 import { FABRIC_RULES, type FabricOptions, type FabricSettings } from "../shared/fabric_options.ts";
 import { MAX_CREDITS, MAX_MESSAGE } from "./rc_address.ts";
 

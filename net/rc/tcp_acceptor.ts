@@ -1,5 +1,5 @@
 import { quote } from "../../internal/checks.ts";
-import { nextTurn } from "../../internal/turns.ts";
+import { nextTurn } from "../../wait/turns.ts";
 import type { Acceptor, ConnectRequest } from "./acceptor.ts";
 import { readLine, writeAddress } from "./exchange.ts";
 import type { Late } from "./late.ts";

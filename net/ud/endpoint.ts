@@ -12,7 +12,7 @@ import {
   QueuePair,
   WorkCompletionList,
 } from "../../mod.ts";
-import { BATCH } from "../shared/pump.ts";
+import { BATCH } from "../shared/completions.ts";
 import type { UdSettings } from "./ud_options.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { BusyPoll } from "../../internal/busy_poll.ts";
+import { BusyPoll } from "../../wait/busy_poll.ts";
 import {
   type CompletionQueue,
   type MemoryRegion,
@@ -8,8 +8,9 @@ import {
   WorkCompletionError,
   type WorkCompletionList,
 } from "../../mod.ts";
-import { Incoming } from "../shared/incoming.ts";
-import { Pump } from "../shared/pump.ts";
+import { Incoming } from "../../wait/incoming.ts";
+import type { Loop } from "../../wait/loop.ts";
+import { loopOf } from "../shared/completions.ts";
 import type { Peers } from "./peers.ts";
 import { runAt, Slots } from "./slots.ts";
 import type { UdAddress } from "./ud_address.ts";
@@ -81,7 +82,7 @@ export class Receiver {
   /** Whether the queue pair is being reset. No receive is posted meanwhile. */
   #isStopped = false;
   readonly #incoming: Incoming<Target, Datagram | Datagram[]>;
-  readonly #pump: Pump;
+  readonly #loop: Loop;
   #isClosing = false;
   #failure: unknown;
 
@@ -102,25 +103,19 @@ export class Receiver {
       size: () => this.#queue.length,
       take: (target) => this.#take(target),
       hasEnded: () => this.#hasEnded(),
-      drain: () => void this.#pump.read(),
-      spin: () => void this.#pump.spin(),
-      look: () => this.#pump.look(),
+      drain: () => void this.#drain(),
+      spin: () => void this.#loop.spin(),
+      look: () => this.#loop.look(),
     });
-    this.#pump = new Pump({
-      cq: parts.cq,
-      drain: () => this.#drain(),
+    this.#loop = loopOf(parts.cq, {
+      read: () => this.#drain(),
       isOpen: () => this.#failure === undefined,
       isAwaited: () => this.#incoming.isAwaited,
       unawaited: () => "any",
       busyPoll: new BusyPoll(parts.spinMicroseconds),
       onError: (error) => this.fail(error),
     });
-    this.#pump.start();
-  }
-
-  /** Resolves when nothing waits for events any more. */
-  get ended(): Promise<void> {
-    return this.#pump.ended;
+    this.#loop.look();
   }
 
   /** The next datagram, written to a buffer or to a new one. */
@@ -284,7 +279,7 @@ export class Receiver {
     this.#failure ??= reason;
     this.#incoming.serve();
     this.#incoming.rejectAll(this.#failure);
-    this.#pump.look();
+    this.#loop.look();
   }
 
   /** Ends all waits, before the memory of the slots is freed. Datagrams that were received can still be taken. */

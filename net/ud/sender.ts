@@ -1,5 +1,6 @@
-import { BusyPoll } from "../../internal/busy_poll.ts";
-import { Waiters } from "../../internal/waiters.ts";
+import { state } from "../../wait/state.ts";
+import { BusyPoll } from "../../wait/busy_poll.ts";
+import { Waiters } from "../../wait/waiters.ts";
 import {
   type AddressHandle,
   type CompletionQueue,
@@ -10,7 +11,8 @@ import {
   WorkCompletionList,
 } from "../../mod.ts";
 import { copyMessage } from "../shared/copy_message.ts";
-import { Pump, waits } from "../shared/pump.ts";
+import type { Loop } from "../../wait/loop.ts";
+import { loopOf } from "../shared/completions.ts";
 import { runAt, Slots } from "./slots.ts";
 import type { Target } from "./ud_address.ts";
 
@@ -67,11 +69,11 @@ export class Sender {
   /** Sends since the completions were read. */
   #unread = 0;
   /** Those who wait for a slot, and those who wait until their datagrams have arrived. */
-  readonly #waiters: Waiters<Sending, boolean> = new Waiters(() => this.#pump.look());
-  readonly arrivals: Waiters<object, void> = new Waiters(() => this.#pump.look());
+  readonly #waiters: Waiters<Sending, boolean> = new Waiters(() => this.#loop.look());
+  readonly arrivals: Waiters<object, void> = new Waiters(() => this.#loop.look());
   /** By their slots. */
   readonly #arrivalWaiters: (object | undefined)[];
-  readonly #pump: Pump;
+  readonly #loop: Loop;
   #scheduled = false;
   /** Sends since the last wait or pause, and whether there were several before it: then a list is worth waiting for. */
   #inRow = 0;
@@ -91,9 +93,8 @@ export class Sender {
     for (let i = 0; i < size; i++) {
       this.#requests.set(i, { wrId: i, sge: mr.slice(i * slotSize, slotSize) });
     }
-    this.#pump = new Pump({
-      cq: parts.cq,
-      drain: () => {
+    this.#loop = loopOf(parts.cq, {
+      read: () => {
         this.flush();
         return this.poll();
       },
@@ -103,11 +104,6 @@ export class Sender {
       busyPoll: new BusyPoll(parts.spinMicroseconds),
       onError: (error) => this.fail(error),
     });
-  }
-
-  /** Resolves when nothing waits for events any more. */
-  get ended(): Promise<void> {
-    return this.#pump.ended;
   }
 
   /** Whether there is a free slot. Those who wait get free slots first. */
@@ -123,7 +119,7 @@ export class Sender {
   /** Sends a datagram when there is a free slot. It is false if there is no address handle then. */
   sendInTurn(sending: Sending, signal: AbortSignal | undefined): Promise<boolean> {
     const sent = this.#waiters.wait(sending, signal);
-    this.#pump.start();
+    this.#loop.look();
     return sent;
   }
 
@@ -147,12 +143,12 @@ export class Sender {
     this.#slots.take();
     this.#unread++;
     this.sent++;
-    if (this.#waits !== waits.count) this.#endRow();
+    if (this.#waits !== state.polls) this.#endRow();
     const isFirst = this.#inRow++ === 0;
     if (this.#unposted.push(slot) >= MAX_LIST || isFirst && !this.#isBurst || !mayWait()) {
       return this.#post();
     }
-    waits.unposted.add(this);
+    state.unposted.add(this);
     if (!this.#scheduled) void this.#flushWhenQuiet();
   }
 
@@ -175,7 +171,7 @@ export class Sender {
   }
 
   #endRow(): void {
-    this.#waits = waits.count;
+    this.#waits = state.polls;
     this.#isBurst = this.#inRow > 1;
     this.#inRow = 0;
   }
@@ -183,7 +179,7 @@ export class Sender {
   #post(): void {
     const slots = this.#unposted;
     if (slots.length === 0) return;
-    waits.unposted.delete(this);
+    state.unposted.delete(this);
     this.#unposted = [];
     for (let at = 0; at < slots.length && this.#failure === undefined;) {
       const count = runAt(slots, at);
@@ -195,7 +191,7 @@ export class Sender {
       }
       at += count;
     }
-    if (this.arrivals.size > 0) this.#pump.start();
+    if (this.arrivals.size > 0) this.#loop.look();
   }
 
   /** Frees the slots of completed sends, and lets others have them. Returns how many there were. */
@@ -258,7 +254,7 @@ export class Sender {
     this.#slots.reset([]);
     this.#unposted = [];
     this.#unread = 0;
-    this.#pump.look();
+    this.#loop.look();
   }
 
   serve(): void {
@@ -286,7 +282,7 @@ export class Sender {
     this.#failure ??= reason;
     this.#waiters.rejectAll(this.#failure);
     this.arrivals.rejectAll(this.#failure);
-    this.#pump.look();
+    this.#loop.look();
   }
 
   /** Posts what was given to it, and ends all waits. */

@@ -1,13 +1,14 @@
+import { settled } from "../../wait/descriptors.ts";
 import { textOf } from "../../internal/texts.ts";
 import { toCaller } from "../../internal/caller.ts";
-import { type AbortOptions, closeOnAbort, signalOf } from "../../internal/abort.ts";
+import { type AbortOptions, closeOnAbort, signalOf } from "../../wait/abort.ts";
 import { byteArray, integer, listOf } from "../../internal/checks.ts";
-import { timers } from "../../internal/clock.ts";
+import { timers } from "../../wait/clock.ts";
 import { noteClosed, noted, partOf } from "../../internal/left_open.ts";
-import { paced } from "../../internal/paced.ts";
+import { paced } from "../../wait/paced.ts";
 import { closeAtEnd } from "../../internal/program_end.ts";
 import { requireDeno } from "../../internal/runtime.ts";
-import { asPromise, inTurn, mayContinue, nextTurn } from "../../internal/turns.ts";
+import { asPromise, inTurn, mayContinue, nextTurn } from "../../wait/turns.ts";
 import {
   AccessFlags,
   Context,
@@ -592,7 +593,8 @@ export class UdConn
     await inTurn(async () => {
       this.#stop();
       await paced(() => this.#end());
-      await Promise.all([this.#receiver.ended, this.#sender.ended, this.#routes.ended]);
+      await this.#routes.ended;
+      await settled();
     });
   }
 

@@ -1,11 +1,11 @@
-import { checkSignal } from "../../internal/abort.ts";
+import { spinning } from "../../wait/busy_poll.ts";
+import { checkSignal } from "../../wait/abort.ts";
 import { callable, text } from "../../internal/checks.ts";
 import {
   option,
   readOptions,
   type Rules,
   type Settings,
-  spinning,
   warn,
   within,
 } from "../../internal/options.ts";

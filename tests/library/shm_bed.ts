@@ -1,6 +1,6 @@
 // What device tests have on the device of native speed, which moves messages in place of soft-RoCE, also between processes.
 import { assertEquals } from "@std/assert";
-import { nextTurn } from "../../internal/turns.ts";
+import { nextTurn } from "../../wait/turns.ts";
 import { bed } from "../device/bed.ts";
 import { DEVICE, environment } from "../provider/shm.ts";
 

@@ -7,11 +7,11 @@ const url = (path: string): string => JSON.stringify(import.meta.resolve(`../../
 /** Binds a verb through thunks, waits for a descriptor, and ends. */
 const WORKER = `
   import { bindAll } from ${url("library.ts")};
-  import { waitReadable } from ${url("fd_watcher.ts")};
+  import { watchDescriptor } from ${url("../wait/descriptors.ts")};
   import { libc } from ${url("libc.ts")};
   bindAll();
   const fd = libc().eventfd(1, 0);
-  waitReadable(fd).ready.then(() => {
+  watchDescriptor(fd, true, () => {
     libc().close(fd);
     setTimeout(() => {
       globalThis.postMessage("waited");

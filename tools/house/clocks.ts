@@ -6,10 +6,10 @@ const OWNED =
   /^((set|clear)(Timeout|Interval|Immediate)|queueMicrotask|(ref|unref)Timer|performance|Date|scheduler)$/;
 
 /** The file that takes them when the library is imported. */
-const OWNER = "internal/clock.ts";
+const OWNER = "wait/clock.ts";
 
 /** The files that may use them through {@linkcode OWNER} only. */
-const LIBRARY = /^((internal|ffi|types|net)\/|\w+\.ts$)/;
+const LIBRARY = /^((internal|ffi|wait|types|net)\/|\w+\.ts$)/;
 
 /** Where files of the library use timers and clocks of the runtime, a line each. */
 export function clockFaults(texts: ReadonlyMap<string, string>): string[] {

@@ -11,7 +11,7 @@ export const FLOORS = [
   // What the headers fix is below all that needs it.
   ...["internal/runtime.ts", "ffi/layout.ts", "internal"],
   ...["ffi", "ffi/table", "ffi/verbs", "ffi/verbs.ts", "ffi/rdmacm", "ffi/efa", "ffi/thunks"],
-  ...["ffi/library", "ffi/library.ts", "ffi/rdmacm.ts", "ffi/efa.ts", "ffi/mod.ts"],
+  ...["ffi/library", "ffi/library.ts", "ffi/rdmacm.ts", "ffi/efa.ts", "ffi/mod.ts", "wait"],
   ...["types/core", "types/address", "types/device", "types/memory", "types/completion"],
   ...["types/address_handle", "types/work", "types/rss", "types/srq"],
   ...["types/queue_pair", "types/flow", "types/cm", "types/efa", "types/reply"],
@@ -28,7 +28,7 @@ export const FLOORS = [
 
 export type Floor = typeof FLOORS[number];
 
-// These know the library as its users do, and share what is in internal/.
+// These know the library as its users do, and share what is in internal/ and wait/.
 const USERS: readonly string[] = ["net", "examples"];
 
 /** Packages of their own, and what they import of others. */
@@ -81,7 +81,7 @@ function faultOf(file: string, target: string): string | undefined {
   if (isUser && folder !== targetFolder) {
     return isOffered(target)
       ? undefined
-      : `${folder} imports only internal/ and modules that are exported`;
+      : `${folder} imports only internal/, wait/ and modules that are exported`;
   }
   return FLOORS.indexOf(below) > FLOORS.indexOf(floor) ? `${below} is above ${floor}` : undefined;
 }
@@ -91,7 +91,7 @@ function isWorkshop(file: string): boolean {
 }
 
 function isOffered(file: string): boolean {
-  return /^(((ffi|net)\/)?mod|rss|cm|efa|testing)\.ts$|^internal\//.test(file);
+  return /^(((ffi|net)\/)?mod|rss|cm|efa|testing)\.ts$|^(internal|wait)\//.test(file);
 }
 
 /** For each file what it imports: files as paths from the project's folder, all else as it is written. */

@@ -8,8 +8,8 @@ import { isAggregate, membersOf, structOf } from "./types.ts";
 
 /** The headers of the libraries. */
 const FILES = /\/(infiniband\/(verbs|verbs_api|efadv|ib_user_ioctl_verbs)|rdma\/rdma_cma)\.h$/;
-/** The structs and enums of all, and the addresses of the system that connections have. */
-const OURS = /^(ibv|verbs|rdma|efadv)_(?!driver_id)|^sockaddr_in6?$/;
+/** The structs and enums of all, the addresses of the system that connections have, and what waits. */
+const OURS = /^(ibv|verbs|rdma|efadv)_(?!driver_id)|^(sockaddr_in6?|epoll_event)$/;
 /** Types and constants of the kernel's interface: verbs have names of their own for those they use. */
 const KERNEL = /^(ib_uverbs_|IB_UVERBS_)/;
 /** Structs that only ever are parts of others, whose fields stand there, and those of addresses in subnets. */
@@ -22,9 +22,20 @@ const RESERVED = /^efadv_\w+ (\w+\.)*reserved$/;
 const INNER = /^(rdma|sockaddr)_\w+ (route\.addr\.\w+|param|ah_attr|sin6?_addr)\./;
 /** What the library needs of the system's headers. The numbers are the same on both architectures. */
 const SYSTEM = [
-  ...["EPERM", "ENOENT", "EINTR", "EAGAIN", "EINVAL", "ENOSYS", "ENODATA", "EPROTONOSUPPORT"],
+  ...[
+    "EPERM",
+    "ENOENT",
+    "EINTR",
+    "EBADF",
+    "EAGAIN",
+    "EINVAL",
+    "ENOSYS",
+    "ENODATA",
+    "EPROTONOSUPPORT",
+  ],
   ...["EOPNOTSUPP", "AF_INET", "AF_INET6", "IF_NAMESIZE"],
   ...["F_GETFL", "F_SETFL", "O_CREAT", "O_NONBLOCK", "EFD_CLOEXEC", "EFD_NONBLOCK", "POLLIN"],
+  ...["EPOLL_CLOEXEC", "EPOLL_CTL_ADD", "EPOLL_CTL_MOD", "EPOLLIN", "EPOLLONESHOT"],
   ...["PROT_READ", "PROT_WRITE", "MAP_PRIVATE", "MAP_ANONYMOUS", "MAP_FAILED"],
   ...["PROT_NONE", "MAP_NORESERVE", "MLOCK_ONFAULT", "RLIMIT_MEMLOCK", "RLIM_INFINITY"],
   ...["RTLD_NOW", "RTLD_NOLOAD"],

@@ -9,7 +9,7 @@ export type Architecture = typeof Deno.build.arch;
 export const HEADER: string = "#define _GNU_SOURCE\n" + [
   ...["infiniband/verbs.h", "rdma/rdma_cma.h", "infiniband/efadv.h"],
   ...["dlfcn.h", "errno.h", "fcntl.h", "net/if.h", "poll.h"],
-  ...["sys/eventfd.h", "sys/mman.h", "sys/resource.h", "sys/socket.h"],
+  ...["sys/epoll.h", "sys/eventfd.h", "sys/mman.h", "sys/resource.h", "sys/socket.h"],
 ].map((file) => `#include <${file}>\n`).join("");
 
 /** What precedes `gcc` and `readelf` in the names of the tools for an architecture. */

@@ -1,6 +1,6 @@
-import { type AbortOptions, signalOf } from "../../internal/abort.ts";
+import { type AbortOptions, signalOf } from "../../wait/abort.ts";
 import { integer } from "../../internal/checks.ts";
-import { inTurn } from "../../internal/turns.ts";
+import { inTurn } from "../../wait/turns.ts";
 import { errno } from "../../ffi/errno.ts";
 import type { IbvAh } from "../../ffi/handles.ts";
 import { verbs } from "../../ffi/library.ts";

@@ -1,6 +1,6 @@
 import { withText } from "../../internal/texts.ts";
-import { type AbortOptions, signalOf } from "../../internal/abort.ts";
-import { inTurn } from "../../internal/turns.ts";
+import { type AbortOptions, signalOf } from "../../wait/abort.ts";
+import { inTurn } from "../../wait/turns.ts";
 import { structs } from "../../ffi/layout.ts";
 import { allocStruct } from "../../ffi/struct.ts";
 import { type AhAttr, ahAttrCodec, type AhAttrInit } from "../address/ah_attr.ts";

@@ -4,9 +4,10 @@ import { handleAt, nativeView } from "../../ffi/pointers.ts";
 import { rdmacm } from "../../ffi/rdmacm.ts";
 import { readField, readNative } from "../../ffi/struct.ts";
 import type { NativeResource } from "../core/native_resource.ts";
-import { BusyPoll, SPIN_MICROSECONDS } from "../../internal/busy_poll.ts";
-import { EventSource, makeNonblocking } from "../device/event_source.ts";
-import { isOpen, type Resource } from "../core/resource.ts";
+import { BusyPoll, SPIN_MICROSECONDS } from "../../wait/busy_poll.ts";
+import { Events } from "../../wait/events.ts";
+import { EventDescriptor, makeNonblocking, noEvent } from "../core/event_descriptor.ts";
+import { assertOpen, disposedError, isOpen, type Resource } from "../core/resource.ts";
 import { privateDataOf } from "./conn_param.ts";
 import { CmEventType } from "./enums.ts";
 
@@ -57,8 +58,7 @@ interface Key<E> {
  */
 export class CmEvents<E extends Delivered> {
   readonly #channel: NativeResource<RdmaEventChannel>;
-  readonly #source: EventSource<Key<E>, E>;
-  readonly #busyPoll = new BusyPoll(SPIN_MICROSECONDS);
+  readonly #source: Events<Key<E>, E>;
   readonly #event: BigUint64Array<ArrayBuffer> = new BigUint64Array(1);
   /** The ids of the channel, by their addresses. */
   readonly receivers: Map<bigint, Receiver<E>> = new Map();
@@ -74,11 +74,19 @@ export class CmEvents<E extends Delivered> {
     this.#channel = channel;
     const fd = readNative(channel.unsafeHandle, structs.rdma_event_channel.fields.fd);
     makeNonblocking(fd);
-    this.#source = new EventSource(channel, fd, "rdma_get_cm_event", () => this.#read());
+    this.#source = new Events({
+      isOpen: () => isOpen(channel),
+      refusal: () => disposedError(channel),
+      bell: new EventDescriptor(fd),
+      read: () => this.#read(),
+      readsAhead: true,
+      busyPoll: new BusyPoll(SPIN_MICROSECONDS),
+    });
   }
 
   /** Says whether waits keep the program alive. */
   hold(isHeld: boolean): void {
+    assertOpen(this.#channel);
     this.#source.hold(isHeld);
   }
 
@@ -107,7 +115,7 @@ export class CmEvents<E extends Delivered> {
   }
 
   #wait(key: Key<E>, signal: AbortSignal | undefined): Promise<E> {
-    return this.#source.wait(key, signal, this.#busyPoll);
+    return this.#source.wait(key, signal);
   }
 
   /** Whether somebody waits for an event of an id. */
@@ -159,7 +167,8 @@ export class CmEvents<E extends Delivered> {
 
   #read(): boolean {
     const handle = this.#channel.unsafeHandle;
-    if (rdmacm().rdma_get_cm_event(handle, this.#event) !== 0) return false;
+    const result = rdmacm().rdma_get_cm_event(handle, this.#event);
+    if (result !== 0) return noEvent("rdma_get_cm_event");
     const pointer = handleAt(this.#event[0]!)!;
     const view = nativeView(pointer, size);
     const id = readField(view, fields.id);

@@ -3,7 +3,7 @@ import { constants, structs } from "../../ffi/layout.ts";
 import { handleAddress, handleAt, nativeView } from "../../ffi/pointers.ts";
 import { nonblockingRdmacm, rdmacm } from "../../ffi/rdmacm.ts";
 import { allocStruct, readField, readNative } from "../../ffi/struct.ts";
-import { type AbortOptions, checkSignal, signalOf } from "../../internal/abort.ts";
+import { type AbortOptions, checkSignal, signalOf } from "../../wait/abort.ts";
 import {
   boolean,
   integer,
@@ -14,8 +14,8 @@ import {
   uint64,
 } from "../../internal/checks.ts";
 import { REASON_MS } from "../../internal/cm_reasons.ts";
-import { Deadline } from "../../internal/deadline.ts";
-import { inTurn } from "../../internal/turns.ts";
+import { Deadline } from "../../wait/deadline.ts";
+import { inTurn } from "../../wait/turns.ts";
 import { abortable, type Cause } from "../core/abortable.ts";
 import { causeOf, type Causes } from "../core/causes.ts";
 import { instance } from "../core/checks.ts";

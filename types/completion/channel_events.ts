@@ -3,20 +3,23 @@ import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
 import { handleAt } from "../../ffi/pointers.ts";
 import { readNative } from "../../ffi/struct.ts";
+import { BusyPoll, SPIN_MICROSECONDS } from "../../wait/busy_poll.ts";
+import { Events } from "../../wait/events.ts";
+import { findSync, type Source } from "../../wait/loop.ts";
+import { EventDescriptor, noEvent } from "../core/event_descriptor.ts";
 import type { NativeResource } from "../core/native_resource.ts";
-import { BusyPoll, SPIN_MICROSECONDS } from "../../internal/busy_poll.ts";
-import { isOpen, type Resource } from "../core/resource.ts";
+import { assertOpen, disposedError, isOpen, type Resource } from "../core/resource.ts";
 import { elementAt } from "../device/async_events.ts";
-import { EventSource } from "../device/event_source.ts";
-import { ChannelWatch } from "./channel_watch.ts";
 
 /** Reads the events of a channel for those who wait. `Q` is the class of its queues. */
 export class ChannelEvents<Q extends Resource> {
   readonly #channel: NativeResource<IbvCompChannel>;
+  readonly #fd: number;
+  readonly #descriptor: EventDescriptor;
   /** Queues whose event was read while nobody waited for it. */
   readonly #unclaimed: Set<Q> = new Set();
   /** Those who wait for an event of one queue, or with `undefined` for an event of any queue. */
-  readonly #source: EventSource<Q | undefined, Q>;
+  readonly #events: Events<Q | undefined, Q>;
   readonly #busyPoll = new BusyPoll(SPIN_MICROSECONDS);
   readonly #cq: BigUint64Array<ArrayBuffer> = new BigUint64Array(1);
   readonly #cqContext: BigUint64Array<ArrayBuffer> = new BigUint64Array(1);
@@ -25,9 +28,17 @@ export class ChannelEvents<Q extends Resource> {
   constructor(channel: NativeResource<IbvCompChannel>) {
     this.#channel = channel;
     const fd = readNative(channel.unsafeHandle, structs.ibv_comp_channel.fields.fd);
-    // The next event, if there is one, wakes the next wait: to look for it costs as much as the event.
-    const readsAhead = false;
-    this.#source = new EventSource(channel, fd, "ibv_get_cq_event", () => this.#read(), readsAhead);
+    this.#fd = fd;
+    this.#descriptor = new EventDescriptor(fd);
+    this.#events = new Events({
+      isOpen: () => isOpen(channel),
+      refusal: () => disposedError(channel),
+      bell: this.#descriptor,
+      read: () => this.#read(),
+      // The next event, if there is one, rings for the next wait: to look for it costs as much as the event.
+      readsAhead: false,
+      busyPoll: { finds: (read) => this.#isAwaitedByAny && this.#busyPoll.finds(read) },
+    });
   }
 
   /** Forgets a queue that is being closed. Those who wait for it get an error. */
@@ -41,35 +52,46 @@ export class ChannelEvents<Q extends Resource> {
     this.#reject("completion channel", () => true);
   }
 
-  watch(onReadable: (error?: unknown) => void): ChannelWatch {
-    return new ChannelWatch(this.#channel, this.#source, onReadable);
-  }
-
   hold(isHeld: boolean): void {
-    this.#source.hold(isHeld);
+    assertOpen(this.#channel);
+    this.#events.hold(isHeld);
   }
 
   async waitFor(queue: Q, signal: AbortSignal | undefined): Promise<void> {
-    await this.#source.wait(queue, signal);
+    await this.#events.wait(queue, signal);
   }
 
   async next(signal: AbortSignal | undefined): Promise<Q> {
-    return this.#claim() ?? await this.#source.wait(undefined, signal, this.#busyPoll);
+    return this.#claim() ?? await this.#events.wait(undefined, signal);
   }
 
   /** As {@linkcode ChannelEvents.next}, on this thread. Returns `undefined` if the time is over. */
   nextSync(until: number): Q | undefined {
-    for (;;) {
-      const claimed = this.#claim();
-      if (claimed !== undefined || !this.#source.readSync(until)) return claimed;
-    }
+    const isThere = (): boolean =>
+      this.#unclaimed.size > 0 || this.#read() && this.#unclaimed.size > 0;
+    findSync({ read: () => Number(isThere()), bell: this.#descriptor }, until);
+    return this.#claim();
   }
 
   /** Waits on this thread for an event, which may be that of another queue. Returns `false` if the time is over. */
   waitForSync(queue: Q, until: number): boolean {
-    const hasRead = this.#source.readSync(until);
+    const hasEvent = this.#events.readSync(until);
     this.#unclaimed.delete(queue);
-    return hasRead;
+    return hasEvent;
+  }
+
+  /**
+   * How one who reads the completions of a queue waits for them, if nobody else waits for events of the channel. The event
+   * itself is read when the queue is armed again: what it reports comes first.
+   */
+  sourceOf(queue: Q & { readonly reqNotify: () => void }): Required<Pick<Source, "arm" | "bell">> {
+    let isArmed = false;
+    const arm = (): void => {
+      if (isArmed) this.#read();
+      queue.reqNotify();
+      isArmed = true;
+    };
+    return { arm, bell: new EventDescriptor(this.#fd, true) };
   }
 
   /** Acknowledges an event that was read, and gives it to who waits for it. */
@@ -82,14 +104,19 @@ export class ChannelEvents<Q extends Resource> {
 
   /** Gives an event that a blocking wait for the queue has read to those who wait for it too. */
   share(queue: Q): void {
-    if (!this.#source.isWaitedFor) return;
+    if (!this.#events.isAwaited) return;
     this.#deliver(queue);
     this.#unclaimed.delete(queue);
   }
 
   /** Wakes those who wait for one queue, without an event. */
   wake(queue: Q): void {
-    this.#source.resolve(queue, (key) => key === queue);
+    this.#events.resolve(queue, (key) => key === queue);
+  }
+
+  /** Those who wait for a queue have polled it already. */
+  get #isAwaitedByAny(): boolean {
+    return this.#events.isAwaitedBy((key) => key === undefined);
   }
 
   #claim(): Q | undefined {
@@ -99,20 +126,21 @@ export class ChannelEvents<Q extends Resource> {
   }
 
   #reject(what: string, which: (key: Q | undefined) => boolean): void {
-    this.#source.reject(new TypeError(`Cannot wait for event: the ${what} was disposed`), which);
+    this.#events.reject(new TypeError(`Cannot wait for event: the ${what} was disposed`), which);
   }
 
   // The event is read before its waiter is woken: otherwise the descriptor stays readable, and wakes whoever polls it.
   #read(): boolean {
     const handle = this.#channel.unsafeHandle;
-    if (verbs().ibv_get_cq_event(handle, this.#cq, this.#cqContext) !== 0) return false;
+    const result = verbs().ibv_get_cq_event(handle, this.#cq, this.#cqContext);
+    if (result !== 0) return noEvent("ibv_get_cq_event");
     this.take(this.#cq[0]!);
     return true;
   }
 
   #deliver(queue: Q): void {
-    if (this.#source.resolve(queue, (key) => key === queue) > 0) return;
-    if (this.#source.resolveOne(queue, (key) => key === undefined)) return;
+    if (this.#events.resolve(queue, (key) => key === queue) > 0) return;
+    if (this.#events.resolveOne(queue, (key) => key === undefined)) return;
     this.#unclaimed.add(queue);
   }
 }

@@ -4,30 +4,31 @@ import { enums, structs } from "../../ffi/layout.ts";
 import { library, verbs } from "../../ffi/library.ts";
 import { openSteps } from "../../ffi/library/native_steps.ts";
 import { readNative } from "../../ffi/struct.ts";
-import { type AbortOptions, signalOf } from "../../internal/abort.ts";
+import { type AbortOptions, signalOf } from "../../wait/abort.ts";
 import {
   BusyPoll,
   MAX_SPIN_MICROSECONDS,
   mostPolls,
   SPIN_MICROSECONDS,
-} from "../../internal/busy_poll.ts";
-import { boolean, callable, integer, positiveInt, snapshot } from "../../internal/checks.ts";
-import { clock } from "../../internal/clock.ts";
+} from "../../wait/busy_poll.ts";
+import { boolean, integer, positiveInt, snapshot } from "../../internal/checks.ts";
+import { SOURCE } from "../../wait/bell.ts";
+import { clock } from "../../wait/clock.ts";
+import { findSync, type Source } from "../../wait/loop.ts";
 import { partOf } from "../../internal/left_open.ts";
-import { checkTimeout, endOf, timeoutOf, type TimeoutOptions } from "../../internal/timeout.ts";
-import { inTurn } from "../../internal/turns.ts";
+import { checkTimeout, endOf, timeoutOf, type TimeoutOptions } from "../../wait/timeout.ts";
+import { inTurn } from "../../wait/turns.ts";
 import { ABOVE_LIMIT, aboveLimit, causeOf, type Causes } from "../core/causes.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance } from "../core/checks.ts";
 import { call, type CheckOptions, lacking } from "../core/errors.ts";
+import { makeNonblocking } from "../core/event_descriptor.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { assertOpen, type Resource } from "../core/resource.ts";
 import { registerElement, unregisterElement } from "../device/async_events.ts";
 import { Context } from "../device/context.ts";
 import { countsOf } from "../device/counts.ts";
-import { makeNonblocking } from "../device/event_source.ts";
 import { ChannelEvents } from "./channel_events.ts";
-import type { ChannelWatch } from "./channel_watch.ts";
 import { Completions } from "./completions.ts";
 import { CqCore } from "./cq_core.ts";
 import { CqSleep } from "./cq_sleep.ts";
@@ -119,13 +120,6 @@ export class CompletionChannel extends NativeResource<IbvCompChannel> {
     assertOpen(this);
     signal?.throwIfAborted();
     return await inTurn(() => this.#events.next(signal));
-  }
-
-  /** @ignore For connections: their channels are their own, and have no other waits. */
-  watch(onReadable: (error?: unknown) => void): ChannelWatch {
-    callable(onReadable, "onReadable");
-    assertOpen(this);
-    return this.#events.watch(onReadable);
   }
 
   /**
@@ -470,41 +464,41 @@ export class CompletionQueue<C extends WorkCompletion = WorkCompletion>
     integer(spin, "spinMicroseconds", 0, 0x7fff_ffff);
     const events = this.#channelEvents();
     const handle = this.unsafeHandle;
-    if (this.#spin(handle, spin / 1000, until)) return true;
-    if (timeout !== 0 && this.#sleep(handle, events, until)) return true;
-    for (;;) {
-      // The queue is polled once more after it was armed: a completion before the arming makes no event.
-      this.reqNotify();
-      if (this.#core.hasAny(handle, AHEAD)) return true;
-      if (!events.waitForSync(this, until)) return false;
-      if (this.#core.hasAny(handle, AHEAD)) return true;
-    }
+    const read = (): number => this.#core.ahead(handle, AHEAD);
+    const finds = (): boolean =>
+      this.#spin(handle, spin / 1000, until) || timeout !== 0 && this.#sleep(handle, events, until);
+    const bell = { sleepSync: (until: number) => events.waitForSync(this, until) };
+    return findSync({ read, arm: () => this.reqNotify(), bell, busyPoll: { finds } }, until);
   }
 
   /** Sleeps once, if it can be done in one native call. Returns whether there are completions. */
   #sleep(handle: IbvCq, events: ChannelEvents<CompletionQueue>, until: number): boolean {
-    const { ahead } = this.#core;
-    if (ahead === undefined || this.#sleeper === null) return false;
+    const { memory } = this.#core;
+    if (memory === undefined || this.#sleeper === null) return false;
     this.#sleeper ??= sleepOn(handle, this.channel!);
     if (this.#sleeper === null) return false;
-    const { polled, event } = this.#sleeper.sleep(ahead, until);
+    const { polled, event } = this.#sleeper.sleep(memory, until);
     if (event === this.#sleeper.own) events.share(this);
     else if (event !== undefined) events.take(event);
     return this.#core.adopt(polled);
   }
 
-  /** Polls until there is a completion, or the time is over; at least once. */
+  /** Polls until there is a completion, or the time is over. */
   #spin(handle: IbvCq, milliseconds: number, until: number): boolean {
-    if (this.#core.hasAny(handle, AHEAD)) return true;
     if (milliseconds === 0) return false;
     const end = Math.min(clock.precise() + milliseconds, until);
     const most = mostPolls(milliseconds);
     for (let polls = 1; polls < most; polls++) {
-      if (this.#core.hasAny(handle, AHEAD)) return true;
+      if (this.#core.ahead(handle, AHEAD) > 0) return true;
       // Reading the clock takes longer than an empty poll.
       if (polls % 16 === 1 && clock.precise() >= end) break;
     }
     return false;
+  }
+
+  /** @ignore How a connection waits, whose channel is its own and has no other waits. */
+  [SOURCE](): Required<Pick<Source, "arm" | "bell">> {
+    return this.#channelEvents().sourceOf(this);
   }
 
   #channelEvents(): ChannelEvents<CompletionQueue> {
@@ -536,7 +530,8 @@ export class CompletionQueue<C extends WorkCompletion = WorkCompletion>
     const events = this.#channelEvents();
     positiveInt(batch, "batch");
     return new Completions({
-      take: () => this.#core.take(this.unsafeHandle, batch),
+      read: () => this.#core.ahead(this.unsafeHandle, batch),
+      take: () => this.#core.take(),
       arm: () => this.reqNotify(),
       wait: (signal) => events.waitFor(this, signal),
       signal: signal === undefined ? undefined : instance(signal, AbortSignal, "signal"),

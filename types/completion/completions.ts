@@ -1,20 +1,16 @@
 import { textOf } from "../../internal/texts.ts";
-import type { BusyPoll } from "../../internal/busy_poll.ts";
-import { inTurn, mayContinue, nextTurn } from "../../internal/turns.ts";
+import { find, type Source } from "../../wait/loop.ts";
+import { inTurn, mayContinue, nextTurn } from "../../wait/turns.ts";
 import type { WorkCompletion } from "./work_completion.ts";
 
 /** The queue that an iteration is over. */
-export interface CompletionSource<C = WorkCompletion> {
-  /** The oldest completion; `undefined` if there is none. It polls if no completion was polled ahead. */
-  readonly take: () => C | undefined;
-  /** Asks for an event with the next completion. */
-  readonly arm: () => void;
+export interface CompletionSource<C = WorkCompletion> extends Omit<Source, "bell"> {
+  /** The oldest completion of those that were read. */
+  readonly take: () => C;
   /** Waits for an event of the queue. */
   readonly wait: (signal: AbortSignal | undefined) => Promise<unknown>;
   /** Ends the iteration. */
   readonly signal: AbortSignal | undefined;
-  /** How long it polls before it waits for an event. */
-  readonly busyPoll: BusyPoll;
 }
 
 /**
@@ -99,15 +95,9 @@ export class Completions<C = WorkCompletion> implements AsyncIterableIterator<C,
 
   /** A completion that is there, or comes while it polls; else `undefined`, and the queue is armed. */
   #takeNow(): C | undefined {
-    const { take, arm, signal, busyPoll } = this.#source;
-    signal?.throwIfAborted();
-    if (this.#isTurnOver()) return undefined;
-    let completion = take();
-    if (completion !== undefined) return completion;
-    if (busyPoll.finds(() => (completion = take()) !== undefined)) return completion;
-    // The queue is polled once more after it was armed: a completion before the arming makes no event.
-    arm();
-    return take();
+    const source = this.#source;
+    source.signal?.throwIfAborted();
+    return !this.#isTurnOver() && find(source) ? source.take() : undefined;
   }
 
   /** Waits for an event, or for the event loop if its turn is over. */

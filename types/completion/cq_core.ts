@@ -60,18 +60,18 @@ export class CqCore<C = WorkCompletion> {
   pollObjects(cq: IbvCq, most: number): C[] {
     const count = Math.min(this.#left() || this.#refill(cq, most), most);
     const completions = new Array<C>(count);
-    for (let i = 0; i < count; i++) completions[i] = this.#shift();
+    for (let i = 0; i < count; i++) completions[i] = this.take();
     return completions;
   }
 
-  /** The oldest completion; `undefined` if there is none. If none was polled ahead it polls `batch` of them. */
-  take(cq: IbvCq, batch: number): C | undefined {
-    return this.hasAny(cq, batch) ? this.#shift() : undefined;
+  /** The oldest completion of those that were polled ahead. */
+  take(): C {
+    return this.#ahead.at(this.#start++);
   }
 
-  /** Whether there is a completion. If none was polled ahead it polls `batch` of them. */
-  hasAny(cq: IbvCq, batch: number): boolean {
-    return (this.#left() || this.#refill(cq, batch)) > 0;
+  /** How many completions were polled ahead. If there are none it polls `batch` of them. */
+  ahead(cq: IbvCq, batch: number): number {
+    return this.#left() || this.#refill(cq, batch);
   }
 
   /** Polls all completions that are in a queue of `cqe` entries now, behind those that were polled ahead. */
@@ -87,7 +87,7 @@ export class CqCore<C = WorkCompletion> {
    * Memory to poll into by other means, while none was polled ahead; `undefined` if the queue does not poll by
    * `ibv_poll_cq`. {@linkcode CqCore.adopt} has to follow.
    */
-  get ahead(): BatchCore<C> | undefined {
+  get memory(): BatchCore<C> | undefined {
     return this.verb === "ibv_poll_cq" ? this.#ahead : undefined;
   }
 
@@ -99,10 +99,6 @@ export class CqCore<C = WorkCompletion> {
 
   #left(): number {
     return this.#ahead.length - this.#start;
-  }
-
-  #shift(): C {
-    return this.#ahead.at(this.#start++);
   }
 
   #refill(cq: IbvCq, wanted: number): number {

@@ -1,4 +1,4 @@
-import { pollTimeout } from "../../ffi/fd_block.ts";
+import { timeoutUntil } from "../../wait/descriptors.ts";
 import type { IbvCompChannel, IbvCq } from "../../ffi/handles.ts";
 import { constants, structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
@@ -75,7 +75,7 @@ export class CqSleep {
    */
   sleep(batch: BatchCore<unknown>, until: number): Woken {
     if (this.#batch !== batch) this.#pollInto(batch);
-    this.#steps.set(SLEEP, 2, BigInt(pollTimeout(until)));
+    this.#steps.set(SLEEP, 2, BigInt(timeoutUntil(until)));
     const done = this.#steps.run();
     if (done <= READ) return { polled: done === POLL ? this.#steps.result(POLL) : 0 };
     const event = this.#event[0]!;

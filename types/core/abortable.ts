@@ -1,8 +1,8 @@
 import { cutTo } from "../../internal/caller.ts";
-import { type AbortOptions, checkSignal } from "../../internal/abort.ts";
+import { type AbortOptions, checkSignal } from "../../wait/abort.ts";
 import { boolean, snapshot } from "../../internal/checks.ts";
 import { forThisCall } from "../../internal/left_open.ts";
-import { Waiters } from "../../internal/waiters.ts";
+import { Waiters } from "../../wait/waiters.ts";
 import { errno } from "../../ffi/errno.ts";
 import { type BlockingVerb, nonblocking, verbs } from "../../ffi/library.ts";
 import type { Outcome } from "../../ffi/library/bind.ts";

@@ -1,6 +1,6 @@
 /** Causes that classes of verbs share. */
 
-import { descriptorErrno } from "../../ffi/fd_watcher.ts";
+import { descriptorErrno } from "../../ffi/descriptors.ts";
 import { lockLimit } from "../../ffi/locked_memory.ts";
 import { causeOf, type Causes, type Words } from "./causes.ts";
 

@@ -1,5 +1,5 @@
 import { textOf } from "../../internal/texts.ts";
-import { endWaits } from "../../ffi/fd_watcher.ts";
+import { endWaits } from "../../wait/descriptors.ts";
 import { noteMade } from "../../internal/left_open.ts";
 import { closeOpen, closeQuietly } from "../../internal/program_end.ts";
 
@@ -10,8 +10,6 @@ let round = 0;
 
 /** The resources that were made from nothing and still exist, oldest first. */
 const roots: Set<Resource> = new Set();
-/** Whether the program ends. Waits for events keep nothing then. */
-let isUnloading = false;
 
 /** A cached check is valid while the number of disposals is unchanged. */
 export const disposals: { count: number } = { count: 0 };
@@ -43,8 +41,6 @@ export interface Lifetime {
   state: "open" | "closing" | "destroyed";
   /** How many {@linkcode retain} have not ended. */
   holds: number;
-  /** How many {@linkcode beginWait} have not ended. */
-  waits: number;
   /** The round of disposal in which destroying it was tried. */
   triedIn: number;
 }
@@ -78,7 +74,6 @@ export abstract class Resource implements Disposable {
       openHandle: handle,
       state: "open",
       holds: 0,
-      waits: 0,
       triedIn: 0,
     };
     for (const parent of parents) parent.#lifetime.children.add(this);
@@ -146,9 +141,8 @@ function endDisposal(resource: Resource): void {
 
 function destroyWhenUnused(resource: Resource): void {
   const lifetime = lifetimeOf(resource);
-  const { kind, parents, children, handle, state, holds, waits, triedIn } = lifetime;
+  const { kind, parents, children, handle, state, holds, triedIn } = lifetime;
   if (state !== "closing" || holds > 0 || children.size > 0) return;
-  if (waits > 0 && !isUnloading) return;
   if (kind.isInUse?.(resource) || triedIn === round) return;
   lifetime.triedIn = round;
   kind.destroy(handle, resource);
@@ -178,17 +172,6 @@ export function release(resource: Resource): void {
   destroyIfUnused(resource);
 }
 
-/** Keeps the native object of a resource as {@linkcode retain} does, but not when the program ends. */
-export function beginWait(resource: Resource): void {
-  lifetimeOf(resource).waits++;
-}
-
-/** Ends a {@linkcode beginWait}. */
-export function endWait(resource: Resource): void {
-  lifetimeOf(resource).waits--;
-  destroyIfUnused(resource);
-}
-
 /**
  * A process can outlive the program: `deno run --watch` starts it again in the same one, whose devices and ports are still
  * open. All that is left to run of a program that ends is this listener.
@@ -202,14 +185,9 @@ function addRoot(root: Resource): void {
 let isListening = false;
 
 function closeAll(): void {
-  isUnloading = true;
   endWaits();
-  try {
-    closeOpen();
-    for (const root of [...roots].reverse()) closeQuietly(root);
-  } finally {
-    isUnloading = false;
-  }
+  closeOpen();
+  for (const root of [...roots].reverse()) closeQuietly(root);
 }
 
 /** Puts another parent in the place of one. Both are open. */

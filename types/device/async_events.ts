@@ -4,13 +4,13 @@ import { verbs } from "../../ffi/library.ts";
 import { members } from "../../ffi/members.ts";
 import { bufferPointer, handleAddress } from "../../ffi/pointers.ts";
 import { allocStruct, readField, readNative } from "../../ffi/struct.ts";
-import { type AbortOptions, signalOf } from "../../internal/abort.ts";
-import { endOf } from "../../internal/timeout.ts";
-import { SELDOM_MS } from "../../internal/glance.ts";
-import { inTurn } from "../../internal/turns.ts";
+import { type AbortOptions, signalOf } from "../../wait/abort.ts";
+import { endOf } from "../../wait/timeout.ts";
+import { Events } from "../../wait/events.ts";
+import { inTurn } from "../../wait/turns.ts";
+import { EventDescriptor, makeNonblocking, noEvent } from "../core/event_descriptor.ts";
 import { handleOf, type NativeResource } from "../core/native_resource.ts";
-import { assertOpen, type Resource, rootOf } from "../core/resource.ts";
-import { EventSource, makeNonblocking } from "./event_source.ts";
+import { assertOpen, disposedError, isOpen, type Resource, rootOf } from "../core/resource.ts";
 
 const { fields } = structs.ibv_async_event;
 
@@ -149,7 +149,7 @@ export class AsyncEvents {
   readonly #pointer: Deno.PointerObject = bufferPointer(this.#event);
   /** They are called with each event. */
   readonly listeners: Set<EventListener> = new Set();
-  readonly #source: EventSource<void, void>;
+  readonly #source: Events<void, void>;
   readonly #get: ReturnType<typeof verbs>["ibv_get_async_event"] = verbs().ibv_get_async_event;
 
   /** Makes the only reader of a context: see {@linkcode asyncEvents}. */
@@ -157,12 +157,18 @@ export class AsyncEvents {
     this.#context = context;
     const fd = readNative(context.unsafeHandle, structs.ibv_context.fields.async_fd);
     makeNonblocking(fd);
-    const read = (): boolean => this.#read();
-    // They come seldom, and a program that waits for nothing else needs none of them at once.
-    this.#source = new EventSource(context, fd, "ibv_get_async_event", read, true, SELDOM_MS);
+    this.#source = new Events({
+      isOpen: () => isOpen(context),
+      refusal: () => disposedError(context),
+      // They come seldom, and a program that waits for nothing else needs none of them at once.
+      bell: new EventDescriptor(fd, true),
+      read: () => this.#read(),
+      readsAhead: true,
+    });
   }
 
   hold(isHeld: boolean): void {
+    assertOpen(this.#context);
     this.#source.hold(isHeld);
   }
 
@@ -214,7 +220,7 @@ export class AsyncEvents {
     const errors: unknown[] = [];
     const hasRead = this.#readOne(errors);
     throwAll(errors);
-    return hasRead;
+    return hasRead || noEvent("ibv_get_async_event");
   }
 
   #readOne(errors: unknown[]): boolean {

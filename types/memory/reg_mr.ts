@@ -4,7 +4,7 @@ import type { IbvMr } from "../../ffi/handles.ts";
 import { nonblocking, verbs } from "../../ffi/library.ts";
 import type { CEnum } from "../../ffi/layout.ts";
 import { members } from "../../ffi/members.ts";
-import { signalOf } from "../../internal/abort.ts";
+import { signalOf } from "../../wait/abort.ts";
 import { snapshot, uint32, uint64 } from "../../internal/checks.ts";
 import { abortable } from "../core/abortable.ts";
 import { type Cause, causeOf, type Causes } from "../core/causes.ts";

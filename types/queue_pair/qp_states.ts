@@ -3,7 +3,7 @@ import type { IbvQp } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
 import { allocStruct, readField, readNative } from "../../ffi/struct.ts";
 import { integer, snapshot, uint24 } from "../../internal/checks.ts";
-import { inTurn } from "../../internal/turns.ts";
+import { inTurn } from "../../wait/turns.ts";
 import type { AhAttrInit } from "../address/ah_attr.ts";
 import {
   type BlockingCall,

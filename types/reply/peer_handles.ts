@@ -1,4 +1,4 @@
-import { orAborted } from "../../internal/abort.ts";
+import { orAborted } from "../../wait/abort.ts";
 import { partOf } from "../../internal/left_open.ts";
 import { constants } from "../../ffi/layout.ts";
 import {

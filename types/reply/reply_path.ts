@@ -1,11 +1,11 @@
 import { withText } from "../../internal/texts.ts";
 import { toCaller } from "../../internal/caller.ts";
-import { type AbortOptions, signalOf } from "../../internal/abort.ts";
+import { type AbortOptions, signalOf } from "../../wait/abort.ts";
 import { integer, positiveInt, snapshot } from "../../internal/checks.ts";
-import { clock } from "../../internal/clock.ts";
+import { clock } from "../../wait/clock.ts";
 import { isEfa } from "../../internal/efa.ts";
 import { changesAddresses } from "../../internal/ports.ts";
-import { inTurn } from "../../internal/turns.ts";
+import { inTurn } from "../../wait/turns.ts";
 import { type AhAttr, ahAttrCodec, type AhAttrInit } from "../address/ah_attr.ts";
 import { Gid } from "../address/gid.ts";
 import type { Grh } from "../address/grh.ts";

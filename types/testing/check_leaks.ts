@@ -1,6 +1,6 @@
-import { settled } from "../../ffi/fd_watcher.ts";
+import { settled } from "../../wait/descriptors.ts";
 import { beginNotes, endNotes, isPart, type Made } from "../../internal/left_open.ts";
-import { nextTurn } from "../../internal/turns.ts";
+import { nextTurn } from "../../wait/turns.ts";
 import { isOpen, isResource, lifetimeOf, type Resource, rootOf } from "../core/resource.ts";
 
 /**

@@ -2,7 +2,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { LinkLayer, Mtu } from "../../../mod.ts";
 import * as recorder from "../../../tests/provider/recorder.ts";
-import { waitReadable } from "../../../ffi/fd_watcher.ts";
+import { settled } from "../../../wait/descriptors.ts";
 import { type Ran, ran } from "../pure/terminal.ts";
 import { FakeBed } from "../../../tests/library/cm/fake.ts";
 
@@ -16,8 +16,8 @@ async function both(server: string, client: string): Promise<[Ran, Ran]> {
     await new Promise((resolve) => setTimeout(resolve, 0));
     return await Promise.all([serving, ran([...client.split(" "), "host"])]);
   })();
-  // Ends when the watcher's poll has returned.
-  await waitReadable(0).cancel();
+  // Ends when no other thread waits any more.
+  await settled();
   return endings;
 }
 
@@ -59,7 +59,7 @@ Deno.test("udaddy refuses datagrams that are longer than the MTU of the port", a
     assertEquals(status, 1);
     assertStringIncludes(err, "a datagram has at most 1024 bytes here, not 2000");
   }
-  await waitReadable(0).cancel();
+  await settled();
 });
 
 Deno.test("udaddy refuses a datagram of another size", async () => {

@@ -14,7 +14,7 @@ import {
   type WorkCompletion,
   WrOpcode,
 } from "../../../mod.ts";
-import { orAborted } from "../../../internal/abort.ts";
+import { orAborted } from "../../../wait/abort.ts";
 import { differs } from "../kernels.ts";
 import type { Program } from "../programs.ts";
 import { waitFor, withDeadline } from "../setup.ts";

@@ -16,7 +16,7 @@ import {
   getDevices,
   PortSpace,
 } from "../../../cm.ts";
-import { waitReadable } from "../../../ffi/fd_watcher.ts";
+import { settled } from "../../../wait/descriptors.ts";
 import { QpState, QpType, VerbsError } from "../../../mod.ts";
 import * as recorder from "../../provider/recorder.ts";
 import { FakeBed, STATES, test } from "./fake.ts";
@@ -388,9 +388,9 @@ for (const [index, state] of STATES.entries()) {
         if (random.below(2) === 0) await Promise.resolve();
       }
       await Promise.all(ends);
-      // A channel ends when the watcher's poll has returned, and reading takes no rest.
+      // A channel ends when no other thread waits any more, and reading takes no rest.
       for (const channel of [other, bed.net.channel]) channel.close();
-      await waitReadable(0).cancel();
+      await settled();
       await new Promise((resolve) => setImmediate(resolve));
     }
   });

@@ -3,11 +3,11 @@
 import { assertEquals } from "@std/assert";
 import { spy } from "@std/testing/mock";
 import { CmEventType, CmId, EventChannel, PortSpace } from "../../../cm.ts";
-import { waitReadable } from "../../../ffi/fd_watcher.ts";
+import { settled } from "../../../wait/descriptors.ts";
 import { nonblocking } from "../../../ffi/library.ts";
 import { bindRdmacm, nonblockingRdmacm } from "../../../ffi/rdmacm.ts";
 import { cString, readCString } from "../../../ffi/pointers.ts";
-import { nextTurn } from "../../../internal/turns.ts";
+import { nextTurn } from "../../../wait/turns.ts";
 import { Context, Gid, LinkLayer, Mtu, QpType, type QueuePair } from "../../../mod.ts";
 import { Fixture } from "../../provider/fixture.ts";
 import * as recorder from "../../provider/recorder.ts";
@@ -210,6 +210,6 @@ export function test(title: string, body: (bed: FakeBed) => Promise<void>): void
     }
     // A loop of the library that has just ended may have asked for a turn, which may be a timer.
     await nextTurn();
-    await waitReadable(0).cancel();
+    await settled();
   });
 }

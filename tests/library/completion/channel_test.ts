@@ -203,6 +203,8 @@ Deno.test("CompletionChannel.getCqEvent() rejects with EMFILE when no descriptor
     const channel = new CompletionChannel(context);
     const files = [];
     try { while (true) files.push(Deno.openSync("/dev/null")); } catch {}
+    // Deno itself panics where it has none to read the map of a source for the stack of an error.
+    files.pop().close();
     const error = await channel.getCqEvent().catch((error) => error);
     for (const file of files) file.close();
     console.log(error instanceof VerbsError, error.verb, error.code, recorder.violations().length);
@@ -212,19 +214,16 @@ Deno.test("CompletionChannel.getCqEvent() rejects with EMFILE when no descriptor
   `,
     { prefix: ["prlimit", "--nofile=64"] },
   );
-  assertEquals(printed, "true eventfd EMFILE 0\nTimeoutError");
+  assertEquals(printed, "true epoll_create1 EMFILE 0\nTimeoutError");
 });
 
-on.test("CompletionChannel.close() destroys the channel when its descriptor is not watched any more", async (setup) => {
+on.test("CompletionChannel.close() destroys the channel at once, while another thread watches its descriptor", async (setup) => {
   const { channel } = setup;
   const wait = assertRejects(() => channel.getCqEvent(), TypeError, "channel was disposed");
   await settle();
   channel.close();
-  // The thread that polls may still use the descriptor.
-  assertEquals(recorder.live("channel"), 1);
-  await wait;
-  await settle(() => recorder.live("channel") === 0);
   assertEquals(recorder.live("channel"), 0);
+  await wait;
 });
 
 on.test("A channel is not watched any more after the last wait was aborted, each time", async (setup) => {
@@ -259,13 +258,4 @@ on.test("CompletionChannel gives nobody an event that is read after its queue is
   await settle();
   recorder.sendCqEvent("cq0");
   assertEquals((await wait) === one, true);
-});
-
-on.test("CompletionChannel.watch(): each call that ends the wait resolves when the wait has ended", async (parts) => {
-  const watch = parts.channel.watch(() => {});
-  watch.begin(true);
-  const order: string[] = [];
-  const note = (name: string) => (): void => void order.push(name);
-  await Promise.all([watch.end().then(note("first")), watch.end().then(note("again"))]);
-  assertEquals(order, ["first", "again"]);
 });

@@ -3,7 +3,7 @@
 import { assert, assertGreater } from "@std/assert";
 import { stub } from "@std/testing/mock";
 import { CmEventType, CmId } from "../../../cm.ts";
-import { waitReadable } from "../../../ffi/fd_watcher.ts";
+import { settled } from "../../../wait/descriptors.ts";
 import { rdmacm } from "../../../ffi/rdmacm.ts";
 import { listenRc } from "../../../net/mod.ts";
 import { FakeBed } from "../cm/fake.ts";
@@ -66,8 +66,8 @@ function testFlood(
       assertGreater(requests, 1, "requests that were read until a timer fired");
       assertGreater(most, requests, "requests that were read until a timer fired");
     }
-    // Ends when the watcher's poll has returned.
-    await waitReadable(0).cancel();
+    // Ends when no other thread waits any more.
+    await settled();
     await new Promise((resolve) => setImmediate(resolve));
   });
 }

@@ -2,7 +2,7 @@
 
 import { assertEquals, assertGreater } from "@std/assert";
 import type { CmEvent } from "../../../cm.ts";
-import { waitReadable } from "../../../ffi/fd_watcher.ts";
+import { settled } from "../../../wait/descriptors.ts";
 import { listenUd } from "../../../net/mod.ts";
 import * as recorder from "../../provider/recorder.ts";
 import { DEVICE, idle } from "../registry/bed.ts";
@@ -88,8 +88,8 @@ async function hammerAll(
     }
   }
   assertGreater(tried, 30);
-  // Ends when the watcher's poll has returned.
-  await waitReadable(0).cancel();
+  // Ends when no other thread waits any more.
+  await settled();
 }
 
 Deno.test("A loop over valid calls lets a timer fire", async () => {
@@ -152,7 +152,7 @@ for (const [what, use] of Object.entries(ROWS)) {
     clearTimeout(timer);
     world.close();
     await idle();
-    await waitReadable(0).cancel();
+    await settled();
   });
 }
 
@@ -168,5 +168,5 @@ Deno.test("Thousands of messages that wait for credits let a timer fire", async 
   world.close();
   await ends;
   await idle();
-  await waitReadable(0).cancel();
+  await settled();
 });

@@ -1,6 +1,6 @@
 // What tests of the net module have on the recorder, which moves the data in place of a device.
 import { assertEquals } from "@std/assert";
-import { nextTurn } from "../../../internal/turns.ts";
+import { nextTurn } from "../../../wait/turns.ts";
 import { LinkLayer } from "../../../mod.ts";
 import type { RcOptions } from "../../../net/mod.ts";
 import { bed } from "../../device/bed.ts";

@@ -11,7 +11,7 @@ import {
   type RcConn,
   type RemoteMemory,
 } from "../../../net/mod.ts";
-import { nextTurn } from "../../../internal/turns.ts";
+import { nextTurn } from "../../../wait/turns.ts";
 import { bytes, pair, pairs, pause, peerAddress, rcPair, RXE, test, text, until } from "./bed.ts";
 
 const quiet = pairs({ keepAlive: 0 });

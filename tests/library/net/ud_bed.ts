@@ -1,6 +1,6 @@
 // A datagram socket on the recorder, whose requests end when a test says so.
 import { assertEquals } from "@std/assert";
-import { nextTurn } from "../../../internal/turns.ts";
+import { nextTurn } from "../../../wait/turns.ts";
 import { WcOpcode, type WcStatus } from "../../../mod.ts";
 import type { SrdOptions, UdConn, UdOptions } from "../../../net/mod.ts";
 import * as recorder from "../../provider/recorder.ts";

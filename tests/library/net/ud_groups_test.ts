@@ -5,7 +5,7 @@ import { constants } from "node:os";
 import { structs } from "../../../ffi/layout.ts";
 import { Gid, VerbsError } from "../../../mod.ts";
 import { listenUd, type UdConn } from "../../../net/mod.ts";
-import { waitReadable } from "../../../ffi/fd_watcher.ts";
+import { settled } from "../../../wait/descriptors.ts";
 import { FakeBed } from "../cm/fake.ts";
 
 const GROUP = "239.1.2.3";
@@ -19,8 +19,8 @@ function test(title: string, body: (conn: UdConn, bed: FakeBed) => Promise<void>
       await using conn = await listenUd({ device: bed.context.device.name, qkey });
       await body(conn, bed);
     }
-    // Ends when the watcher's poll has returned.
-    await waitReadable(0).cancel();
+    // Ends when no other thread waits any more.
+    await settled();
   });
 }
 
@@ -76,7 +76,7 @@ Deno.test("UdConn.join() from a link-local address names its network interface",
       if (words === undefined) assertEquals((await joined).gid, `::ffff:${GROUP}`);
       else await assertRejects(() => joined, Deno.errors.NotSupported, words);
     }
-    await waitReadable(0).cancel();
+    await settled();
   }
 });
 
@@ -92,5 +92,5 @@ Deno.test("UdConn.join() from a loopback address tells that it reaches this host
     const words = "::ffff:127.0.0.1 reaches this host only; choose another gidIndex";
     await assertRejects(() => conn.join(GROUP), Deno.errors.NotSupported, words);
   }
-  await waitReadable(0).cancel();
+  await settled();
 });

@@ -1,6 +1,6 @@
 // The recorder moves data from connect() to reset().
 import { assertEquals } from "@std/assert";
-import { nextTurn } from "../../../internal/turns.ts";
+import { nextTurn } from "../../../wait/turns.ts";
 import { LinkLayer } from "../../../mod.ts";
 import { listenUd } from "../../../net/mod.ts";
 import * as recorder from "../../provider/recorder.ts";

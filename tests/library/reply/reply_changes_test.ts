@@ -13,7 +13,7 @@ import {
 } from "../../../mod.ts";
 import { structs } from "../../../ffi/layout.ts";
 import { verbs } from "../../../ffi/library.ts";
-import { clock } from "../../../internal/clock.ts";
+import { clock } from "../../../wait/clock.ts";
 import { PeerHandles } from "../../../types/reply/peer_handles.ts";
 import type { AhCore } from "../../../types/address_handle/address_handle.ts";
 import { onPd } from "../recorded.ts";

@@ -1,6 +1,6 @@
 // Iterating over completions, over a source that is not a queue.
 import { assert, assertEquals } from "@std/assert";
-import { BusyPoll } from "../../../internal/busy_poll.ts";
+import { BusyPoll } from "../../../wait/busy_poll.ts";
 import { Completions, type CompletionSource } from "../../../types/completion/completions.ts";
 import type { WorkCompletion } from "../../../types/completion/work_completion.ts";
 
@@ -20,6 +20,7 @@ class IdlePoll extends BusyPoll {
 
 function sourceOf(overrides: Partial<CompletionSource>): CompletionSource {
   return {
+    read: () => 1,
     take: () => COMPLETION,
     arm: () => {},
     wait: async () => await Promise.resolve(),
@@ -57,7 +58,7 @@ Deno.test("Completions polls, arms the queue, polls once more and waits only the
   let left = 3;
   const source = sourceOf({
     busyPoll: new IdlePoll(() => steps.push("spin")),
-    take: () => (steps.push("take"), --left === 0 ? COMPLETION : undefined),
+    read: () => (steps.push("read"), Number(--left === 0)),
     arm: () => void steps.push("arm"),
     wait: async () => {
       steps.push("wait");
@@ -65,14 +66,14 @@ Deno.test("Completions polls, arms the queue, polls once more and waits only the
     },
   });
   await new Completions(source).next();
-  assertEquals(steps.join(" "), "take spin arm take wait take");
+  assertEquals(steps.join(" "), "read spin arm read wait read");
 });
 
 Deno.test("Completions gives what its busy polling finds, without arming", async () => {
   const steps: string[] = [];
   const source = sourceOf({
     busyPoll: new BusyPoll(1000),
-    take: () => (steps.push("take"), steps.length === 5 ? COMPLETION : undefined),
+    read: () => (steps.push("read"), Number(steps.length === 5)),
     arm: () => void steps.push("arm"),
   });
   assertEquals((await new Completions(source).next()).value, COMPLETION);
@@ -82,7 +83,7 @@ Deno.test("Completions gives what its busy polling finds, without arming", async
 Deno.test("Completions ends with the error of its source, and gives nothing after it", async () => {
   const error = new Error("gone");
   const source = sourceOf({
-    take: () => {
+    read: () => {
       throw error;
     },
   });
@@ -104,7 +105,11 @@ Deno.test("Completions rejects with the signal's reason at the next step after i
 Deno.test("Completions.next() called while other steps wait does not overtake them", async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   const found: WorkCompletion[] = [];
-  const source = sourceOf({ take: () => found.shift(), wait: () => promise });
+  const source = sourceOf({
+    read: () => found.length,
+    take: () => found.shift()!,
+    wait: () => promise,
+  });
   const completions = new Completions(source);
   const steps = [completions.next(), completions.next()];
   await new Promise((done) => setTimeout(done));

@@ -1,6 +1,6 @@
 // Those who wait for something of the peer: who gets what, and when it is polled for.
 import { assertEquals, assertRejects } from "@std/assert";
-import { Incoming } from "../../../net/shared/incoming.ts";
+import { Incoming } from "../../../wait/incoming.ts";
 
 /** Messages that come while somebody polls for them, one at a time, or when a test says so. */
 class Bed {

@@ -2,6 +2,7 @@ import { assertEquals, assertRejects } from "@std/assert";
 import { WcStatus, type WorkCompletionError, WorkCompletionList } from "../../../mod.ts";
 import { structs } from "../../../ffi/layout.ts";
 import { type Datagram, Receiver, type ReceiverParts } from "../../../net/ud/receiver.ts";
+import { type Sleep, SOURCE } from "../../../wait/bell.ts";
 import { batchCore } from "../../../types/completion/work_completion_list.ts";
 
 const { size: WC, fields } = structs.ibv_wc;
@@ -32,14 +33,13 @@ class Bed {
       },
       cq: {
         pollInto: (batch: WorkCompletionList) => this.#poll(batch),
-        reqNotify: () => {},
-        channel: {
-          watch: (onReadable: () => void) => {
-            const nothing = (): void => {};
-            const begin = (): void => void (this.#notify = onReadable);
-            const end = (): Promise<void> => Promise.resolve();
-            return { arm: nothing, read: nothing, hold: nothing, end, begin };
-          },
+        [SOURCE]: () => {
+          const nothing = (): void => {};
+          const sleep = (_: boolean, wake: () => void): Sleep => {
+            this.#notify = wake;
+            return { hold: nothing, cancel: nothing };
+          };
+          return { arm: nothing, bell: { sleep } };
         },
       },
       mr: {
@@ -96,9 +96,8 @@ class Bed {
     return bytes;
   }
 
-  async close(): Promise<void> {
+  close(): void {
     this.receiver.close(new Error("closed"));
-    await this.receiver.ended;
   }
 }
 
@@ -111,7 +110,7 @@ Deno.test("Receiver posts the slots again in order, while datagrams wait in othe
     assertEquals(bed.posted, [1, 2, 3, 4].map((slot) => (slot + byte) % SLOTS));
   }
   assertEquals([bed.received, bed.receiver.received, bed.receiver.errors], [12, 12, 0]);
-  await bed.close();
+  bed.close();
 });
 
 Deno.test("Receiver keeps a datagram that does not fit, and what has come when it fails", async () => {
@@ -124,7 +123,7 @@ Deno.test("Receiver keeps a datagram that does not fit, and what has come when i
   assertEquals((await receive(1))[0], Uint8Array.of(7));
   bed.arrive(8);
   await assertRejects(() => receive(1), Error, "gone");
-  await bed.close();
+  bed.close();
 });
 
 const { WR_FLUSH_ERR, LOC_LEN_ERR } = WcStatus;
@@ -153,7 +152,7 @@ for (
       assertEquals(await bed.take(1), [byte]);
     }
     assertEquals([bed.received, bed.receiver.dropped, bed.posted.length], [9, 0, 4]);
-    await bed.close();
+    bed.close();
   });
 }
 
@@ -172,7 +171,7 @@ Deno.test("Receiver finds each datagram in its slot when receives end in any ord
     bed.arrive(byte);
     assertEquals(await bed.take(1), [byte]);
   }
-  await bed.close();
+  bed.close();
 });
 
 Deno.test("Receiver keeps reliable messages, and posts receives when there are slots again", async () => {
@@ -192,7 +191,7 @@ Deno.test("Receiver keeps reliable messages, and posts receives when there are s
   bed.arrive(8);
   assertEquals(await bed.take(3), [6, 7, 8]);
   assertEquals([bed.posted.length, bed.receiver.dropped], [4, 0]);
-  await bed.close();
+  bed.close();
 });
 
 Deno.test("Receiver drops datagrams whose sender cannot be told, and posts their slots again", async () => {
@@ -208,7 +207,7 @@ Deno.test("Receiver drops datagrams whose sender cannot be told, and posts their
   assertEquals(await bed.take(1), [7]);
   const { received, dropped } = bed.receiver;
   assertEquals([received, dropped], [2 * SLOTS + 1, 2 * SLOTS]);
-  await bed.close();
+  bed.close();
 });
 
 Deno.test("Receiver.drain() reads what has come, and posts nothing", async () => {
@@ -217,7 +216,7 @@ Deno.test("Receiver.drain() reads what has come, and posts nothing", async () =>
   bed.receiver.drain();
   assertEquals([bed.posted, bed.received], [[1, 2, 3], 0]);
   assertEquals(await bed.take(1), [7]);
-  await bed.close();
+  bed.close();
 });
 
 Deno.test("Receiver serves those who wait in order, and rejects them when it is closed", async () => {
@@ -235,7 +234,7 @@ Deno.test("Receiver serves those who wait in order, and rejects them when it is 
   await unfit;
   assertEquals([(await waits[0])![0][0], (await waits[1])![0][0]], [1, 2]);
   const closed = assertRejects(() => waits[2]!, Error, "closed");
-  await bed.close();
+  bed.close();
   await closed;
   await assertRejects(receive, Error, "closed");
 });

@@ -1,3 +1,4 @@
+import { option, type Rule, within } from "../internal/options.ts";
 import { clock } from "./clock.ts";
 
 /** How long a wait polls at most by default, in microseconds. */
@@ -5,6 +6,9 @@ export const SPIN_MICROSECONDS = 200;
 
 /** The longest time that may be asked for: timers and other connections wait meanwhile. */
 export const MAX_SPIN_MICROSECONDS = 1000;
+
+/** The rule of how long a wait polls before it sleeps, in microseconds. */
+export const spinning: Rule<number> = option(within(0, MAX_SPIN_MICROSECONDS), SPIN_MICROSECONDS);
 
 /** The most polls before the first look at the clock, which costs as much as some empty polls. */
 const FIRST_POLLS = 16;
@@ -42,8 +46,8 @@ export class BusyPoll {
     this.#limitMs = microseconds / 1000;
   }
 
-  /** Polls for a while, or not at all. Returns whether `poll` has found something. */
-  finds(poll: () => boolean): boolean {
+  /** Polls for a while, or not at all. Returns whether `poll` has found something: a number that is not 0, or true. */
+  finds(poll: () => number | boolean): boolean {
     if (this.#limitMs === 0 || this.#toSkip-- > 0) return false;
     const found = this.#poll(poll);
     this.#misses = found ? 0 : Math.min(this.#misses + 1, MOST_MISSES);
@@ -51,7 +55,7 @@ export class BusyPoll {
     return found;
   }
 
-  #poll(poll: () => boolean): boolean {
+  #poll(poll: () => number | boolean): boolean {
     // Before the clock: what is there already is found sooner than the time.
     for (let i = Math.min(FIRST_POLLS, this.#pollsPerLook); i > 0; i--) if (poll()) return true;
     let now = clock.precise();

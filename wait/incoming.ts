@@ -1,6 +1,6 @@
-import { toCaller } from "../../internal/caller.ts";
-import { mayContinue, mayRead, nextTurn } from "../../internal/turns.ts";
-import { Waiters } from "../../internal/waiters.ts";
+import { toCaller } from "../internal/caller.ts";
+import { mayContinue, mayRead, nextTurn } from "./turns.ts";
+import { Waiters } from "./waiters.ts";
 
 /** Where something of the peer waits to be taken. */
 export interface Supply<W extends object, T> {

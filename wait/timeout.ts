@@ -1,5 +1,5 @@
 import { clock } from "./clock.ts";
-import { integer, snapshot } from "./checks.ts";
+import { integer, snapshot } from "../internal/checks.ts";
 
 /**
  * Options of calls that block the thread.

@@ -1,9 +1,7 @@
+import { state } from "./state.ts";
 import { mayContinue, nextTurn } from "./turns.ts";
 
-/** Resolves when the next one in the line may begin. */
-let last: Promise<unknown> = Promise.resolve();
-/** How many stand in the line. */
-let waiting = 0;
+const { line } = state;
 
 /**
  * Does work that keeps this thread, such as making or closing objects of a device. There is one line for all of it, and
@@ -11,16 +9,16 @@ let waiting = 0;
  * waiting for as long as all of them take.
  */
 export function paced<T>(work: () => T): Promise<T> {
-  waiting++;
-  const done = last.then(() => {
+  line.waiting++;
+  const done = line.last.then(() => {
     // Now: the work may take longer than a turn may.
-    if (--waiting > 0) void nextTurn();
+    if (--line.waiting > 0) void nextTurn();
     return work();
   });
-  last = done.then(rest, rest);
+  line.last = done.then(rest, rest);
   return done;
 }
 
 function rest(): Promise<void> | undefined {
-  return waiting === 0 || mayContinue() ? undefined : nextTurn();
+  return line.waiting === 0 || mayContinue() ? undefined : nextTurn();
 }

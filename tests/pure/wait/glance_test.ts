@@ -1,8 +1,8 @@
 // Looking now and then at what nobody waits for.
 import { assertEquals } from "@std/assert";
 import { stub } from "@std/testing/mock";
-import { clock, type Timer, timers } from "../../../internal/clock.ts";
-import { Glance } from "../../../internal/glance.ts";
+import { clock, type Timer, timers } from "../../../wait/clock.ts";
+import { Glance } from "../../../wait/glance.ts";
 
 /** A clock and timers that a test moves on. Only one timer may run. */
 class Time implements Disposable {

@@ -1,5 +1,7 @@
-import { toCaller } from "./caller.ts";
+import { visitThread } from "../ffi/libc.ts";
+import { toCaller } from "../internal/caller.ts";
 import { clock, timers } from "./clock.ts";
+import { state } from "./state.ts";
 
 /**
  * How long the library runs before it looks whether the event loop has turned. It waits for the event loop after half as
@@ -16,35 +18,10 @@ const READER_MS = 2 * SLICE_MS;
  */
 const TURNS_PER_REST = 2;
 
-/** A call of another thread that does nothing. A timer of a millisecond is in its place until the system can be called. */
-export const otherThread: { visit: () => Promise<unknown> } = {
-  visit: () => new Promise<void>((resolve) => void timers.setTimeout(resolve, 0)),
-};
-
 /** More steps than a slice has time for: it ends although a clock stands still. */
 const MOST_STEPS = 100_000;
 
-/** When a turn of the event loop began. */
-let start = -Infinity;
-/** Steps since then. */
-let steps = 0;
-/** When the next one was asked for, in the time of {@linkcode clock.precise}. */
-let asked = -Infinity;
-/** Resolves in the next turn of the event loop, if one was asked for. */
-let turn: Promise<void> | undefined;
-/** Whether a loop waits for that turn because it may not continue. */
-let isWaited = false;
-/** Whether a reader was late in the last turn, and whether one is in this turn. */
-let isBehind = false;
-let willBeBehind = false;
-/** Turns for which loops have waited. */
-let waited = 0;
-/**
- * What is read in each turn for which a loop has waited, before the loop goes on. While a loop runs, the event loop looks only
- * once in some turns at what other threads tell, and so at events: what the loop sends to a reader of the same process would
- * wait meanwhile.
- */
-export const readers: Set<() => unknown> = new Set();
+const { turn, readers } = state;
 
 /**
  * Whether work that does not wait may go on in this turn of the event loop. A loop that reads from a device, a descriptor or
@@ -52,7 +29,7 @@ export const readers: Set<() => unknown> = new Set();
  * One clock serves all loops of the program. After the wait a loop takes a step without asking.
  */
 export function mayContinue(): boolean {
-  return mayRun(isBehind ? 0 : SLICE_MS);
+  return mayRun(turn.isBehind ? 0 : SLICE_MS);
 }
 
 /** {@linkcode mayContinue} for a loop that empties a queue which others fill: it has more time than those. */
@@ -61,13 +38,13 @@ export function mayRead(): boolean {
 }
 
 function mayRun(ms: number): boolean {
-  const passed = clock.now() - start;
+  const passed = clock.now() - turn.start;
   // The system's clock may be set back.
-  if (passed >= 0 && passed < ms && ++steps < MOST_STEPS) return true;
-  // The event loop may have turned since: the next turn, if it comes soon, tells.
-  if (turn === undefined) nextTurn();
-  else if (clock.precise() - asked >= ms / 2 || ++steps > 2 * MOST_STEPS) {
-    isWaited = true;
+  if (passed >= 0 && passed < ms && ++turn.steps < MOST_STEPS) return true;
+  // The event loop may have turned since: the next turn shows it, if it comes soon.
+  if (turn.next === undefined) nextTurn();
+  else if (clock.precise() - turn.asked >= ms / 2 || ++turn.steps > 2 * MOST_STEPS) {
+    turn.isWaited = true;
     return false;
   }
   return true;
@@ -75,8 +52,8 @@ function mayRun(ms: number): boolean {
 
 /** Says that the event loop has turned: it runs what another thread or a descriptor has called for. */
 export function hasTurned(): void {
-  start = clock.now();
-  steps = 0;
+  turn.start = clock.now();
+  turn.steps = 0;
 }
 
 /**
@@ -86,25 +63,34 @@ export function hasTurned(): void {
  * they do not fill its queue faster than it reads.
  */
 export function nextTurn(isLate = false): Promise<void> {
-  if (isLate) willBeBehind = true;
-  if (turn !== undefined) return turn;
-  asked = clock.precise();
-  return turn = new Promise((resolve) => {
+  if (isLate) turn.willBeBehind = true;
+  if (turn.next !== undefined) return turn.next;
+  turn.asked = clock.precise();
+  return turn.next = new Promise((resolve) => {
     const end = (): void => {
-      const inLoop = isWaited;
-      turn = undefined;
-      isWaited = false;
-      isBehind = willBeBehind;
-      willBeBehind = false;
-      hasTurned();
-      if (inLoop) readAll();
+      beginTurn();
       resolve();
     };
     timers.setImmediate(() => {
-      if (isWaited && ++waited % TURNS_PER_REST === 0) void otherThread.visit().then(end);
+      if (turn.isWaited && ++turn.waited % TURNS_PER_REST === 0) void rest().then(end);
       else end();
     });
   });
+}
+
+function beginTurn(): void {
+  const inLoop = turn.isWaited;
+  turn.next = undefined;
+  turn.isWaited = false;
+  turn.isBehind = turn.willBeBehind;
+  turn.willBeBehind = false;
+  hasTurned();
+  if (inLoop) readAll();
+}
+
+/** Waits for another thread, or for a timer of a millisecond where the system cannot be called. */
+function rest(): Promise<unknown> {
+  return visitThread() ?? new Promise<void>((resolve) => void timers.setTimeout(resolve, 0));
 }
 
 function readAll(): void {

@@ -1,8 +1,8 @@
 // Polling before a wait sleeps: for how long, and how it learns.
 import { assertEquals } from "@std/assert";
 import { stub } from "@std/testing/mock";
-import { BusyPoll } from "../../../internal/busy_poll.ts";
-import { clock } from "../../../internal/clock.ts";
+import { BusyPoll } from "../../../wait/busy_poll.ts";
+import { clock } from "../../../wait/clock.ts";
 
 /** A clock that each poll moves on by 10 microseconds. */
 function polling(microseconds: number): {

@@ -7,11 +7,11 @@ import {
   assertThrows,
 } from "@std/assert";
 import { spy, stub } from "@std/testing/mock";
-import { closeOnAbort, orAborted, signalOf } from "../../../internal/abort.ts";
-import { Deadline } from "../../../internal/deadline.ts";
-import { clock, timers } from "../../../internal/clock.ts";
-import { inTurn, mayContinue, nextTurn } from "../../../internal/turns.ts";
-import { Waiters } from "../../../internal/waiters.ts";
+import { closeOnAbort, orAborted, signalOf } from "../../../wait/abort.ts";
+import { Deadline } from "../../../wait/deadline.ts";
+import { clock, timers } from "../../../wait/clock.ts";
+import { inTurn, mayContinue, nextTurn } from "../../../wait/turns.ts";
+import { Waiters } from "../../../wait/waiters.ts";
 
 Deno.test("Waiters serves those who wait in order, and each once", async () => {
   const waiters = new Waiters<{ name: string }, number>();

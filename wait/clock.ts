@@ -4,7 +4,7 @@
  * those of `globalThis`, which `deno task check` verifies.
  */
 
-import { IS_DENO } from "./runtime.ts";
+import { IS_DENO } from "../internal/runtime.ts";
 
 const { setTimeout, clearTimeout, setInterval, clearInterval, setImmediate, queueMicrotask } =
   globalThis;

@@ -1,4 +1,5 @@
-import { clock, type Timer, timers } from "./clock.ts";
+import { clock, timers } from "./clock.ts";
+import { type Looker, state } from "./state.ts";
 
 /** The pauses between two looks, in milliseconds: an eighth of the time for which none has found anything. */
 const SHORTEST_MS = 1;
@@ -8,21 +9,13 @@ export const SELDOM_MS = 512;
 export const OFTEN_MS = 16;
 const SHARE = 1 / 8;
 
-/** Those that look now and then, and the one timer that all of a program share. */
-const all: {
-  readonly glances: Set<Glance>;
-  /** How many keep the process alive. */
-  held: number;
-  timer: Timer | undefined;
-  /** When the timer is over. */
-  due: number;
-} = { glances: new Set(), held: 0, timer: undefined, due: Infinity };
+const all = state.glances;
 
 /**
  * Looks now and then at something that nobody waits for. What does nothing for long is looked at seldom, together with others
  * that do nothing: a wake-up of the processor costs more than a look.
  */
-export class Glance {
+export class Glance implements Looker {
   readonly #look: () => boolean;
   #isOn = false;
   #isHeld = false;
@@ -46,7 +39,7 @@ export class Glance {
     this.#longestMs = longestMs;
     if (isNew) {
       this.#isOn = true;
-      all.glances.add(this);
+      all.all.add(this);
       this.#quietSince = clock.now();
       this.#schedule();
     }
@@ -69,8 +62,8 @@ export class Glance {
   /** Looks no more. The last one ends the timer. */
   end(): void {
     this.rest();
-    all.glances.delete(this);
-    if (all.glances.size > 0) return;
+    all.all.delete(this);
+    if (all.all.size > 0) return;
     timers.clearTimeout(all.timer);
     all.timer = undefined;
     all.due = Infinity;
@@ -89,26 +82,26 @@ export class Glance {
   }
 
   /** Looks if its time has come. Returns whether it goes on. */
-  static #turn(glance: Glance, now: number): boolean {
-    if (!glance.#isOn) return false;
-    const leftMs = glance.#due - now;
+  turn(now: number): boolean {
+    if (!this.#isOn) return false;
+    const leftMs = this.#due - now;
     // More is left than there ever was if the clock was set back.
-    if (leftMs > 0 && leftMs <= 2 * glance.#longestMs) wakeAt(glance.#due, now);
+    if (leftMs > 0 && leftMs <= 2 * this.#longestMs) wakeAt(this.#due, now);
     else {
-      if (glance.#look()) glance.#quietSince = now;
-      if (glance.#isOn) glance.#schedule();
+      if (this.#look()) this.#quietSince = now;
+      if (this.#isOn) this.#schedule();
     }
-    return glance.#isOn;
+    return this.#isOn;
   }
+}
 
-  static lookAll(): void {
-    // The system's clock may be set back.
-    const now = Math.max(clock.now(), all.due);
-    all.timer = undefined;
-    all.due = Infinity;
-    for (const glance of [...all.glances]) {
-      if (all.glances.has(glance) && !Glance.#turn(glance, now)) all.glances.delete(glance);
-    }
+function lookAll(): void {
+  // The system's clock may be set back.
+  const now = Math.max(clock.now(), all.due);
+  all.timer = undefined;
+  all.due = Infinity;
+  for (const glance of [...all.all]) {
+    if (all.all.has(glance) && !glance.turn(now)) all.all.delete(glance);
   }
 }
 
@@ -116,7 +109,7 @@ function wakeAt(due: number, now: number): void {
   if (due >= all.due) return;
   timers.clearTimeout(all.timer);
   all.due = due;
-  all.timer = timers.setTimeout(Glance.lookAll, due - now);
+  all.timer = timers.setTimeout(lookAll, due - now);
   holdTimer();
 }
 

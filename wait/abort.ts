@@ -1,5 +1,5 @@
-import { cutTo } from "./caller.ts";
-import { instanceOf, snapshot } from "./checks.ts";
+import { cutTo } from "../internal/caller.ts";
+import { instanceOf, snapshot } from "../internal/checks.ts";
 
 /**
  * Options of calls that wait.

@@ -1,10 +1,10 @@
 // Waiting for a descriptor on the thread itself.
 import { assertEquals, assertThrows } from "@std/assert";
 import { stub } from "@std/testing/mock";
-import { blockUntilReadable } from "../../ffi/fd_block.ts";
-import { libc } from "../../ffi/libc.ts";
-import { SystemError } from "../../ffi/system_error.ts";
-import { outputOf } from "../subprocess.ts";
+import { blockUntilReadable } from "../../../wait/descriptors.ts";
+import { libc } from "../../../ffi/libc.ts";
+import { SystemError } from "../../../ffi/system_error.ts";
+import { outputOf } from "../../subprocess.ts";
 
 // Opened here, not in a test: it is never closed.
 libc();
@@ -22,14 +22,14 @@ Deno.test("blockUntilReadable() tells whether a descriptor is readable, also aft
 
 Deno.test("blockUntilReadable() tells the errno of poll()", () => {
   // A descriptor that is not open.
-  using _refused = stub(libc(), "poll_here", () => libc().close(-1));
+  using _refused = stub(libc(), "poll", () => libc().close(-1));
   const error = assertThrows(() => blockUntilReadable(0, Infinity), SystemError);
   assertEquals([error.call, error.code], ["poll", "EBADF"]);
 });
 
 /** Signals its process, which is in `poll(2)`, and then makes the descriptor readable. */
 const WORKER = `
-  import { libc } from ${JSON.stringify(import.meta.resolve("../../ffi/libc.ts"))};
+  import { libc } from ${JSON.stringify(import.meta.resolve("../../../ffi/libc.ts"))};
   onmessage = ({ data: fd }) => {
     const thread = "/proc/" + Deno.pid + "/task/" + Deno.pid + "/syscall";
     const asleep = () => {
@@ -46,9 +46,9 @@ const WORKER = `
 
 Deno.test("blockUntilReadable() waits on after a signal", async () => {
   const printed = await outputOf(`
-    import { libc } from ${JSON.stringify(import.meta.resolve("../../ffi/libc.ts"))};
+    import { libc } from ${JSON.stringify(import.meta.resolve("../../../ffi/libc.ts"))};
     import { blockUntilReadable } from ${
-    JSON.stringify(import.meta.resolve("../../ffi/fd_block.ts"))
+    JSON.stringify(import.meta.resolve("../../../wait/descriptors.ts"))
   };
     Deno.addSignalListener("SIGUSR2", () => {});
     const fd = libc().eventfd(0, 0);

@@ -1,0 +1,173 @@
+import { assertEquals } from "@std/assert";
+import { stub } from "@std/testing/mock";
+import type { Bell } from "../../../wait/bell.ts";
+import { BusyPoll } from "../../../wait/busy_poll.ts";
+import { clock } from "../../../wait/clock.ts";
+import { findSync, Loop, type Task } from "../../../wait/loop.ts";
+import { nextTurn } from "../../../wait/turns.ts";
+
+type State = "awaited" | ReturnType<Task["unawaited"]>;
+
+/** What rings at once, or never, and is armed, and what is done with it. */
+function armed(log: string[], rings: boolean): { readonly arm: () => void; readonly bell: Bell } {
+  const bell: Bell = {
+    sleep: (isHeld, wake) => {
+      log.push(isHeld ? "sleep, held" : "sleep");
+      if (rings) setTimeout(wake, 0);
+      return {
+        hold: (isHeld) => log.push(isHeld ? "hold" : "let go"),
+        cancel: () => log.push("wake"),
+      };
+    },
+    sleepSync: () => (log.push("sleep"), rings),
+  };
+  return { arm: () => void log.push("arm"), bell };
+}
+
+/** A loop over a source that has so much at each look, and what it does with it. */
+async function looped(looks: number[], state: State, microseconds = 0): Promise<string[]> {
+  // A turn of the event loop that never ends.
+  using _clock = stub(clock, "now", () => 0);
+  await nextTurn();
+  const log: string[] = [];
+  const ended = Promise.withResolvers<void>();
+  new Loop({
+    ...armed(log, true),
+    read: () => {
+      const count = looks.shift()!;
+      log.push(`look ${count}`);
+      return count;
+    },
+    isOpen: () => {
+      if (looks.length === 0) ended.resolve();
+      return looks.length > 0;
+    },
+    isAwaited: () => state === "awaited",
+    unawaited: () => state === "awaited" ? "any" : state,
+    busyPoll: new BusyPoll(microseconds),
+    onRead: () => void log.push("read"),
+    onError: (error) => log.push(String(error)),
+  }).look();
+  // The timer of a pause does not keep the test alive.
+  const alive = setInterval(() => {}, 1000);
+  if (state !== "nothing") await ended.promise;
+  clearInterval(alive);
+  return log;
+}
+
+Deno.test("Loop polls while somebody waits, arms, polls again, and then sleeps", async () => {
+  const cases: [looks: number[], state: State, log: string, microseconds?: number][] = [
+    [[2, 1], "awaited", "look 2, read, look 1"],
+    [[0, 1, 1], "awaited", "look 0, arm, look 1, read, look 1"],
+    [[0, 0, 1], "awaited", "look 0, arm, look 0, sleep, held, wake, look 1"],
+    [[0, 0, 0, 1, 1], "awaited", "look 0, look 0, look 0, look 1, read, look 1", 1000],
+    [[3, 0, 1, 1], "awaited", "look 3, read, look 0, look 1, read, look 1", 1000],
+    [[0, 1], "nothing", ""],
+    [[2, 0, 0, 1], "any", "look 2, read, look 0, look 0, look 1"],
+    [[0, 0, 2, 1], "expected", "look 0, look 0, look 2, read, look 1"],
+  ];
+  for (const [looks, state, log, microseconds] of cases) {
+    assertEquals((await looped(looks, state, microseconds)).join(", "), log);
+  }
+});
+
+Deno.test("Loop holds the program for what is expected, although the sleep that goes on is not needed", async () => {
+  const log: string[] = [];
+  let isAwaited = true;
+  let isExpected = false;
+  const loop = new Loop({
+    ...armed(log, false),
+    read: () => 0,
+    isOpen: () => true,
+    isAwaited: () => isAwaited,
+    unawaited: () => isExpected ? "expected" : "any",
+    onError: (error) => log.push(String(error)),
+  });
+  loop.look();
+  await undefined;
+  isAwaited = false;
+  loop.look();
+  isExpected = true;
+  loop.look();
+  assertEquals(log, ["arm", "sleep, held", "let go", "hold"]);
+});
+
+Deno.test("Loop ends a sleep that nobody needs, and sleeps without holding the program if it is told so", async () => {
+  const log: string[] = [];
+  let isAwaited = true;
+  const loop = new Loop({
+    bell: armed(log, false).bell,
+    read: () => (log.push("read"), 0),
+    isOpen: () => true,
+    isAwaited: () => isAwaited,
+    isHeld: () => false,
+    unawaited: () => "nothing",
+    onError: (error) => log.push(String(error)),
+  });
+  loop.look();
+  await undefined;
+  isAwaited = false;
+  loop.look();
+  isAwaited = true;
+  loop.look();
+  await undefined;
+  loop.wake();
+  await undefined;
+  // What rings for all that is there is read only when it has rung.
+  assertEquals(log.join(", "), "sleep, wake, sleep, wake, read, sleep");
+});
+
+Deno.test("Loops that begin to wait together poll no longer than a turn of the event loop may last", async () => {
+  let now = Date.now();
+  using _clock = stub(clock, "now", () => Math.floor(now));
+  using _watch = stub(clock, "precise", () => now);
+  await nextTurn();
+  let polls = 0;
+  for (let i = 0; i < 100; i++) {
+    new Loop({
+      ...armed([], false),
+      read: () => {
+        polls++;
+        now += 0.01;
+        return 0;
+      },
+      isOpen: () => true,
+      isAwaited: () => true,
+      unawaited: () => "any",
+      busyPoll: new BusyPoll(200),
+      onError: () => {},
+    }).look();
+  }
+  await undefined;
+  // Two looks of each are no busy polling.
+  assertEquals(polls >= 2 * 100 && polls < 2 * 100 + 250, true, `${polls} polls`);
+});
+
+Deno.test("Loop hands on the error of reading, and ends", async () => {
+  const errors: unknown[] = [];
+  const error = new Error("gone");
+  new Loop({
+    ...armed([], false),
+    read: () => {
+      throw error;
+    },
+    isOpen: () => true,
+    isAwaited: () => true,
+    unawaited: () => "any",
+    onError: (reason) => errors.push(reason),
+  }).look();
+  await undefined;
+  assertEquals(errors, [error]);
+});
+
+Deno.test("findSync() polls, arms, polls and sleeps until there is something, or the time is over", () => {
+  const found = (looks: number[], rings: boolean): [boolean, string] => {
+    const log: string[] = [];
+    const read = (): number => (log.push("look"), looks.shift() ?? 0);
+    return [findSync({ ...armed(log, rings), read }, 0), log.join(" ")];
+  };
+  assertEquals(found([1], false), [true, "look"]);
+  assertEquals(found([0, 1], false), [true, "look arm look"]);
+  assertEquals(found([0, 0, 1], true), [true, "look arm look sleep look"]);
+  assertEquals(found([], false), [false, "look arm look sleep"]);
+});

@@ -1,0 +1,59 @@
+import { setNonblocking } from "../../ffi/descriptors.ts";
+import { errno, errnoName } from "../../ffi/errno.ts";
+import { SystemError } from "../../ffi/system_error.ts";
+import type { Bell, OnWake, Sleep } from "../../wait/bell.ts";
+import { blockUntilReadable, watchDescriptor } from "../../wait/descriptors.ts";
+import { failure } from "./errors.ts";
+
+/**
+ * Makes reading a descriptor fail with EAGAIN while there is nothing to read.
+ *
+ * @throws {VerbsError} If the system refuses.
+ */
+export function makeNonblocking(fd: number): void {
+  asVerbsError(() => setNonblocking(fd));
+}
+
+/** The descriptor of events, which rings while there are some. */
+export class EventDescriptor implements Bell {
+  readonly #fd: number;
+  readonly #isSeldom: boolean;
+
+  /** For `isSeldom`, two looks a second are enough while no wait keeps the process alive. It must be non-blocking. */
+  constructor(fd: number, isSeldom: boolean = false) {
+    this.#fd = fd;
+    this.#isSeldom = isSeldom;
+  }
+
+  sleep(isHeld: boolean, wake: OnWake): Sleep {
+    const onReady = (error?: SystemError): void => wake(error && toVerbsError(error));
+    return asVerbsError(() => watchDescriptor(this.#fd, isHeld, onReady, this.#isSeldom));
+  }
+
+  sleepSync(until: number): boolean {
+    return asVerbsError(() => blockUntilReadable(this.#fd, until));
+  }
+}
+
+/** Says that a verb which reads an event has read none. It throws if none will come. */
+export function noEvent(verb: string): false {
+  const value = errno();
+  const code = errnoName(value);
+  // Without its device the descriptor is readable for ever, and no event comes.
+  if (code !== "EAGAIN" && code !== "EINTR") throw failure(verb, "wait for event", value);
+  return false;
+}
+
+/** Runs a function of the system, whose errors have errno but are not ours. */
+function asVerbsError<T>(body: () => T): T {
+  try {
+    return body();
+  } catch (error) {
+    throw toVerbsError(error);
+  }
+}
+
+function toVerbsError(error: unknown): unknown {
+  if (!(error instanceof SystemError)) return error;
+  return failure(error.call, "watch descriptor", error.errno);
+}

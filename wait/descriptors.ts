@@ -1,0 +1,310 @@
+/** Waits for descriptors to become readable, by one `epoll(7)` on one other thread. While nobody waits there is no thread. */
+
+import { mappedErrno } from "../ffi/errno.ts";
+import { constants, structs } from "../ffi/layout.ts";
+import { libc } from "../ffi/libc.ts";
+import { NativeMemory } from "../ffi/native_memory.ts";
+import { checkedCall, type SystemError, systemError } from "../ffi/system_error.ts";
+import { isFirstThread } from "../ffi/threads.ts";
+import type { OnWake, Sleep } from "./bell.ts";
+import { clock } from "./clock.ts";
+import { Glance, OFTEN_MS, SELDOM_MS } from "./glance.ts";
+import { state } from "./state.ts";
+import { hasTurned, nextTurn } from "./turns.ts";
+
+const { size: EVENT, fields } = structs.epoll_event;
+const DATA = fields["data.u64"].offset;
+/** The bytes of memory for the events of one round, which are those of a page. */
+const EVENTS_SIZE = 4096;
+const MOST_EVENTS = Math.floor(EVENTS_SIZE / EVENT);
+/** The longest round: a Worker can only be terminated between two of them. */
+const LONGEST_MS = 10_000;
+/** What an event says that only ends a round. */
+const NO_WAIT = 0;
+
+/** `epoll_wait(2)` on another thread. */
+type EpollWait = (
+  epoll: number,
+  events: Uint8Array<ArrayBuffer>,
+  most: number,
+  ms: number,
+) => Promise<number>;
+
+interface Wait {
+  readonly fd: number;
+  /** Tells it from others that have had the same descriptor number. */
+  readonly serial: number;
+  readonly wake: OnWake<SystemError>;
+  readonly isSeldom: boolean;
+  isHeld: boolean;
+}
+
+/**
+ * Waits for any number of descriptors. A descriptor is registered once; each wait arms it for one event (`EPOLLONESHOT`), also
+ * while a round of `epoll_wait` runs. So a wake-up costs what is ready, and not what is waited for, and a wait needs not be
+ * ended where the kernel is told: it is forgotten, and an event that still comes for it is ignored.
+ *
+ * A round runs as long as some wait is held. Other waits are looked at now and then.
+ */
+export class Descriptors {
+  readonly #epollWait: EpollWait;
+  /** Whether the descriptors of this object stay open while nobody waits. */
+  readonly #keepsOpen: boolean;
+  /** By descriptor: each has one wait at a time. */
+  readonly #waits: Map<number, Wait> = new Map();
+  #lastSerial = NO_WAIT;
+  #held = 0;
+  /** Those that must be looked at often while none is held. */
+  #often = 0;
+  #epoll = -1;
+  /** A descriptor that is always readable: to arm it ends the round that is running. */
+  #bell = -1;
+  /** Native, because a Worker can be terminated while another thread writes to it. */
+  #memory: NativeMemory | undefined;
+  readonly #request: DataView<ArrayBuffer> = new DataView(new ArrayBuffer(EVENT));
+  /** The round that is running, if any; it resolves when it has ended. */
+  #round: Promise<void> | undefined;
+  #isRung = false;
+  readonly #glance = new Glance(() => this.#look());
+
+  /**
+   * Waits for nothing yet.
+   *
+   * @param keepsOpen Whether its own descriptors stay open while nobody waits, which makes waits cheaper. What goes away
+   * before its process must not keep them.
+   */
+  constructor(epollWait: EpollWait, keepsOpen: boolean = true) {
+    this.#epollWait = epollWait;
+    this.#keepsOpen = keepsOpen;
+  }
+
+  /** {@linkcode watchDescriptor} */
+  watch(fd: number, isHeld: boolean, wake: OnWake<SystemError>, isSeldom: boolean): Sleep {
+    this.#open();
+    const serial = this.#lastSerial = this.#lastSerial + 1 >>> 0 || 1;
+    const errno = this.#arm(fd, serial);
+    if (errno !== 0) return wakeSoon(wake, errorOf(errno));
+    const wait: Wait = { fd, serial, wake, isSeldom, isHeld };
+    this.#waits.set(fd, wait);
+    this.#count(wait, 1);
+    this.#update();
+    return {
+      cancel: () => {
+        if (!this.#remove(wait)) return;
+        this.#update();
+      },
+      hold: (isHeld) => this.#hold(wait, isHeld),
+    };
+  }
+
+  /** Forgets all waits, and ends the round that is running. */
+  end(): void {
+    this.#waits.clear();
+    this.#held = this.#often = 0;
+    this.#ring();
+    this.#glance.end();
+    this.#close();
+  }
+
+  get pendingRound(): Promise<void> | undefined {
+    return this.#isRung ? this.#round : undefined;
+  }
+
+  #open(): void {
+    if (this.#epoll >= 0) return;
+    const { EPOLL_CLOEXEC, EFD_CLOEXEC, EFD_NONBLOCK } = constants;
+    const made = (call: string, fd: number): number => checkedCall("watch descriptor", call, fd);
+    const bell = made("eventfd", libc().eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK));
+    try {
+      this.#epoll = made("epoll_create1", libc().epoll_create1(EPOLL_CLOEXEC));
+    } catch (error) {
+      libc().close(bell);
+      throw error;
+    }
+    this.#bell = bell;
+    this.#memory ??= new NativeMemory(EVENTS_SIZE);
+  }
+
+  #close(): void {
+    if (this.#epoll < 0) return;
+    libc().close(this.#epoll);
+    libc().close(this.#bell);
+    this.#epoll = this.#bell = -1;
+    if (this.#round !== undefined) return;
+    this.#memory?.free();
+    this.#memory = undefined;
+  }
+
+  /** Asks for one event of a descriptor, at once if it is readable. Returns errno, or 0. */
+  #arm(fd: number, serial: number): number {
+    const { EPOLL_CTL_ADD, EPOLL_CTL_MOD, EPOLLIN, EPOLLONESHOT, ENOENT } = constants;
+    this.#request.setUint32(fields.events.offset, EPOLLIN | EPOLLONESHOT, true);
+    this.#request.setUint32(DATA, fd, true);
+    this.#request.setUint32(DATA + 4, serial, true);
+    const control = (op: number): number =>
+      libc().epoll_ctl(this.#epoll, op, fd, this.#request) < 0 ? mappedErrno()[0]! : 0;
+    const errno = control(EPOLL_CTL_MOD);
+    // A closed descriptor has left the kernel's table, and its number may be that of another one.
+    return errno === ENOENT ? control(EPOLL_CTL_ADD) : errno;
+  }
+
+  #ring(): void {
+    if (this.#round === undefined || this.#isRung) return;
+    this.#isRung = true;
+    this.#arm(this.#bell, NO_WAIT);
+  }
+
+  #count({ isHeld, isSeldom }: Wait, by: 1 | -1): void {
+    if (isHeld) this.#held += by;
+    if (!isSeldom) this.#often += by;
+  }
+
+  #hold(wait: Wait, isHeld: boolean): void {
+    if (wait.isHeld === isHeld || this.#waits.get(wait.fd) !== wait) return;
+    this.#count(wait, -1);
+    wait.isHeld = isHeld;
+    this.#count(wait, 1);
+    this.#update();
+  }
+
+  #remove(wait: Wait): boolean {
+    if (this.#waits.get(wait.fd) !== wait) return false;
+    this.#waits.delete(wait.fd);
+    this.#count(wait, -1);
+    return true;
+  }
+
+  #end(wait: Wait, error?: SystemError): void {
+    if (this.#remove(wait)) wait.wake(error);
+  }
+
+  /** Does what the waits need, after one has come, gone or changed. */
+  #update(): void {
+    if (this.#round !== undefined) {
+      if (this.#held === 0) this.#ring();
+    } else if (this.#held > 0) {
+      this.#glance.rest();
+      this.#round = this.#run();
+    } else if (this.#waits.size > 0) {
+      this.#glance.begin(false, this.#often > 0 ? OFTEN_MS : SELDOM_MS);
+    } else {
+      this.#glance.end();
+      if (!this.#keepsOpen) this.#close();
+    }
+  }
+
+  async #run(): Promise<void> {
+    const events = new Uint8Array(this.#memory!.buffer);
+    const count = await this.#epollWait(this.#epoll, events, MOST_EVENTS, LONGEST_MS);
+    hasTurned();
+    this.#round = undefined;
+    this.#isRung = false;
+    if (count >= 0) this.#deliver(count);
+    // errno of the other thread is out of reach: a call on this thread fails as well, or gives what is ready.
+    else if (this.#epoll >= 0) this.#look();
+    this.#update();
+  }
+
+  /** Looks at what is ready now. Returns whether there was anything. */
+  #look(): boolean {
+    const events = new Uint8Array(this.#memory!.buffer);
+    const count = libc().epoll_wait_here(this.#epoll, events, MOST_EVENTS, 0);
+    if (count >= 0) this.#deliver(count);
+    else this.#fail(mappedErrno()[0]!);
+    if (this.#round === undefined) this.#update();
+    return count !== 0;
+  }
+
+  #fail(errno: number): void {
+    if (errno === constants.EINTR) return;
+    const error = systemError("watch descriptor", "epoll_wait", errno);
+    for (const wait of [...this.#waits.values()]) this.#end(wait, error);
+  }
+
+  #deliver(count: number): void {
+    // A callback may look again, which writes to the same memory.
+    const events = new DataView(this.#memory!.buffer.slice(0, count * EVENT));
+    for (let at = DATA; at < count * EVENT; at += EVENT) {
+      const wait = this.#waits.get(events.getUint32(at, true));
+      if (wait?.serial === events.getUint32(at + 4, true)) this.#end(wait);
+    }
+  }
+}
+
+/** A sleep without a descriptor that rings. */
+function wakeSoon(wake: OnWake<SystemError>, error: SystemError | undefined): Sleep {
+  let isOver = false;
+  void nextTurn().then(() => isOver || wake(error));
+  return { cancel: () => void (isOver = true), hold: () => {} };
+}
+
+/** What can be no event source, such as a file, is always readable; what is not open fails when it is read. */
+function errorOf(errno: number): SystemError | undefined {
+  const { EPERM, EBADF } = constants;
+  if (errno === EPERM || errno === EBADF) return undefined;
+  return systemError("watch descriptor", "epoll_ctl", errno);
+}
+
+/**
+ * Calls back once, in a later turn, when a descriptor is readable, or has an error or hangup. It calls with an error if the
+ * system refuses to wait. The process stays alive meanwhile if the wait is held. Each descriptor has one wait at a time. If a
+ * Worker is terminated during a wait, its thread ends within 10 seconds.
+ *
+ * @param isSeldom Whether two looks a second are enough while no wait is held.
+ * @throws {SystemError} If the process has no descriptor left for the wait itself (`EMFILE`).
+ */
+export function watchDescriptor(
+  fd: number,
+  isHeld: boolean,
+  wake: OnWake<SystemError>,
+  isSeldom: boolean = false,
+): Sleep {
+  const { epoll_wait } = libc();
+  state.descriptors ??= new Descriptors((...args) => epoll_wait(...args), isFirstThread());
+  return state.descriptors.watch(fd, isHeld, wake, isSeldom);
+}
+
+/** The end of a round on another thread that nobody needs any more, if there is one. */
+export function pendingRound(): Promise<void> | undefined {
+  return state.descriptors?.pendingRound;
+}
+
+/** Resolves when no other thread waits for what nobody waits for any more. */
+export async function settled(): Promise<void> {
+  await pendingRound();
+}
+
+/** Ends all waits, because the program ends. */
+export function endWaits(): void {
+  state.descriptors?.end();
+}
+
+/** The milliseconds that one system call may take of a wait until then. */
+export function timeoutUntil(until: number): number {
+  if (until === Infinity) return LONGEST_MS;
+  return Math.max(0, Math.min(Math.ceil(until - clock.precise()), LONGEST_MS));
+}
+
+/**
+ * Waits on this thread until a descriptor is readable, or has an error or hangup. Nothing else runs on the thread
+ * meanwhile. Signals do not end the wait.
+ *
+ * @param until The end of the wait, in the time of `clock.precise()`. It is `Infinity` for a wait without end.
+ * @returns Whether the descriptor is ready; `false` if the time is over.
+ * @throws {SystemError} If the system refuses to poll.
+ */
+export function blockUntilReadable(fd: number, until: number): boolean {
+  // `struct pollfd { int fd; short events; short revents; }`
+  const descriptors = Int32Array.of(fd, constants.POLLIN);
+  for (;;) {
+    const ms = timeoutUntil(until);
+    const ready = libc().poll(descriptors, 1n, ms);
+    if (ready > 0) return true;
+    const errno = ready < 0 ? mappedErrno()[0]! : 0;
+    if (errno !== 0 && errno !== constants.EINTR) {
+      throw systemError("watch descriptor", "poll", errno);
+    }
+    // It has waited for all that was left, whatever the clock says.
+    if (errno === 0 && ms < LONGEST_MS) return false;
+  }
+}

@@ -1,0 +1,207 @@
+/** The loop of all waiting: poll, spin, arm, poll again, sleep. */
+
+import type { Bell, Sleep } from "./bell.ts";
+import type { BusyPoll } from "./busy_poll.ts";
+import { timers } from "./clock.ts";
+import { Glance } from "./glance.ts";
+import { state } from "./state.ts";
+import { mayContinue, nextTurn } from "./turns.ts";
+
+/** What is waited for. */
+export interface Source {
+  /** Reads what is there, without waiting. Returns how much there was. */
+  readonly read: () => number;
+  /** Asks for a ring by what comes next. What rings for all that is there has none. */
+  readonly arm?: () => void;
+  /** Ends the sleeps. */
+  readonly bell: Bell;
+  /** How it polls before it sleeps, if it does. */
+  readonly busyPoll?: Pick<BusyPoll, "finds"> | undefined;
+}
+
+/** Polls, for a while if that is worth it, and arms. Returns whether there was something; if not, it is time to sleep. */
+export function find({ read, arm, busyPoll }: Omit<Source, "bell">): boolean {
+  if (read() > 0 || busyPoll?.finds(read)) return true;
+  if (arm === undefined) return false;
+  arm();
+  // What has come before the arming does not ring.
+  return read() > 0;
+}
+
+/** Waits on this thread, until a time of `clock.precise()`. Returns `false` if the time is over. */
+export function findSync(source: SyncSource, until: number): boolean {
+  while (!find(source)) if (!source.bell.sleepSync(until)) return false;
+  return true;
+}
+
+interface SyncSource extends Omit<Source, "bell"> {
+  readonly bell: Pick<Bell, "sleepSync">;
+}
+
+/** A source that is read by callbacks, as long as somebody needs it. */
+export interface Task extends Source {
+  readonly isOpen: () => boolean;
+  /** Whether somebody waits for what it reads. */
+  readonly isAwaited: () => boolean;
+  /** Whether the process stays alive for those who wait. It does if this is left out. */
+  readonly isHeld?: () => boolean;
+  /** What is read while nobody waits: nothing, anything, or something for which the process stays alive. */
+  readonly unawaited: () => "nothing" | "any" | "expected";
+  /** It is called after something was read, or after a sleep. The loop waits for what it returns. */
+  readonly onRead?: () => Promise<void> | undefined;
+  /** It is called when reading has failed. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** What a loop does between two looks at its source. */
+type State =
+  | "off"
+  /** Nobody waits: it looks after a pause. */
+  | "pausing"
+  /** It looks when the bell rings. */
+  | "sleeping"
+  /** It goes on when others had their turn. */
+  | "yielding";
+
+/** Reads a source: by sleeps that end while somebody waits, and else now and then. */
+export class Loop {
+  readonly #task: Task;
+  #state: State = "off";
+  #sleep: Sleep | undefined;
+  /** Whether something may be there that no bell rings for. */
+  #mayBeThere: boolean;
+  /** Whether somebody has polled in vain, and waits now. */
+  #hasSpun = false;
+  #hasFound = false;
+  /** Reads while nobody waits. */
+  readonly #glance = new Glance(() => this.#lookOnce());
+  readonly #readInTurn = (): void => void (this.#task.isAwaited() && this.#task.read());
+  readonly #run = (): void => {
+    if (this.#state !== "yielding") return;
+    try {
+      this.#goOn();
+    } catch (error) {
+      this.#fail(error);
+    }
+  };
+
+  /** Reads nothing before {@linkcode Loop.look}. */
+  constructor(task: Task) {
+    this.#task = task;
+    this.#mayBeThere = task.arm !== undefined;
+  }
+
+  /** Takes note of what has changed: somebody waits, or nobody does any more, or the source is closed. */
+  look(): void {
+    const { isOpen, isAwaited, unawaited } = this.#task;
+    const isNeeded = isOpen() && (isAwaited() || unawaited() !== "nothing");
+    if (!isNeeded) return this.#stop();
+    this.#sleep?.hold(this.#isHeld);
+    if (this.#state === "off" || this.#state === "pausing" && isAwaited()) this.#runSoon();
+    else if (this.#state === "pausing") this.#glance.hold(this.#isHeld);
+  }
+
+  /** Looks at once, whatever the bell rings for. */
+  wake(): void {
+    if (this.#state !== "sleeping") return;
+    this.#endSleep();
+    this.#mayBeThere = true;
+    this.#runSoon();
+  }
+
+  /** Reads what is there, for a while. Returns whether there was something. */
+  spin(): boolean {
+    const { busyPoll, read } = this.#task;
+    if (busyPoll === undefined) return false;
+    state.polls++;
+    if (state.unposted.size > 0) { for (const sender of state.unposted) sender.flush(); }
+    // Hundreds of connections may begin to wait in one turn of the event loop.
+    const hasFound = mayContinue() && busyPoll.finds(read);
+    this.#hasSpun = !hasFound;
+    return hasFound;
+  }
+
+  // A sleep that nobody needs any more goes on until the bell rings, if it is read meanwhile.
+  get #isHeld(): boolean {
+    const { isAwaited, isHeld, unawaited } = this.#task;
+    return (isAwaited() || unawaited() === "expected") && (isHeld === undefined || isHeld());
+  }
+
+  /** Not at once: what the caller does next, such as a post, comes before a wait polls for the first of it. */
+  #runSoon(): void {
+    this.#state = "yielding";
+    timers.queueMicrotask(this.#run);
+  }
+
+  #goOn(): void {
+    const { arm, isOpen, isAwaited, onRead, read, unawaited } = this.#task;
+    while (isOpen()) {
+      const count = this.#mayBeThere ? read() : 0;
+      this.#mayBeThere = arm !== undefined || count > 0;
+      this.#hasFound ||= count > 0;
+      // Reading can fail, which closes the source.
+      if (count === 0 && isOpen()) {
+        if (!isAwaited()) return unawaited() === "nothing" ? this.#stop() : this.#pause();
+        if (!this.#findOrSleep()) return;
+      }
+      if (!isOpen()) break;
+      const rest = onRead?.() ?? (mayContinue() ? undefined : nextTurn());
+      if (rest !== undefined) return void rest.then(this.#run, (error) => this.#fail(error));
+    }
+    this.#stop();
+  }
+
+  /** Returns whether there is something to be done at once. */
+  #findOrSleep(): boolean {
+    const { arm, bell, isOpen, read } = this.#task;
+    if (!this.#hasSpun && this.spin()) return this.#mayBeThere = true;
+    this.#hasSpun = false;
+    if (arm !== undefined) {
+      arm();
+      if (read() > 0 || !isOpen()) return true;
+    }
+    this.#state = "sleeping";
+    this.#glance.rest();
+    state.readers.add(this.#readInTurn);
+    this.#sleep = bell.sleep(this.#isHeld, (error) => {
+      this.#endSleep();
+      if (error !== undefined) return this.#fail(error);
+      this.#mayBeThere = true;
+      this.#state = "yielding";
+      this.#run();
+    });
+    return false;
+  }
+
+  #endSleep(): void {
+    state.readers.delete(this.#readInTurn);
+    this.#sleep?.cancel();
+    this.#sleep = undefined;
+  }
+
+  /** Ends early if somebody begins to wait. */
+  #pause(): void {
+    this.#state = "pausing";
+    this.#glance.begin(this.#isHeld);
+  }
+
+  #lookOnce(): boolean {
+    // It has looked already, and goes on in the next turn.
+    if (this.#state !== "pausing") return true;
+    this.#hasFound = false;
+    this.#state = "yielding";
+    this.#run();
+    return this.#hasFound;
+  }
+
+  #stop(): void {
+    this.#state = "off";
+    this.#glance.end();
+    this.#endSleep();
+  }
+
+  #fail(error: unknown): void {
+    this.#stop();
+    this.#task.onError(error);
+  }
+}

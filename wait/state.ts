@@ -1,0 +1,73 @@
+import type { Watcher } from "./bell.ts";
+import type { Timer } from "./clock.ts";
+
+/** Who looks now and then: see glance.ts. */
+export interface Looker {
+  /** Looks if its time has come. Returns whether it goes on. */
+  turn(now: number): boolean;
+}
+
+/** All that waiting knows of a thread of JavaScript. There is nothing else at the level of a module. */
+export const state: {
+  /** This turn of the event loop: see turns.ts. */
+  readonly turn: {
+    /** When it began. */
+    start: number;
+    /** Steps since then. */
+    steps: number;
+    /** When the next one was asked for, in the time of `clock.precise()`. */
+    asked: number;
+    /** Resolves in the next one, if one was asked for. */
+    next: Promise<void> | undefined;
+    /** Whether a loop waits for the next one because it may not continue. */
+    isWaited: boolean;
+    /** Whether a reader was late in the last one, and whether one is in this one. */
+    isBehind: boolean;
+    willBeBehind: boolean;
+    /** Turns that loops have waited for. */
+    waited: number;
+  };
+  /**
+   * What is read in each turn that a loop has waited for, before the loop goes on. While a loop runs, the event loop looks
+   * only once in some turns at what other threads report, and so at events: what the loop sends to a reader of the same
+   * process would wait meanwhile.
+   */
+  readonly readers: Set<() => unknown>;
+  /** How many waits have polled. */
+  polls: number;
+  /**
+   * What others have not posted yet. A wait that polls holds up everything else, be it what its answer depends on: so that is
+   * posted before.
+   */
+  readonly unposted: Set<{ readonly flush: () => void }>;
+  /** Those that look now and then, and the one timer that all share. */
+  readonly glances: {
+    readonly all: Set<Looker>;
+    /** How many keep the process alive. */
+    held: number;
+    timer: Timer | undefined;
+    /** When the timer is over. */
+    due: number;
+  };
+  /** The line of native work: see paced.ts. */
+  readonly line: { last: Promise<unknown>; waiting: number };
+  /** What waits for descriptors, after the first wait: see descriptors.ts. */
+  descriptors: Watcher | undefined;
+} = {
+  turn: {
+    start: -Infinity,
+    steps: 0,
+    asked: -Infinity,
+    next: undefined,
+    isWaited: false,
+    isBehind: false,
+    willBeBehind: false,
+    waited: 0,
+  },
+  readers: new Set(),
+  polls: 0,
+  unposted: new Set(),
+  glances: { all: new Set(), held: 0, timer: undefined, due: Infinity },
+  line: { last: Promise.resolve(), waiting: 0 },
+  descriptors: undefined,
+};
