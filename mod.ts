@@ -156,6 +156,7 @@ export {
   WorkCompletionListEx,
 } from "./types/completion/work_completion_list_ex.ts";
 export type { AbortOptions } from "./wait/abort.ts";
+export type { Complete, Optional } from "./internal/optional.ts";
 export type { Reach } from "./internal/reach.ts";
 export type { PeerOptions } from "./types/core/abortable.ts";
 export type { TimeoutOptions } from "./wait/timeout.ts";

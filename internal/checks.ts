@@ -1,3 +1,4 @@
+import type { Optional } from "./optional.ts";
 import { ofCaller } from "./caller.ts";
 
 /**
@@ -288,7 +289,7 @@ export function snapshot<T extends object>(
       snapshot,
     );
   }
-  const copy: Partial<T> = new Bare();
+  const copy: Optional<T> = new Bare();
   let isEmpty = true;
   for (const name of names) {
     const value = source[name];

@@ -1,3 +1,4 @@
+import type { Complete, Optional } from "./optional.ts";
 import { integer, show, snapshot } from "./checks.ts";
 
 /** Checks one option, and gives its value. */
@@ -7,7 +8,7 @@ export type Rules<S> = { readonly [K in keyof S]-?: Rule<S[K]> };
 
 /** Options with their defaults; some have none. */
 export type Settings<O, K extends keyof O> =
-  & Required<Omit<O, K>>
+  & Complete<Omit<O, K>>
   & { readonly [P in K]: O[P] | undefined };
 
 /** The rule of an option that may be left out. */
@@ -44,7 +45,7 @@ export function readOptions<S extends object>(
   what: string = "options",
 ): S {
   const names = Object.keys(rules) as (keyof S & string)[];
-  const given = snapshot<Partial<S>>(options, what, names);
+  const given = snapshot<Optional<S>>(options, what, names);
   const read = (name: keyof S & string): unknown => rules[name](given[name] as never, name);
   return Object.fromEntries(names.map((name) => [name, read(name)])) as S;
 }

@@ -11,7 +11,7 @@ export interface TimeoutOptions {
    * The longest wait in milliseconds, from 0 to 2^31 - 1. 0 looks once and does not wait. The default, `Infinity`, waits
    * without end.
    */
-  readonly timeout?: number;
+  readonly timeout?: number | undefined;
 }
 
 /** Reads the time limit of options: see {@linkcode checkTimeout}. */

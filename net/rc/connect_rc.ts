@@ -49,11 +49,11 @@ export interface RcConnectByAddress extends RcOptions {
    * While nobody listens, it tries again after so many milliseconds, as long as `connectTimeout` lasts. The default is 0:
    * it fails at once. With another value it does not matter which of two programs starts first.
    */
-  readonly retryInterval?: number;
+  readonly retryInterval?: number | undefined;
   /** It is not used with `port`. */
-  readonly tcpPort?: never;
+  readonly tcpPort?: never | undefined;
   /** It is not used with `port`. */
-  readonly exchange?: never;
+  readonly exchange?: never | undefined;
 }
 
 /**
@@ -63,18 +63,18 @@ export interface RcConnectByAddress extends RcOptions {
  */
 export interface RcConnectByTcp extends RcOptions {
   /** The host that {@linkcode listenRc} listens on. The default is "127.0.0.1". */
-  readonly hostname?: string;
+  readonly hostname?: string | undefined;
   /** The TCP port that {@linkcode listenRc} listens on. */
   readonly tcpPort: number;
   /**
    * While nobody listens, it tries again after so many milliseconds, as long as `connectTimeout` lasts. The default is 0:
    * it fails at once. With another value it does not matter which of two programs starts first.
    */
-  readonly retryInterval?: number;
+  readonly retryInterval?: number | undefined;
   /** It is not used with `tcpPort`. */
-  readonly port?: never;
+  readonly port?: never | undefined;
   /** It is not used with `tcpPort`. */
-  readonly exchange?: never;
+  readonly exchange?: never | undefined;
 }
 
 /**
@@ -89,11 +89,11 @@ export interface RcConnectByExchange extends RcOptions {
    */
   readonly exchange: RcExchange;
   /** It is not used with `exchange`. */
-  readonly port?: never;
+  readonly port?: never | undefined;
   /** It is not used with `exchange`. */
-  readonly tcpPort?: never;
+  readonly tcpPort?: never | undefined;
   /** It is not used with `exchange`. */
-  readonly retryInterval?: never;
+  readonly retryInterval?: never | undefined;
 }
 
 /**

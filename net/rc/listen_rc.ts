@@ -4,6 +4,7 @@ import { type AbortOptions, closeOnAbort, signalOf } from "../../wait/abort.ts";
 import { callable, snapshot, text } from "../../internal/checks.ts";
 import { timers } from "../../wait/clock.ts";
 import { noteClosed, noted } from "../../internal/left_open.ts";
+import type { Complete } from "../../internal/optional.ts";
 import { option, readOptions, warn, within } from "../../internal/options.ts";
 import { closeAtEnd } from "../../internal/program_end.ts";
 import { requireDeno } from "../../internal/runtime.ts";
@@ -29,35 +30,35 @@ export interface RcListenOptions extends RcOptions {
    * The host address to listen on. The default is "127.0.0.1", this host only. With `port` it is all addresses of RDMA
    * devices, and loopback addresses are refused: the system takes them for all addresses.
    */
-  readonly hostname?: string;
+  readonly hostname?: string | undefined;
   /**
    * The port to listen on by the RDMA communication manager, in place of TCP; 0 is any free one. The address that a peer
    * names chooses the device, so that `device`, `portNum`, `gidIndex`, `pkeyIndex` and `peerGid` are not permitted. It needs librdmacm.
    */
-  readonly port?: number;
+  readonly port?: number | undefined;
   /** The TCP port to listen on. The default is 0: any free one, see {@linkcode RcListener.addr}. */
-  readonly tcpPort?: number;
+  readonly tcpPort?: number | undefined;
   /**
    * The number of connections that may be in the making or wait for {@linkcode RcListener.accept}, at least 1. The
    * default is 64. Further ones are refused. Each one has queues and memory of the device.
    */
-  readonly maxPending?: number;
+  readonly maxPending?: number | undefined;
   /**
    * The number of peers that may be connected over TCP without having sent their address, at least 1. The default is
    * 256. The next one takes the place of the one that has been silent longest. A silent peer costs a socket and nothing
    * of the device.
    */
-  readonly maxHandshakes?: number;
+  readonly maxHandshakes?: number | undefined;
   /**
    * The same limits for the peers of one IP address (of one network of 64 bits with IPv6), at least 1. The default is
    * 32: up to 32 silent ones, and up to 32 connections in the making or waiting.
    */
-  readonly maxPerPeer?: number;
+  readonly maxPerPeer?: number | undefined;
   /**
    * It is called once for each series of attempts that fail: an attempt has failed, and the listener goes on. A series ends
    * when a connection is made. The default writes a warning to the console. {@linkcode RcListener.stats} counts all of them.
    */
-  readonly onFailure?: (error: Error) => void;
+  readonly onFailure?: ((error: Error) => void) | undefined;
   /** Closes the listener when it aborts. Connections that were accepted stay open. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -117,7 +118,7 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
   /** @ignore Made by {@linkcode listenRc}. */
   constructor(
     acceptor: Acceptor,
-    settings: RcSettings & Pick<Required<RcListenOptions>, "onFailure">,
+    settings: RcSettings & Pick<Complete<RcListenOptions>, "onFailure">,
     limits: AttemptLimits,
   ) {
     this.#acceptor = acceptor;

@@ -24,7 +24,7 @@ import {
  */
 export interface RcWriteOptions extends AbortOptions {
   /** Tells the peer when the bytes are there: {@linkcode RcConn.writes} of the peer gives this number, 32 bits. */
-  readonly imm?: number;
+  readonly imm?: number | undefined;
 }
 
 /**

@@ -130,8 +130,8 @@ export class RcEnd implements AsyncDisposable {
     peer: RcAddress,
     signal: AbortSignal,
     { forStranger = false, answer, late }: {
-      readonly forStranger?: boolean;
-      readonly answer?: () => Promise<void>;
+      readonly forStranger?: boolean | undefined;
+      readonly answer?: (() => Promise<void>) | undefined;
       readonly late: Late;
     },
   ): Promise<this> {

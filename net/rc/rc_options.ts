@@ -12,19 +12,19 @@ import { MAX_CREDITS, MAX_MESSAGE } from "./rc_address.ts";
  */
 export interface RcOptions extends FabricOptions {
   /** The name of the device. The default is the first device with an active port. */
-  readonly device?: string;
+  readonly device?: string | undefined;
   /** The port of the device, counted from 1. The default is 1. */
-  readonly portNum?: number;
+  readonly portNum?: number | undefined;
   /**
    * The index of the GID to use, 0 to 255. The default is the GID of the address that this end has in the TCP connection;
    * if the port does not have it, the recommended one of the port.
    */
-  readonly gidIndex?: number;
+  readonly gidIndex?: number | undefined;
   /**
    * The index of the P_Key in the table of the port, 0 to 65535. The default is 0, which on Ethernet is the only one. Ends
    * with different partitions do not hear each other.
    */
-  readonly pkeyIndex?: number;
+  readonly pkeyIndex?: number | undefined;
   /**
    * Which GID a peer may name when addresses are exchanged over TCP:
    *
@@ -36,41 +36,41 @@ export interface RcOptions extends FabricOptions {
    *
    * GIDs of multicast, of broadcast and of no host are never permitted.
    */
-  readonly peerGid?: "tcp" | "any";
+  readonly peerGid?: "tcp" | "any" | undefined;
   /**
    * The number of messages that the peer may send before this end receives them, 1 to 32768. The default is 32. Each one
    * has registered memory of `maxMessage` bytes.
    */
-  readonly credits?: number;
+  readonly credits?: number | undefined;
   /** The number of sends, writes, reads and atomics that may be in progress, at least 1. The default is 32. */
-  readonly sendDepth?: number;
+  readonly sendDepth?: number | undefined;
   /** The longest message in bytes that this end sends or receives, up to 16 MiB. The default is 32768. */
-  readonly maxMessage?: number;
+  readonly maxMessage?: number | undefined;
   /** Time to wait for an acknowledgement: 4.096 us * 2^timeout, 1 to 31. The default is 17, that is 537 ms. */
-  readonly timeout?: number;
+  readonly timeout?: number | undefined;
   /**
    * The number of retries after that time, 0 to 7. The default is 6. Then the connection is broken. Soft-RoCE retries for
    * ever if it is 7.
    */
-  readonly retryCnt?: number;
+  readonly retryCnt?: number | undefined;
   /**
    * If nothing was sent for so many milliseconds, the connection checks that the peer is there. The default is 1000; 0
    * means never: an end that only receives does not notice then that the peer is gone. With `port` the kernel of the peer
    * tells at once that its program has ended. Otherwise, or if the host has gone, `timeout` and `retryCnt` follow the check:
    * with the defaults it takes about ten seconds on soft-RoCE.
    */
-  readonly keepAlive?: number;
+  readonly keepAlive?: number | undefined;
   /**
    * How long a call that waits polls before it sleeps, in microseconds from 0 to 1000. The default is 200; 0 means that it
    * sleeps at once. Polling saves the time of waking up, and this thread does nothing else meanwhile. It learns: while
    * what is waited for does not come so soon, only one call in a thousand polls.
    */
-  readonly spinMicroseconds?: number;
+  readonly spinMicroseconds?: number | undefined;
   /**
    * The time in milliseconds that connecting may take, from the first byte of TCP on. The default is 15000. A listener
    * gives a silent peer up after it.
    */
-  readonly connectTimeout?: number;
+  readonly connectTimeout?: number | undefined;
   /** Ends the attempt to connect. */
   readonly signal?: AbortSignal | undefined;
 }

@@ -13,13 +13,13 @@ export interface FabricOptions {
    * a connection by `port` it is what the host has as `default_roce_tos`, or what the request of the peer states; in a
    * datagram to the sender of another one it is that of the other. It has no effect on InfiniBand within a subnet.
    */
-  readonly trafficClass?: number;
+  readonly trafficClass?: number | undefined;
   /**
    * The service level, 0 to 15: on InfiniBand it chooses the virtual lane, on RoCE some adapters take it for the priority of
    * the VLAN. The default is 0; in a connection by `port` it is that of the path; in a datagram to the sender of another
    * one it is that of the other.
    */
-  readonly sl?: number;
+  readonly sl?: number | undefined;
 }
 
 /** {@linkcode FabricOptions} that were read. */

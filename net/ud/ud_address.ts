@@ -33,7 +33,7 @@ export interface UdAddress {
    * The longest message in bytes that the peer takes: {@linkcode UdConn.maxMessage} there. It differs from that of this end
    * where the MTUs differ. Senders of datagrams and groups do not tell it.
    */
-  readonly maxMessage?: number;
+  readonly maxMessage?: number | undefined;
 }
 
 /** Where datagrams go. */

@@ -19,47 +19,47 @@ import type { UdAddress } from "./ud_address.ts";
  */
 export interface UdOptions extends FabricOptions {
   /** The name of the device. The default is the first device with an active port. */
-  readonly device?: string;
+  readonly device?: string | undefined;
   /** The port of the device, counted from 1. The default is 1. */
-  readonly portNum?: number;
+  readonly portNum?: number | undefined;
   /** The qkey, 32 bits. The device drops datagrams with another qkey. */
   readonly qkey: number;
   /** The index of the GID to send from, 0 to 255. The default is the recommended one: see {@linkcode UdConn.gidReason}. */
-  readonly gidIndex?: number;
+  readonly gidIndex?: number | undefined;
   /**
    * The number of receives that are posted at any time, at least 1. The default is 512. A datagram that comes when all of
    * them are used is lost, and {@linkcode UdStats} cannot count it: the device drops it. Receives are posted again when
    * datagrams are read from the device, for which the event loop has to run: one in 32 of them together.
    */
-  readonly recvDepth?: number;
+  readonly recvDepth?: number | undefined;
   /** The number of sends that may be in progress, at least 1. The default is 128. */
-  readonly sendDepth?: number;
+  readonly sendDepth?: number | undefined;
   /**
    * The index of the P_Key in the table of the port, 0 to 65535. The default is 0, which on Ethernet is the only one. Ends
    * with different partitions do not hear each other.
    */
-  readonly pkeyIndex?: number;
+  readonly pkeyIndex?: number | undefined;
   /**
    * The number of received datagrams that may wait for `receive()`, at least 1. The default is 512. If there are more, the
    * oldest one is dropped and counted. Each one has registered memory for the longest message.
    */
-  readonly maxQueued?: number;
+  readonly maxQueued?: number | undefined;
   /**
    * The number of peers whose address handles are kept, at least 1. The default is 1024. On an Elastic Fabric Adapter it
    * is `recvDepth` at least: received datagrams name their senders by these handles.
    */
-  readonly maxPeers?: number;
+  readonly maxPeers?: number | undefined;
   /**
    * How long a call that waits polls before it sleeps, in microseconds from 0 to 1000. The default is 200; 0 means that it
    * sleeps at once. Polling saves the time of waking up, and this thread does nothing else meanwhile. It learns: while
    * what is waited for does not come so soon, only one call in a thousand polls.
    */
-  readonly spinMicroseconds?: number;
+  readonly spinMicroseconds?: number | undefined;
   /**
    * It is called once for each outage: a request has failed, and the connection has reset its queue pair and goes on. An
    * outage ends when something is sent or received again. The default writes a warning to the console.
    */
-  readonly onOutage?: (error: Error) => void;
+  readonly onOutage?: ((error: Error) => void) | undefined;
   /** Closes the connection when it aborts. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -71,23 +71,23 @@ export interface UdOptions extends FabricOptions {
  */
 export interface SrdOptions extends Omit<UdOptions, "trafficClass"> {
   /** The name of the device. The default is the first Elastic Fabric Adapter. */
-  readonly device?: string;
+  readonly device?: string | undefined;
   /**
    * The number of received messages that may wait for `receive()` without a receive less for it, at least 1. The default is
    * 512. None is dropped: where more wait than `maxQueued` and `recvDepth` together, their senders wait. Each one has
    * registered memory for the longest message.
    */
-  readonly maxQueued?: number;
+  readonly maxQueued?: number | undefined;
   /**
    * How often a send is tried again where the peer has no receive, 0 to 7. The default is what the device does: it tries
    * for ever, as with 7.
    */
-  readonly rnrRetry?: number;
+  readonly rnrRetry?: number | undefined;
   /**
    * The service level of the queue pair, 0 to 15: 8 is for low latency. The default is 0. An older libefa knows no other
    * one, and gives EINVAL. The adapters have no traffic class.
    */
-  readonly sl?: number;
+  readonly sl?: number | undefined;
 }
 
 /** Options with all defaults, and the transport. */

@@ -1,9 +1,13 @@
-/** Checks the order of the project's files: who imports whom, and who uses unsafe functions or clocks of the runtime. */
+/**
+ * Checks the order of the project's files: who imports whom, who uses unsafe functions or clocks of the runtime, and how
+ * public types declare optional properties.
+ */
 
 import { exists } from "../host/setup.ts";
 import { sourcesIn } from "../host/paths.ts";
 import { clockFaults } from "./clocks.ts";
 import { faultsOf, FLOORS, readGraph } from "./floors.ts";
+import { optionalFaults } from "./optional.ts";
 
 // Also through another name for Deno.
 const UNSAFE = /\bDeno\s*\.\s*Unsafe|\bdlopen\b|\bUnsafe(Pointer|PointerView|Callback|FnPointer)\b/;
@@ -21,6 +25,7 @@ export function checkHouse(root: string): string[] {
   return [
     ...faultsOf(readGraph(texts)),
     ...clockFaults(texts),
+    ...optionalFaults(texts),
     ...unsafe.map((file) => `${file} uses unsafe functions of Deno, only ffi/ may`),
   ];
 }

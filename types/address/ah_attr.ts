@@ -1,3 +1,4 @@
+import type { Optional } from "../../internal/optional.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { bytesOfGid, Gid } from "./gid.ts";
 
@@ -39,11 +40,11 @@ export interface AhAttr {
  *
  * @category Address handles
  */
-export interface AhAttrInit extends Partial<Omit<AhAttr, "grh" | "portNum">> {
+export interface AhAttrInit extends Optional<Omit<AhAttr, "grh" | "portNum">> {
   /**
    * The global part: `dgid` and `sgidIndex` are needed. `isGlobal` is true if it is given, unless `isGlobal` says otherwise.
    */
-  readonly grh?: Pick<AhAttr["grh"], "dgid" | "sgidIndex"> & Partial<AhAttr["grh"]>;
+  readonly grh?: Pick<AhAttr["grh"], "dgid" | "sgidIndex"> & Optional<AhAttr["grh"]> | undefined;
   /** The port to send from, counted from 1. */
   readonly portNum: number;
 }

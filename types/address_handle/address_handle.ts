@@ -1,6 +1,7 @@
 import { type AbortOptions, signalOf } from "../../wait/abort.ts";
 import { integer } from "../../internal/checks.ts";
 import { inTurn } from "../../wait/turns.ts";
+import type { Complete } from "../../internal/optional.ts";
 import { errno } from "../../ffi/errno.ts";
 import type { IbvAh } from "../../ffi/handles.ts";
 import { verbs } from "../../ffi/library.ts";
@@ -358,7 +359,7 @@ function endings(
   pd: ProtectionDomain,
   failed: (errno: number) => Error,
   shown: () => Shown,
-): Required<Pick<AbortableCall<Outcome<IbvAh | null>, AddressHandle>, "finish" | "discard">> {
+): Complete<Pick<AbortableCall<Outcome<IbvAh | null>, AddressHandle>, "finish" | "discard">> {
   return {
     finish: ({ value, errno }) => {
       if (value === null) throw failed(errno);

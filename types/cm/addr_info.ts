@@ -47,13 +47,13 @@ export const AddrInfoFlags: {
  */
 export interface AddrInfoHints {
   /** {@linkcode AddrInfoFlags}, combined with `|`. */
-  readonly flags?: number;
+  readonly flags?: number | undefined;
   /** The address family as the system numbers it, with the flag FAMILY: 2 is IPv4, 10 is IPv6. */
-  readonly family?: number;
+  readonly family?: number | undefined;
   /** The transport of the queue pair. */
-  readonly qpType?: QpType;
+  readonly qpType?: QpType | undefined;
   /** The port space. */
-  readonly portSpace?: PortSpace;
+  readonly portSpace?: PortSpace | undefined;
   /** Ends the wait. The look-up itself cannot be stopped. */
   readonly signal?: AbortSignal | undefined;
 }

@@ -16,6 +16,7 @@ import {
 import { REASON_MS } from "../../internal/cm_reasons.ts";
 import { Deadline } from "../../wait/deadline.ts";
 import { inTurn } from "../../wait/turns.ts";
+import type { Optional } from "../../internal/optional.ts";
 import { abortable, type Cause } from "../core/abortable.ts";
 import { causeOf, type Causes } from "../core/causes.ts";
 import { instance } from "../core/checks.ts";
@@ -191,7 +192,7 @@ export class EventChannel extends NativeResource<RdmaEventChannel> {
  */
 export interface ResolveOptions extends AbortOptions {
   /** The most milliseconds, 1 to 2^31 - 1. The default is 2000. */
-  readonly timeout?: number;
+  readonly timeout?: number | undefined;
 }
 
 const TYPE = CmEventType;
@@ -473,7 +474,7 @@ export class CmId extends NativeResource<RdmaCmId> {
    */
   async resolveAddr(
     address: SocketAddress,
-    options: ResolveOptions & { readonly source?: SocketAddress } = {},
+    options: ResolveOptions & { readonly source?: SocketAddress | undefined } = {},
   ): Promise<void> {
     return await inTurn(async () => {
       const sockaddr = sockaddrOf(address);
@@ -782,7 +783,7 @@ export class CmId extends NativeResource<RdmaCmId> {
    * @throws {RangeError} If the private data is too long.
    * @throws {VerbsError} If the system refuses; EINVAL if the peer has taken back its request.
    */
-  reject(privateData?: Uint8Array, options: { readonly ece?: boolean } = {}): void {
+  reject(privateData?: Uint8Array, options: { readonly ece?: boolean | undefined } = {}): void {
     const { ece = false } = snapshot(options, "options", ["ece"]);
     const hasEce = boolean(ece, "ece");
     const bytes = checkPrivateData(privateData, "rejection", serviceOf(this));
@@ -820,7 +821,7 @@ export class CmId extends NativeResource<RdmaCmId> {
    * @throws {RangeError} If the time is out of range.
    * @throws {VerbsError} If the system refuses.
    */
-  async disconnect(options: Partial<ResolveOptions> = {}): Promise<boolean> {
+  async disconnect(options: Optional<ResolveOptions> = {}): Promise<boolean> {
     return await inTurn(async () => {
       const given = snapshot(options, "options", ["timeout", "signal"]);
       const signal = checkSignal(given.signal);
@@ -892,7 +893,7 @@ export class CmId extends NativeResource<RdmaCmId> {
    */
   async joinMulticast(
     address: SocketAddress,
-    options: AbortOptions & { readonly sendOnly?: boolean } = {},
+    options: AbortOptions & { readonly sendOnly?: boolean | undefined } = {},
   ): Promise<UdParam> {
     return await inTurn(async () => {
       const given = snapshot(options, "options", ["signal", "sendOnly"]);

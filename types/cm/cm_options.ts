@@ -12,16 +12,16 @@ import { type CmState, PortSpace } from "./enums.ts";
  */
 export interface CmOptions {
   /** Type of service of the connection's packets, 0 to 255. Set it before the address is resolved. */
-  readonly tos?: number;
+  readonly tos?: number | undefined;
   /** Whether an address may be bound that an older id has used. Set it before the id is bound; `false` only then. */
-  readonly reuseAddr?: boolean;
+  readonly reuseAddr?: boolean | undefined;
   /** Whether an id that is bound to an IPv6 address takes no IPv4. Set it before the id listens or resolves. */
-  readonly afOnly?: boolean;
+  readonly afOnly?: boolean | undefined;
   /**
    * Time to wait for an acknowledgement, as an exponent 0 to 31: 4.096 us * 2^ackTimeout. Not for datagrams. Linux 5.3 or
    * newer.
    */
-  readonly ackTimeout?: number;
+  readonly ackTimeout?: number | undefined;
 }
 
 /** What decides in which way an id can be used. */

@@ -2,6 +2,7 @@ import { constants, structs } from "../../ffi/layout.ts";
 import { handleAt, nativeView } from "../../ffi/pointers.ts";
 import { readField } from "../../ffi/struct.ts";
 import { copyOfBytes } from "../../internal/checks.ts";
+import type { Optional } from "../../internal/optional.ts";
 import { type AhAttr, ahAttrCodec } from "../address/ah_attr.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 
@@ -43,9 +44,9 @@ export interface ConnParam {
  *
  * @category Connections
  */
-export interface ConnParamInit extends Partial<Omit<ConnParam, "privateData" | "qpNum">> {
+export interface ConnParamInit extends Optional<Omit<ConnParam, "privateData" | "qpNum">> {
   /** Data for the peer's program. */
-  readonly privateData?: Uint8Array;
+  readonly privateData?: Uint8Array | undefined;
 }
 
 /**

@@ -20,7 +20,7 @@ export interface SocketAddress {
    * The index of the network interface, for IPv6 addresses that reach one link only (`fe80::`, `ff02::`). Addresses that the
    * library gives have it here, and not in `hostname`.
    */
-  readonly scopeId?: number;
+  readonly scopeId?: number | undefined;
 }
 
 const DIGITS = /^\d+$/;

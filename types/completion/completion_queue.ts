@@ -18,6 +18,7 @@ import { findSync, type Source } from "../../wait/loop.ts";
 import { partOf } from "../../internal/left_open.ts";
 import { checkTimeout, endOf, timeoutOf, type TimeoutOptions } from "../../wait/timeout.ts";
 import { inTurn } from "../../wait/turns.ts";
+import type { Complete } from "../../internal/optional.ts";
 import { ABOVE_LIMIT, aboveLimit, causeOf, type Causes } from "../core/causes.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance } from "../core/checks.ts";
@@ -182,9 +183,9 @@ export interface CqInitAttr {
    */
   readonly cqe: number;
   /** The channel for events. If it is left out, the queue shares one with others of its context. `null` is none. */
-  readonly channel?: CompletionChannel | null;
+  readonly channel?: CompletionChannel | null | undefined;
   /** The completion vector: which interrupt makes the events, from 0. The default is 0. */
-  readonly compVector?: number;
+  readonly compVector?: number | undefined;
 }
 
 /**
@@ -197,7 +198,7 @@ export interface WaitSyncOptions extends TimeoutOptions {
    * How long to poll before the thread sleeps, in microseconds from 0 to 2^31 - 1. The default is 0. A completion that
    * comes meanwhile is found at once, and needs no event; the processor is busy until then.
    */
-  readonly spinMicroseconds?: number;
+  readonly spinMicroseconds?: number | undefined;
 }
 
 /**
@@ -212,7 +213,7 @@ export interface ModifyCqAttr {
     readonly cqCount: number;
     /** The longest delay of an event, in microseconds, 16 bits. */
     readonly cqPeriod: number;
-  };
+  } | undefined;
 }
 
 type ModerateCq = NonNullable<ModifyCqAttr["moderate"]>;
@@ -237,13 +238,13 @@ export interface CompletionsOptions {
   /** Ends the iteration: it throws the reason of the signal. */
   readonly signal?: AbortSignal | undefined;
   /** The number of completions to poll at a time. The default is 32. */
-  readonly batch?: number;
+  readonly batch?: number | undefined;
   /**
    * How long the iteration polls before it sleeps, in microseconds from 0 to 1000. The default is 200; 0 means that it
    * sleeps at once. Polling saves the time of waking up, and this thread does nothing else meanwhile. It learns: while
    * what is waited for does not come so soon, only one wait in a thousand polls.
    */
-  readonly spinMicroseconds?: number;
+  readonly spinMicroseconds?: number | undefined;
 }
 
 interface CqParts<C> {
@@ -251,7 +252,7 @@ interface CqParts<C> {
   readonly channel: CompletionChannel | null;
   readonly core: CqCore<C>;
   /** What else it was made from. */
-  readonly parents?: readonly Resource[];
+  readonly parents?: readonly Resource[] | undefined;
 }
 
 /** A native queue that exists already, for a constructor that otherwise makes one. */
@@ -561,7 +562,7 @@ export function drain(cq: CompletionQueue): void {
 export function checkCq(
   context: Context,
   { cqe, channel, compVector = 0 }: CqInitAttr,
-): Required<CqInitAttr> {
+): Complete<CqInitAttr> {
   positiveInt(cqe, "cqe");
   integer(compVector, "compVector", 0, Math.max(0, context.numCompVectors - 1));
   if (channel !== undefined && channel !== null) {

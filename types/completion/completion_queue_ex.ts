@@ -45,15 +45,15 @@ export interface CqInitAttrEx extends CqInitAttr {
    * {@linkcode CreateCqWcFlags}, combined: the values to report. If it is left out, these are the values of
    * {@linkcode WorkCompletion}. The number of the queue pair is always reported.
    */
-  readonly wcFlags?: number | bigint;
+  readonly wcFlags?: number | bigint | undefined;
   /** {@linkcode CreateCqAttrFlags}, combined. */
-  readonly flags?: number;
+  readonly flags?: number | undefined;
   /** The parent domain whose allocators provide the memory of the queue. */
-  readonly parentDomain?: ProtectionDomain;
+  readonly parentDomain?: ProtectionDomain | undefined;
 }
 
 interface CqAttrEx extends Omit<CqInitAttrEx, "channel"> {
-  readonly channel?: CompletionChannel;
+  readonly channel?: CompletionChannel | undefined;
 }
 
 const { IBV_CQ_INIT_ATTR_MASK_FLAGS: FLAGS, IBV_CQ_INIT_ATTR_MASK_PD: PD } =

@@ -25,7 +25,7 @@ export interface Woken {
   /** What the last poll returned; 0 if there was none. */
   readonly polled: number;
   /** The address of the queue whose event was read. That of another queue is not acknowledged. */
-  readonly event?: bigint;
+  readonly event?: bigint | undefined;
 }
 
 /** Arms a queue, polls it once more, sleeps until an event, and polls again, in one native call. */

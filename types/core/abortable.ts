@@ -21,7 +21,7 @@ export interface PeerOptions extends AbortOptions {
    * at the same time in a thread of JavaScript, and the newest one goes first. Of more than 256 that wait, the oldest one
    * rejects with `Deno.errors.Busy`. The default is false.
    */
-  readonly forStranger?: boolean;
+  readonly forStranger?: boolean | undefined;
 }
 
 /** Reads {@linkcode PeerOptions}. */
@@ -38,7 +38,7 @@ export type Cause = "program" | "connection" | "datagram";
 /** A native call on another thread. */
 export interface AbortableCall<T, R> {
   /** The object that the call works on, if there is one. Its native handle is kept until the call ends. */
-  readonly owner?: Resource;
+  readonly owner?: Resource | undefined;
   /** The reason for the call; the program if it is left out. */
   readonly cause?: Cause | undefined;
   /** Ends the wait. A call that has not started is dropped. */
@@ -48,7 +48,7 @@ export interface AbortableCall<T, R> {
   /** Turns the outcome into the result, or throws its error. */
   readonly finish: (outcome: T) => R;
   /** Undoes an outcome that nobody waits for any more. */
-  readonly discard?: (outcome: T) => void;
+  readonly discard?: ((outcome: T) => void) | undefined;
 }
 
 /** A call of a verb that may block, for a method and for its form on another thread. */

@@ -10,40 +10,41 @@ import {
 } from "../../ffi/struct.ts";
 import { cutTo } from "../../internal/caller.ts";
 import { boolean, type ClassOf, integer, show, snapshot, uint64 } from "../../internal/checks.ts";
+import type { Optional } from "../../internal/optional.ts";
 import { instance } from "./checks.ts";
 import type { NativeResource } from "./native_resource.ts";
 
 /** What all rules share. */
 interface Common {
   /** The C field, if it is not the attribute's name in snake_case. */
-  readonly field?: string;
+  readonly field?: string | undefined;
   /** The bit of the C mask that says that the attribute has a value. */
-  readonly mask?: number;
+  readonly mask?: number | undefined;
   /** Whether the attribute must be given. */
-  readonly required?: true;
+  readonly required?: true | undefined;
   /** Whether the library gives the attribute: a caller cannot. */
-  readonly own?: true;
+  readonly own?: true | undefined;
   /** The value if it is left out; otherwise the field stays 0. */
-  readonly fallback?: number | boolean | object;
+  readonly fallback?: number | boolean | object | undefined;
   /**
    * The value, from the attributes as they were given, or `undefined` for the one that was given, or `null` for none. It
    * may throw to refuse a combination.
    */
-  readonly derive?: (given: Readonly<Record<string, unknown>>) => unknown;
+  readonly derive?: ((given: Readonly<Record<string, unknown>>) => unknown) | undefined;
 }
 
 /** An integer. Its range follows from the type of the C field. */
 export interface NumberRule extends Common {
   /** Bits that are used, if fewer than the field has. */
-  readonly bits?: 4 | 5 | 20 | 24 | 32 | 53;
+  readonly bits?: 4 | 5 | 20 | 24 | 32 | 53 | undefined;
   /** The smallest value, if it is not 0. */
-  readonly min?: number;
+  readonly min?: number | undefined;
   /** The largest value, if it is not a matter of bits. */
-  readonly max?: number;
+  readonly max?: number | undefined;
   /** The enum that the value must be a member of. */
-  readonly values?: Readonly<Record<string, number>>;
+  readonly values?: Readonly<Record<string, number>> | undefined;
   /** Whether the field is in network byte order although its C type does not say so. The attribute is in host order. */
-  readonly bigEndian?: true;
+  readonly bigEndian?: true | undefined;
 }
 
 /** A boolean. */
@@ -57,7 +58,7 @@ export interface StructRule<T extends object> extends Common {
   /** Its codec. */
   readonly struct: AttributeCodec<T, object>;
   /** Whether the field is a pointer to it. */
-  readonly pointer?: true;
+  readonly pointer?: true | undefined;
 }
 
 /** A value that is bytes in C, such as a GID or a MAC address. */
@@ -106,7 +107,7 @@ export type OwnRules<O> = {
 };
 
 type AnyRule =
-  & Partial<
+  & Optional<
     & NumberRule
     & BooleanRule
     & StructRule<object>
@@ -340,7 +341,9 @@ type Plain<F> = F extends { readonly type: infer Type extends FieldType }
 
 /** What the layout table says about the attributes of a struct, to check an attribute interface against. */
 export type LayoutOf<L extends keyof Structs> = {
-  readonly [F in keyof Structs[L]["fields"] as Camel<F>]?: Plain<Structs[L]["fields"][F]>;
+  readonly [F in keyof Structs[L]["fields"] as Camel<F>]?:
+    | Plain<Structs[L]["fields"][F]>
+    | undefined;
 };
 
 /** What the rules of attributes must have besides, as the layout says. */

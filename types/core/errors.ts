@@ -1,4 +1,5 @@
 import { ofCaller } from "../../internal/caller.ts";
+import type { Optional } from "../../internal/optional.ts";
 import { errno, errnoDescription, errnoName } from "../../ffi/errno.ts";
 import type { AnyFunction } from "../../ffi/function_pointer.ts";
 import { constants } from "../../ffi/layout.ts";
@@ -73,13 +74,13 @@ export class VerbsError extends Error {
 /** Options of {@linkcode call}. The functions run only if the verb failed. */
 export interface CheckOptions {
   /** The attributes of the attempt. */
-  readonly detail?: () => string;
+  readonly detail?: (() => string) | undefined;
   /** The likely cause, by the name of the errno value. */
-  readonly hint?: (code: string) => string | undefined;
+  readonly hint?: ((code: string) => string | undefined) | undefined;
   /** For posts: the number of requests that were posted before the one that failed. */
-  readonly posted?: number;
+  readonly posted?: number | undefined;
   /** How many objects a device has of the kind that was not made. */
-  readonly countOf?: CountOf;
+  readonly countOf?: CountOf | undefined;
 }
 
 /** Calls a verb. If it fails, in the way that its row says, it throws the error. */
@@ -97,13 +98,13 @@ export function call<V extends keyof Verbs>(
     if (!(error instanceof SystemError) || error.errno !== constants.EOPNOTSUPP) throw error;
     throw ofCaller(failure(verb, action, constants.EOPNOTSUPP, options), call);
   }
-  return checked(verb, rows()[verb] as Partial<NativeRow>, result, action, options, call);
+  return checked(verb, rows()[verb] as Optional<NativeRow>, result, action, options, call);
 }
 
 /** What a function returned. If it tells a failure, in the way that its row says, this throws the error. */
 export function checked<T>(
   verb: string,
-  { fails = "code" }: Partial<NativeRow>,
+  { fails = "code" }: Optional<NativeRow>,
   result: T,
   action: string,
   options: CheckOptions,

@@ -19,13 +19,13 @@ export interface Kind<R extends Resource = Resource, H = undefined> {
   /** The name in messages, such as "queue pair". */
   readonly name: string;
   /** Whether unfinished work still uses the resource. Whoever answers yes calls {@linkcode destroyIfUnused} later. */
-  readonly isInUse?: (resource: R) => boolean;
+  readonly isInUse?: ((resource: R) => boolean) | undefined;
   /** Runs when disposal begins, before the children are disposed. It must not throw. */
-  readonly closing?: (resource: R) => void;
+  readonly closing?: ((resource: R) => void) | undefined;
   /** Frees what the resource holds. If it throws, `close()` may be called again. */
   readonly destroy: (handle: H, resource: R) => void;
   /** The attributes that `console.log` shows. It runs only while the resource is open. */
-  readonly describe?: (resource: R) => Record<string, unknown>;
+  readonly describe?: ((resource: R) => Record<string, unknown>) | undefined;
 }
 
 /** The inside of a resource. */

@@ -22,7 +22,7 @@ export function guidText(guid: bigint): string {
 /** Lets `console.log` and `String()` show some attributes as text. The values stay, and so do JSON and comparisons. */
 export function shown<T extends object>(
   attributes: T,
-  shows: Readonly<{ [K in keyof T]?: Show }>,
+  shows: Readonly<{ [K in keyof T]?: Show | undefined }>,
 ): T {
   const withTexts = (): object => {
     const texts = Object.entries<Show>(shows as never)

@@ -1,5 +1,6 @@
 import { constants } from "../../ffi/layout.ts";
 import { integer, snapshot, uint32 } from "../../internal/checks.ts";
+import type { Optional } from "../../internal/optional.ts";
 import type { CompletionQueue } from "../completion/completion_queue.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { handOver } from "../core/native_resource.ts";
@@ -27,18 +28,18 @@ export interface SrdInitAttr {
    * Sizes of the queues. The device may grant more. `maxSendWr` and `maxRecvWr` are needed. The default is one
    * scatter/gather element and no inline data.
    */
-  readonly cap: Partial<QpCap> & Pick<QpCap, "maxSendWr" | "maxRecvWr">;
+  readonly cap: Optional<QpCap> & Pick<QpCap, "maxSendWr" | "maxRecvWr">;
   /**
    * `SendOpsFlags`, combined with `|`: the operations that the builder offers, of SEND, SEND_WITH_IMM, RDMA_READ, RDMA_WRITE
    * and RDMA_WRITE_WITH_IMM. The default is the first two, which all adapters have. {@linkcode EfaDeviceCaps} tells of the
    * others; libefa of rdma-core 44 has no writes.
    */
-  readonly sendOpsFlags?: number;
+  readonly sendOpsFlags?: number | undefined;
   /**
    * The service level, 0 to 15: 8 is for low latency. The default is 0. An older libefa knows no other one, and gives
    * EINVAL.
    */
-  readonly sl?: number;
+  readonly sl?: number | undefined;
 }
 
 /**
@@ -50,14 +51,14 @@ export interface SrdActivation {
   /** The key that received messages must carry. */
   readonly qkey: number;
   /** The port to use. The default is 1: the adapters have one port. */
-  readonly portNum?: number;
+  readonly portNum?: number | undefined;
   /** The index of the P_Key in the table of the port. The default is 0: the adapters have one P_Key. */
-  readonly pkeyIndex?: number;
+  readonly pkeyIndex?: number | undefined;
   /**
    * How often a send is tried again where the peer has no receive, 0 to 7. The default is what the device does: it tries
    * for ever, as with 7.
    */
-  readonly rnrRetry?: number;
+  readonly rnrRetry?: number | undefined;
 }
 
 const initAttr: AttributeCodec<{ readonly driverQpType: number; readonly sl: number }> = codecOf(

@@ -56,15 +56,15 @@ export const FlowFlags: {
  */
 export interface FlowAttr {
   /** The kind of rule; `NORMAL` if left out. */
-  readonly type?: FlowAttrType;
+  readonly type?: FlowAttrType | undefined;
   /** The priority, 0 to 65535; 0 is the highest, and the value if left out. */
-  readonly priority?: number;
+  readonly priority?: number | undefined;
   /** The port, counted from 1. */
   readonly port: number;
   /** {@linkcode FlowFlags}, combined; none if left out. */
-  readonly flags?: number;
+  readonly flags?: number | undefined;
   /** Conditions and actions, outermost header first; none if left out. */
-  readonly specs?: readonly FlowSpec[];
+  readonly specs?: readonly FlowSpec[] | undefined;
 }
 
 const MAX_SPECS = 255;

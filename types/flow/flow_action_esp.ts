@@ -44,41 +44,43 @@ export interface FlowActionEspAttr {
   /** The security association (`struct ibv_flow_action_esp`). Attributes that are left out are 0. */
   readonly espAttr?: {
     /** Security parameter index. */
-    readonly spi?: number;
+    readonly spi?: number | undefined;
     /** Sequence number to start with. */
-    readonly seq?: number;
+    readonly seq?: number | undefined;
     /** Bytes of padding for traffic flow confidentiality. */
-    readonly tfcPad?: number;
+    readonly tfcPad?: number | undefined;
     /** {@linkcode FlowActionEspFlags}, combined. */
-    readonly flags?: number;
+    readonly flags?: number | undefined;
     /** Number of packets after which the association ends. */
-    readonly hardLimitPkts?: bigint | number;
-  };
+    readonly hardLimitPkts?: bigint | number | undefined;
+  } | undefined;
   /** The key for AES-GCM (`struct ibv_flow_action_esp_keymat_aes_gcm`). It is needed to create an action. */
   readonly keymat?: {
     /** Initialization vector to start with. */
-    readonly iv?: bigint | number;
+    readonly iv?: bigint | number | undefined;
     /** Salt, 32 bits. */
-    readonly salt?: number;
+    readonly salt?: number | undefined;
     /** Length of the integrity check value in bytes, such as 16. */
     readonly icvLen: number;
     /** The key: 16, 24 or 32 bytes. It is copied. */
     readonly aesKey: Uint8Array;
-  };
+  } | undefined;
   /** The number of packets in the window of the replay protection; no protection if left out. */
-  readonly replaySize?: number;
+  readonly replaySize?: number | undefined;
   /**
    * The headers that tunnel mode puts around the packet (`struct ibv_flow_action_esp_encap`), outermost first; none if left
    * out. At most 8. Fields of `val` that are left out are 0.
    */
-  readonly espEncap?: readonly {
-    [Header in keyof FlowFilters]: {
-      readonly type: typeof FlowSpecType[Header];
-      readonly val: FlowFilters[Header];
-    };
-  }[keyof FlowFilters][];
+  readonly espEncap?:
+    | readonly {
+      [Header in keyof FlowFilters]: {
+        readonly type: typeof FlowSpecType[Header];
+        readonly val: FlowFilters[Header];
+      };
+    }[keyof FlowFilters][]
+    | undefined;
   /** The upper 32 bits of the extended sequence number. */
-  readonly esn?: number;
+  readonly esn?: number | undefined;
 }
 
 type EspAttr = NonNullable<FlowActionEspAttr["espAttr"]>;
@@ -123,12 +125,12 @@ const replay: AttributeCodec<Replay> = codecOf("ibv_flow_action_esp_replay_bmp",
 
 /** What follows from the attributes. */
 interface Derived {
-  readonly keymatLen?: number;
-  readonly keymatProto?: number;
-  readonly replay?: Replay;
-  readonly replayLen?: number;
-  readonly replayProto?: number;
-  readonly encap?: DataView;
+  readonly keymatLen?: number | undefined;
+  readonly keymatProto?: number | undefined;
+  readonly replay?: Replay | undefined;
+  readonly replayLen?: number | undefined;
+  readonly replayProto?: number | undefined;
+  readonly encap?: DataView | undefined;
 }
 
 const KEYMAT_PROTO = enums.ibv_flow_action_esp_keymat.IB_UVERBS_FLOW_ACTION_ESP_KEYMAT_AES_GCM;

@@ -59,85 +59,85 @@ export interface FlowFilters {
   /** Fields of an Ethernet header (`struct ibv_flow_eth_filter`). */
   readonly ETH: {
     /** Destination MAC address, such as `"02:00:00:00:00:01"`. */
-    readonly dstMac?: string;
+    readonly dstMac?: string | undefined;
     /** Source MAC address. */
-    readonly srcMac?: string;
+    readonly srcMac?: string | undefined;
     /** EtherType, such as 0x0800 for IPv4, in host order. */
-    readonly etherType?: number;
+    readonly etherType?: number | undefined;
     /** VLAN tag in host order: 3 bits of priority, 1 bit CFI, 12 bits of VLAN identifier. */
-    readonly vlanTag?: number;
+    readonly vlanTag?: number | undefined;
   };
   /** Fields of an IPv4 header (`struct ibv_flow_ipv4_filter`). */
   readonly IPV4: {
     /** Source address, such as `"10.0.0.1"`. */
-    readonly srcIp?: string;
+    readonly srcIp?: string | undefined;
     /** Destination address. */
-    readonly dstIp?: string;
+    readonly dstIp?: string | undefined;
   };
   /** More fields of an IPv4 header (`struct ibv_flow_ipv4_ext_filter`). */
   readonly IPV4_EXT: {
     /** Source address, such as `"10.0.0.1"`. */
-    readonly srcIp?: string;
+    readonly srcIp?: string | undefined;
     /** Destination address. */
-    readonly dstIp?: string;
+    readonly dstIp?: string | undefined;
     /** Protocol, such as 17 for UDP. */
-    readonly proto?: number;
+    readonly proto?: number | undefined;
     /** Type of service. */
-    readonly tos?: number;
+    readonly tos?: number | undefined;
     /** Time to live. */
-    readonly ttl?: number;
+    readonly ttl?: number | undefined;
     /** Flags of fragments: 2 means do not fragment, 4 means more fragments. */
-    readonly flags?: number;
+    readonly flags?: number | undefined;
   };
   /** Fields of an IPv6 header (`struct ibv_flow_ipv6_filter`). */
   readonly IPV6: {
     /** Source address, such as `"fe80::1"`. */
-    readonly srcIp?: string;
+    readonly srcIp?: string | undefined;
     /** Destination address. */
-    readonly dstIp?: string;
+    readonly dstIp?: string | undefined;
     /** Flow label, 20 bits, in host order. */
-    readonly flowLabel?: number;
+    readonly flowLabel?: number | undefined;
     /** Protocol of the next header. */
-    readonly nextHdr?: number;
+    readonly nextHdr?: number | undefined;
     /** Traffic class. */
-    readonly trafficClass?: number;
+    readonly trafficClass?: number | undefined;
     /** Hop limit. */
-    readonly hopLimit?: number;
+    readonly hopLimit?: number | undefined;
   };
   /** Fields of an IPsec ESP header (`struct ibv_flow_esp_filter`). */
   readonly ESP: {
     /** Security parameter index, in host order. */
-    readonly spi?: number;
+    readonly spi?: number | undefined;
     /** Sequence number, in host order. */
-    readonly seq?: number;
+    readonly seq?: number | undefined;
   };
   /** Ports of a TCP header (`struct ibv_flow_tcp_udp_filter`). */
   readonly TCP: {
     /** Destination port, in host order. */
-    readonly dstPort?: number;
+    readonly dstPort?: number | undefined;
     /** Source port, in host order. */
-    readonly srcPort?: number;
+    readonly srcPort?: number | undefined;
   };
   /** Ports of a UDP header. */
   readonly UDP: FlowFilters["TCP"];
   /** Fields of a GRE header (`struct ibv_flow_gre_filter`). */
   readonly GRE: {
     /** The first 16 bits of the header in host order: flags of checksum, key and sequence number, and the version. */
-    readonly cKsRes0Ver?: number;
+    readonly cKsRes0Ver?: number | undefined;
     /** EtherType of the payload, in host order. */
-    readonly protocol?: number;
+    readonly protocol?: number | undefined;
     /** Key, in host order. */
-    readonly key?: number;
+    readonly key?: number | undefined;
   };
   /** The label of an MPLS header (`struct ibv_flow_mpls_filter`). */
   readonly MPLS: {
     /** The whole label entry in host order: 20 bits of label, 3 of traffic class, 1 bottom of stack, 8 of TTL. */
-    readonly label?: number;
+    readonly label?: number | undefined;
   };
   /** The identifier of a tunnel (`struct ibv_flow_tunnel_filter`). */
   readonly VXLAN_TUNNEL: {
     /** VXLAN network identifier, in host order. */
-    readonly tunnelId?: number;
+    readonly tunnelId?: number | undefined;
   };
 }
 

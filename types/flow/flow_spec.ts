@@ -21,7 +21,7 @@ export interface FlowHeaderSpec<Header extends keyof FlowFilters> {
   /** The bits of its fields that are compared. A field that is left out is not compared. */
   readonly mask: FlowFilters[Header];
   /** Whether it is a header of the encapsulated packet. The default is false. */
-  readonly inner?: boolean;
+  readonly inner?: boolean | undefined;
 }
 
 /**
@@ -91,17 +91,17 @@ const T = FlowSpecType;
 
 /** A specification of any type, as the codecs read it. */
 interface AnySpec {
-  readonly type?: number;
-  readonly val?: object;
-  readonly mask?: object;
-  readonly inner?: boolean;
-  readonly tagId?: number;
-  readonly action?: FlowActionEsp;
-  readonly counters?: Counters;
+  readonly type?: number | undefined;
+  readonly val?: object | undefined;
+  readonly mask?: object | undefined;
+  readonly inner?: boolean | undefined;
+  readonly tagId?: number | undefined;
+  readonly action?: FlowActionEsp | undefined;
+  readonly counters?: Counters | undefined;
 }
 const NAMES = ["type", "val", "mask", "inner", "tagId", "action", "counters"] as const;
 
-type Rule = { readonly [K in keyof AnySpec]?: RuleOf<NonNullable<AnySpec[K]>> };
+type Rule = { readonly [K in keyof AnySpec]?: RuleOf<NonNullable<AnySpec[K]>> | undefined };
 
 function codecFor(
   type: number,

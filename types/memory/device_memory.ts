@@ -25,7 +25,7 @@ export interface AllocDmAttr {
   /** Length in bytes. */
   readonly length: number;
   /** Alignment of the memory, as an exponent: 2^n bytes. 0 if it is left out. */
-  readonly logAlignReq?: number;
+  readonly logAlignReq?: number | undefined;
 }
 
 const codec: AttributeCodec<AllocDmAttr> = codecOf("ibv_alloc_dm_attr", "device memory", {
@@ -178,9 +178,9 @@ export const COPY_CAUSES: Causes<{ readonly dmOffset: number; readonly length: n
  */
 export interface RegDmMrInit {
   /** Where the part starts in the device memory, in bytes; 0 if it is left out. */
-  readonly dmOffset?: number;
+  readonly dmOffset?: number | undefined;
   /** Length in bytes; to the end of the device memory if it is left out. */
-  readonly length?: number;
+  readonly length?: number | undefined;
   /** {@linkcode AccessFlags}, combined with `|`. Devices may need `ZERO_BASED`. */
   readonly access: number;
 }

@@ -32,11 +32,11 @@ export type TphMemType = typeof TphMemType[keyof typeof TphMemType];
  */
 export interface DmahInitAttr {
   /** The processor whose caches the data is for, by its number in Linux. */
-  readonly cpuId?: number;
+  readonly cpuId?: number | undefined;
   /** Processing hints of PCIe, 8 bits. */
-  readonly ph?: number;
+  readonly ph?: number | undefined;
   /** The kind of memory. */
-  readonly tphMemType?: TphMemType;
+  readonly tphMemType?: TphMemType | undefined;
 }
 
 const MASK = members("ibv_dmah_init_attr_mask", "IBV_DMAH_INIT_ATTR_MASK_");

@@ -48,11 +48,11 @@ export interface DmaBufInit {
   /** The file descriptor of the DMA buffer. The caller closes it. */
   readonly fd: number;
   /** Where the part starts in the buffer, in bytes; 0 if it is left out. */
-  readonly offset?: bigint | number;
+  readonly offset?: bigint | number | undefined;
   /** Length in bytes. */
   readonly length: number;
   /** The address of the first byte in work requests and for peers; `offset` if it is left out. */
-  readonly iova?: bigint | number;
+  readonly iova?: bigint | number | undefined;
   /** {@linkcode AccessFlags}, combined with `|`. */
   readonly access: number;
 }

@@ -25,30 +25,30 @@ export interface MrInitAttr {
   /** {@linkcode AccessFlags}, combined with `|`. */
   readonly access: number;
   /** A length in bytes of new memory, or a buffer: as of {@linkcode MemoryRegion}. */
-  readonly source?: MemorySource;
+  readonly source?: MemorySource | undefined;
   /** A buffer of the same protection domain. */
-  readonly buf?: AllocatedBuffer;
+  readonly buf?: AllocatedBuffer | undefined;
   /** The file descriptor of a DMA buffer. The caller closes it. */
-  readonly fd?: number;
+  readonly fd?: number | undefined;
   /** Where the part starts in `buf` or in the DMA buffer, in bytes; 0 if it is left out. */
-  readonly offset?: number;
+  readonly offset?: number | undefined;
   /** Length of the part in bytes. `fd` needs it; without it a part of `buf` extends to the end. */
-  readonly length?: number;
+  readonly length?: number | undefined;
   /**
    * The address of the first byte in work requests and for peers. If it is left out, it is the address of the memory in
    * this process, or `offset` for `fd`.
    */
-  readonly iova?: bigint | number;
+  readonly iova?: bigint | number | undefined;
   /** Hints for the accesses of the device. */
-  readonly dmah?: DmaHandle;
+  readonly dmah?: DmaHandle | undefined;
 }
 
 /** The attributes as C has them. */
 interface Attr extends Pick<MrInitAttr, "access" | "fd" | "buf" | "dmah"> {
   readonly iova: bigint | number | undefined;
   readonly length: number;
-  readonly addr?: bigint;
-  readonly fdOffset?: number | bigint;
+  readonly addr?: bigint | undefined;
+  readonly fdOffset?: number | bigint | undefined;
 }
 
 const MASK = members("ibv_mr_init_attr_mask", "IBV_REG_MR_MASK_");
@@ -70,7 +70,7 @@ const NAMES = ["access", "source", "buf", "fd", "offset", "length", "iova", "dma
 interface Plan extends Pick<Attr, "buf" | "fd" | "fdOffset" | "iova"> {
   readonly length: number;
   /** The memory, if this process can access it. */
-  readonly memory?: Memory;
+  readonly memory?: Memory | undefined;
 }
 
 /**

@@ -57,27 +57,27 @@ const MAX_ALIGNMENT = 2 ** 30;
  */
 export interface ParentDomainInitAttr {
   /** The thread domain of the objects that are made with the parent domain. */
-  readonly td?: ThreadDomain;
+  readonly td?: ThreadDomain | undefined;
   /** A number for the provider, which defines its meaning (`pd_context`). */
-  readonly pdContext?: bigint | number;
+  readonly pdContext?: bigint | number | undefined;
   /**
    * Gives the provider allocators (`alloc` and `free`) for the memory of queues: those of the C library, with at least
    * this alignment in bytes, a power of two from 8 to 2^30. With 2 MiB the memory can be of huge pages. If it is left
    * out, the provider allocates memory itself.
    */
-  readonly alignment?: number;
+  readonly alignment?: number | undefined;
   /**
    * Allows memory that is not protected from the host, in a confidential guest
    * (`IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC`, since rdma-core 64). False if left out.
    */
-  readonly allowCcUnprotectedAlloc?: boolean;
+  readonly allowCcUnprotectedAlloc?: boolean | undefined;
 }
 
 interface Attr extends Pick<ParentDomainInitAttr, "td" | "pdContext"> {
-  readonly allowCcUnprotectedAlloc?: true;
+  readonly allowCcUnprotectedAlloc?: true | undefined;
   readonly pd: ProtectionDomain;
-  readonly alloc?: bigint;
-  readonly free?: bigint;
+  readonly alloc?: bigint | undefined;
+  readonly free?: bigint | undefined;
 }
 
 const codec: AttributeCodec<Attr> = codecOf("ibv_parent_domain_init_attr", "parent domain", {

@@ -16,11 +16,11 @@ export interface NativeRegion {
   /** Length in bytes. */
   readonly length: number;
   /** The memory, if this process can access it. The region keeps it and frees it. */
-  readonly memory?: Memory;
+  readonly memory?: Memory | undefined;
   /** The objects that the region was made from, too. */
-  readonly parents?: readonly Resource[];
+  readonly parents?: readonly Resource[] | undefined;
   /** Destroys the native region; `ibv_dereg_mr` if it is left out. */
-  readonly destroy?: (handle: IbvMr) => void;
+  readonly destroy?: ((handle: IbvMr) => void) | undefined;
 }
 
 /** The inside of a memory region. */

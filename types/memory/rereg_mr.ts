@@ -21,11 +21,11 @@ const ERR = members("ibv_rereg_mr_err_code", "IBV_REREG_MR_ERR_");
  */
 export interface RegMrChange {
   /** Another protection domain of the same device (`IBV_REREG_MR_CHANGE_PD`). */
-  readonly pd?: ProtectionDomain;
+  readonly pd?: ProtectionDomain | undefined;
   /** Other memory (`IBV_REREG_MR_CHANGE_TRANSLATION`): a length in bytes of new memory, or a buffer of the caller's. */
-  readonly source?: MemorySource;
+  readonly source?: MemorySource | undefined;
   /** Other {@linkcode AccessFlags}, combined with `|` (`IBV_REREG_MR_CHANGE_ACCESS`). */
-  readonly access?: number;
+  readonly access?: number | undefined;
 }
 
 interface Plan {

@@ -1,6 +1,7 @@
 /** The transitions of a queue pair from RESET to RTS, with a choice for every attribute. */
 
 import { integer, snapshot, uint24, uint32 } from "../../internal/checks.ts";
+import type { Complete } from "../../internal/optional.ts";
 import { needsGrh } from "../../internal/ports.ts";
 import { ahAttrCodec, type AhAttrInit } from "../address/ah_attr.ts";
 import { nameOf } from "../core/enums.ts";
@@ -23,17 +24,17 @@ export interface InitOptions {
    * handle has its own: here it is what {@linkcode QueuePair.address} tells peers. If it is left out, the queue pair uses
    * LIDs only. {@linkcode Context.recommendGid} helps to choose.
    */
-  readonly gidIndex?: number;
+  readonly gidIndex?: number | undefined;
   /** Index into the P_Key table of the port. The default is 0, usually the default partition. */
-  readonly pkeyIndex?: number;
+  readonly pkeyIndex?: number | undefined;
   /** RC, UC, XRC: operations that peers may do, {@linkcode AccessFlags} combined with `|`. The default is none. */
-  readonly qpAccessFlags?: number;
+  readonly qpAccessFlags?: number | undefined;
   /** Packet sequence number of the first packet to send, 24 bits. The default is a random number. */
-  readonly psn?: number;
+  readonly psn?: number | undefined;
   /** RC: number of RDMA reads and atomics to serve at the same time. The default is what the device allows. */
-  readonly maxDestRdAtomic?: number;
+  readonly maxDestRdAtomic?: number | undefined;
   /** UD: the key that received datagrams must carry. UD needs it. */
-  readonly qkey?: number;
+  readonly qkey?: number | undefined;
 }
 
 /**
@@ -45,7 +46,7 @@ export interface UdActivation extends Pick<InitOptions, "portNum" | "gidIndex" |
   /** The key that received datagrams must carry. */
   readonly qkey: number;
   /** Packet sequence number of the first packet to send, 24 bits. The default is 0. */
-  readonly sqPsn?: number;
+  readonly sqPsn?: number | undefined;
 }
 
 /**
@@ -55,15 +56,15 @@ export interface UdActivation extends Pick<InitOptions, "portNum" | "gidIndex" |
  */
 export interface UcActivation {
   /** MTU of the path. The default is the smaller one of the active MTUs of both ports. */
-  readonly pathMtu?: Mtu;
+  readonly pathMtu?: Mtu | undefined;
   /** Service level, 0 to 15. The default is 0. */
-  readonly sl?: number;
+  readonly sl?: number | undefined;
   /** Hop limit. The default is 64. On RoCE the kernel may replace it by the limit of the route. */
-  readonly hopLimit?: number;
+  readonly hopLimit?: number | undefined;
   /** Traffic class (IPv6) or TOS (IPv4). The default is 0. */
-  readonly trafficClass?: number;
+  readonly trafficClass?: number | undefined;
   /** Flow label, 20 bits. The default is 0. */
-  readonly flowLabel?: number;
+  readonly flowLabel?: number | undefined;
 }
 
 /**
@@ -73,28 +74,28 @@ export interface UcActivation {
  */
 export interface RcActivation extends UcActivation {
   /** Time to wait for an acknowledgement: 4.096 us * 2^timeout, 0 is infinite. The default is 14, that is 67 ms. */
-  readonly timeout?: number;
+  readonly timeout?: number | undefined;
   /**
    * Number of retries after that time, 0 to 7. The default is 6. **Soft-RoCE takes 7 for infinitely many**: a send to a
    * peer that is gone never completes then.
    */
-  readonly retryCnt?: number;
+  readonly retryCnt?: number | undefined;
   /**
    * Number of retries after the peer had no receive, 0 to 7. **The default is 7, that is infinite**: a peer may be slow. A
    * send to a peer that posts no receive completes only when the peer ends; with 6 or less it fails.
    */
-  readonly rnrRetry?: number;
+  readonly rnrRetry?: number | undefined;
   /** Time that the peer waits after it found no receive, as a code 0 to 31. The default is 12, that is 0.64 ms. */
-  readonly minRnrTimer?: number;
+  readonly minRnrTimer?: number | undefined;
   /**
    * Number of RDMA reads and atomics to have outstanding. The default is the smaller one of what the device allows and
    * what the peer serves.
    */
-  readonly maxRdAtomic?: number;
+  readonly maxRdAtomic?: number | undefined;
 }
 
 /** What a queue pair has chosen for itself. */
-export interface Chosen extends Required<Omit<InitOptions, "gidIndex" | "qkey">> {
+export interface Chosen extends Complete<Omit<InitOptions, "gidIndex" | "qkey">> {
   readonly gidIndex: number | undefined;
   readonly qkey: number | undefined;
 }

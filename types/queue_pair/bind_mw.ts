@@ -15,9 +15,9 @@ import { type MwBindInfo, SendFlags } from "../work/work_request.ts";
  */
 export interface MwBind {
   /** A number of your choice, 64 bits. The completion carries it, as a bigint. 0 if left out. */
-  readonly wrId?: number | bigint;
+  readonly wrId?: number | bigint | undefined;
   /** Whether the request has a completion if it succeeds. True if left out. */
-  readonly signaled?: boolean;
+  readonly signaled?: boolean | undefined;
   /** What the window is bound to. */
   readonly bindInfo: MwBindInfo;
 }

@@ -1,4 +1,5 @@
 import { isEfa } from "../../internal/efa.ts";
+import type { Optional } from "../../internal/optional.ts";
 import { FIRST_MULTICAST_LID } from "../../internal/ports.ts";
 import type { Gid } from "../address/gid.ts";
 import { ABOVE_LIMIT, aboveLimit, causeOf, type Causes, type Words } from "../core/causes.ts";
@@ -144,7 +145,7 @@ interface Group {
   readonly gid: Gid;
   readonly lid: number;
   /** Whether the queue pair is in the group; undefined if that does not matter. */
-  readonly hasJoined?: boolean;
+  readonly hasJoined?: boolean | undefined;
 }
 
 export const GROUP_CAUSES: Causes<Group> = [
@@ -208,7 +209,7 @@ function lacking(change: Change): Words | undefined {
 }
 
 /** A queue pair whose request failed, as the device knows it. */
-interface Unsent extends Partial<Pick<QpAttr, "portNum" | "ahAttr">> {
+interface Unsent extends Optional<Pick<QpAttr, "portNum" | "ahAttr">> {
   readonly type: QpType;
   readonly context: Context;
 }

@@ -26,7 +26,7 @@ export interface QpOpenAttr {
   /** The number of the queue pair, 24 bits. */
   readonly qpNum: number;
   /** The transport service. The default is `XRC_RECV`, the only one that can be shared. */
-  readonly type?: QpType;
+  readonly type?: QpType | undefined;
 }
 
 const MASK = members("ibv_qp_open_attr_mask", "IBV_QP_OPEN_ATTR_");

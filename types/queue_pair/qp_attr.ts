@@ -1,3 +1,4 @@
+import type { Optional } from "../../internal/optional.ts";
 import { type AhAttr, ahAttrCodec, type AhAttrInit } from "../address/ah_attr.ts";
 import { AttributeCodec, codecOf, type Rules } from "../core/attributes.ts";
 import { Mtu } from "../device/port.ts";
@@ -87,16 +88,16 @@ export interface QpAttr {
  * @category Queue pairs
  */
 export interface QpModifyAttr
-  extends Partial<Omit<QpAttr, "ahAttr" | "altAhAttr" | "cap" | "sqDraining">> {
+  extends Optional<Omit<QpAttr, "ahAttr" | "altAhAttr" | "cap" | "sqDraining">> {
   /** Sizes of the queues. Only some devices can change them. */
-  readonly cap?: Partial<QpCap>;
+  readonly cap?: Optional<QpCap> | undefined;
   /** Address of the peer (RC, UC). */
-  readonly ahAttr?: AhAttrInit;
+  readonly ahAttr?: AhAttrInit | undefined;
   /** Alternative address of the peer (RC, UC). */
-  readonly altAhAttr?: AhAttrInit;
+  readonly altAhAttr?: AhAttrInit | undefined;
 }
 
-export const qpCapCodec: AttributeCodec<Partial<QpCap>, QpCap> = codecOf("ibv_qp_cap", "cap", {
+export const qpCapCodec: AttributeCodec<Optional<QpCap>, QpCap> = codecOf("ibv_qp_cap", "cap", {
   maxSendWr: {},
   maxRecvWr: {},
   maxSendSge: {},
@@ -157,9 +158,9 @@ export interface QpRateLimitAttr {
   /** The rate in kbit/s. 0 is no limit. */
   readonly rateLimit: number;
   /** The largest burst in bytes. The default is 0: the device chooses. */
-  readonly maxBurstSz?: number;
+  readonly maxBurstSz?: number | undefined;
   /** The typical size of a packet in bytes. The default is 0: the device chooses. */
-  readonly typicalPktSz?: number;
+  readonly typicalPktSz?: number | undefined;
 }
 
 export const rateLimitCodec: AttributeCodec<QpRateLimitAttr> = codecOf(

@@ -3,6 +3,7 @@ import { members } from "../../ffi/members.ts";
 import { structs } from "../../ffi/layout.ts";
 import { callStruct } from "../../ffi/struct.ts";
 import { snapshot, uint32 } from "../../internal/checks.ts";
+import type { Optional } from "../../internal/optional.ts";
 import { CompletionQueue } from "../completion/completion_queue.ts";
 import { type AttributeCodec, codecOf, type Written } from "../core/attributes.ts";
 import { instance } from "../core/checks.ts";
@@ -32,36 +33,36 @@ export interface AnyQpInitAttr {
   /** Transport service. RAW_PACKET for RSS. */
   readonly type: QpType;
   /** Completion queue of the sends. */
-  readonly sendCq?: CompletionQueue;
+  readonly sendCq?: CompletionQueue | undefined;
   /** Completion queue of the receives. It may be the one of the sends. */
-  readonly recvCq?: CompletionQueue;
+  readonly recvCq?: CompletionQueue | undefined;
   /** The shared receive queue that the queue pair takes its receives from. */
-  readonly srq?: SharedReceiveQueue;
+  readonly srq?: SharedReceiveQueue | undefined;
   /**
    * XRC_RECV: the domain of the queue pair. The device gets no protection domain then, as in C. The one that the queue pair
    * is made from gives the context only, and disposes the queue pair when it is disposed.
    */
-  readonly xrcd?: XrcDomain;
+  readonly xrcd?: XrcDomain | undefined;
   /**
    * Sizes of the queues. The device may grant more. `maxSendWr` and `maxRecvWr` are needed for the queues that the queue
    * pair has; 0 makes a queue that takes nothing. The default is one scatter/gather element and no inline data. With a
    * shared receive queue `maxRecvWr` and `maxRecvSge` have no effect, as in C (ibv_create_qp(3)).
    */
-  readonly cap?: Partial<QpCap>;
+  readonly cap?: Optional<QpCap> | undefined;
   /** Whether every send has a completion, signaled or not. The default is false. */
-  readonly sqSigAll?: boolean;
+  readonly sqSigAll?: boolean | undefined;
   /** {@linkcode QpCreateFlags}, combined with `|`. */
-  readonly createFlags?: number;
+  readonly createFlags?: number | undefined;
   /** Length in bytes of the longest header of packets that the device segments. */
-  readonly maxTsoHeader?: number;
+  readonly maxTsoHeader?: number | undefined;
   /** RSS: the table of the work queues that receive. */
-  readonly rwqIndTbl?: RwqIndirectionTable;
+  readonly rwqIndTbl?: RwqIndirectionTable | undefined;
   /** RSS: how packets are hashed. */
-  readonly rxHashConf?: RxHash;
+  readonly rxHashConf?: RxHash | undefined;
   /** The queue pair number, 24 bits, that packets are sent with (UD). It sets `SOURCE_QPN` in `createFlags`. */
-  readonly sourceQpn?: number;
+  readonly sourceQpn?: number | undefined;
   /** {@linkcode SendOpsFlags}, combined with `|`: the operations of the `ibv_wr_*` verbs. */
-  readonly sendOpsFlags?: number;
+  readonly sendOpsFlags?: number | undefined;
 }
 
 /**
@@ -82,7 +83,7 @@ export type QpInitAttr =
     | (
       & {
         readonly sendCq: CompletionQueue;
-        readonly cap: Partial<QpCap> & Pick<QpCap, "maxSendWr">;
+        readonly cap: Optional<QpCap> & Pick<QpCap, "maxSendWr">;
       }
       // The compiler names what the last one lacks.
       & (
@@ -97,7 +98,7 @@ const MASK = members("ibv_qp_init_attr_mask", "IBV_QP_INIT_ATTR_");
 /** What the library gives. */
 interface Own {
   readonly pd: ProtectionDomain;
-  readonly hash?: NativeRxHash;
+  readonly hash?: NativeRxHash | undefined;
 }
 
 const codec: AttributeCodec<AnyQpInitAttr, AnyQpInitAttr, Own> = codecOf(
@@ -181,8 +182,8 @@ export function isBasic(mask: number): boolean {
 }
 
 /** Queues have one scatter/gather element unless the caller says otherwise. */
-function withElements(init: Given): Partial<QpCap> {
-  const cap = snapshot((init.cap ?? {}) as Partial<QpCap>, "cap", qpCapCodec.names);
+function withElements(init: Given): Optional<QpCap> {
+  const cap = snapshot((init.cap ?? {}) as Optional<QpCap>, "cap", qpCapCodec.names);
   const attributes = init as unknown as AnyQpInitAttr;
   return {
     maxSendSge: Number(hasSendQueue(attributes, cap)),
@@ -193,7 +194,7 @@ function withElements(init: Given): Partial<QpCap> {
 
 function hasSendQueue(
   { type, rwqIndTbl, cap: given = {} }: AnyQpInitAttr,
-  cap: Partial<QpCap> = given,
+  cap: Optional<QpCap> = given,
 ): boolean {
   return rwqIndTbl === undefined ? type !== QpType.XRC_RECV : (cap.maxSendWr ?? 0) > 0;
 }
@@ -266,7 +267,7 @@ export function readCap(view: DataView<ArrayBuffer>): QpCap {
 }
 
 export function describeQpInit({ type, cap, ...others }: AnyQpInitAttr): string {
-  const sizes = Object.entries(cap ?? {}).filter(([, size]) => size > 0)
+  const sizes = Object.entries(cap ?? {}).filter(([, size]) => size !== undefined && size > 0)
     .map(([name, size]) => `${name} ${size}`);
   return [nameOf(QpType, type), ...sizes, ...Object.keys(others)].join(", ");
 }

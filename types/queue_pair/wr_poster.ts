@@ -43,13 +43,15 @@ interface Receiver {
 
 /** What a request has beyond the fields of `struct ibv_send_wr`. */
 export interface Extra {
-  readonly inline?: readonly Part[];
+  readonly inline?: readonly Part[] | undefined;
   /** TSO: the header of the packets, and the size of their payload. */
-  readonly header?: Part & { readonly mss: number };
+  readonly header?: Part & { readonly mss: number } | undefined;
   /** ATOMIC_WRITE: the 8 bytes. */
-  readonly value?: Part;
+  readonly value?: Part | undefined;
   /** FLUSH: what it makes durable or visible. */
-  readonly flush?: { readonly length: bigint; readonly type: number; readonly level: number };
+  readonly flush?:
+    | { readonly length: bigint; readonly type: number; readonly level: number }
+    | undefined;
 }
 
 const { wr_id, wr_flags } = structs.ibv_qp_ex.fields;

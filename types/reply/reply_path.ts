@@ -44,13 +44,13 @@ export interface ReplyPathInit {
    * A peer is an address: several queue pairs of one address are one peer.
    * The path needs about 100 bytes for each peer from the start.
    */
-  readonly maxPeers?: number;
+  readonly maxPeers?: number | undefined;
   /**
    * The number of peers whose handles {@linkcode ReplyPath.toAsync} makes at the same time; 64 if it is left out. The
    * senders of packets choose their addresses: without a limit, packets from many addresses that do not answer would
    * make all others wait for seconds.
    */
-  readonly maxPending?: number;
+  readonly maxPending?: number | undefined;
 }
 
 /**

@@ -58,7 +58,7 @@ export const RxHashFields: {
  */
 export interface RxHashConf {
   /** Hash function. The default is `TOEPLITZ`, the only one that `verbs.h` has. */
-  readonly rxHashFunction?: RxHashFunction;
+  readonly rxHashFunction?: RxHashFunction | undefined;
   /** Secret key, 0 to 255 bytes. It is copied. All known devices need 40 bytes. */
   readonly rxHashKey: Uint8Array;
   /**

@@ -80,7 +80,7 @@ export const WqFlags: {
  */
 export interface WqInitAttr {
   /** Type. The default is `RQ`, the only one that `verbs.h` has. */
-  readonly wqType?: WqType;
+  readonly wqType?: WqType | undefined;
   /** Number of receives that can be outstanding. The device may grant more. */
   readonly maxWr: number;
   /** Number of scatter/gather elements of a receive. The device may grant more. */
@@ -88,7 +88,7 @@ export interface WqInitAttr {
   /** Completion queue of the receives. */
   readonly cq: CompletionQueue;
   /** {@linkcode WqFlags}, combined with `|`. The default is none. */
-  readonly createFlags?: number;
+  readonly createFlags?: number | undefined;
 }
 
 /**
@@ -98,13 +98,13 @@ export interface WqInitAttr {
  */
 export interface WqAttr {
   /** State to move to. */
-  readonly wqState?: WqState;
+  readonly wqState?: WqState | undefined;
   /** State that the queue is assumed to be in. */
-  readonly currWqState?: WqState;
+  readonly currWqState?: WqState | undefined;
   /** New values of the flags that `flagsMask` selects. */
-  readonly flags?: number;
+  readonly flags?: number | undefined;
   /** {@linkcode WqFlags} to change. Give `flags` and `flagsMask` together. */
-  readonly flagsMask?: number;
+  readonly flagsMask?: number | undefined;
 }
 
 const initCodec: AttributeCodec<WqInitAttr, WqInitAttr, { pd: ProtectionDomain }> = codecOf(

@@ -5,6 +5,7 @@ import { hasContextOp } from "../../ffi/library/ops.ts";
 import { bufferPointer } from "../../ffi/pointers.ts";
 import { allocStruct, readField } from "../../ffi/struct.ts";
 import { isEfa } from "../../internal/efa.ts";
+import type { Optional } from "../../internal/optional.ts";
 import { ABOVE_LIMIT, aboveLimit, causeOf, type Causes } from "../core/causes.ts";
 import { instance } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
@@ -130,7 +131,7 @@ export class SharedReceiveQueue extends NativeResource<IbvSrq> {
    * @throws {TypeError} Also if no attribute is given.
    * @throws {VerbsError} If the device refuses: EINVAL for a limit above the size of the queue.
    */
-  modify(attr: Partial<Pick<SrqAttr, "maxWr" | "srqLimit">>): void {
+  modify(attr: Optional<Pick<SrqAttr, "maxWr" | "srqLimit">>): void {
     const { view, mask, given } = srqAttrCodec.write(attr);
     if (mask === 0) {
       throw new TypeError("Cannot modify shared receive queue: no attribute is given");

@@ -1,5 +1,6 @@
 import { type CEnum, enums } from "../../ffi/layout.ts";
 import { members } from "../../ffi/members.ts";
+import type { Optional } from "../../internal/optional.ts";
 import { CompletionQueue } from "../completion/completion_queue.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { ProtectionDomain } from "../memory/protection_domain.ts";
@@ -48,24 +49,24 @@ export interface SrqInitAttr {
   /** Number of receives that can be outstanding. The device may grant more. */
   readonly maxWr: number;
   /** Number of scatter/gather elements of a receive. The device may grant more. The default is 1. */
-  readonly maxSge?: number;
+  readonly maxSge?: number | undefined;
   /** Type. The default is `BASIC`. */
-  readonly srqType?: SrqType;
+  readonly srqType?: SrqType | undefined;
   /** XRC: the domain. */
-  readonly xrcd?: XrcDomain;
+  readonly xrcd?: XrcDomain | undefined;
   /** XRC, TM: completion queue of the receives. Receives of a basic queue complete where their queue pair says. */
-  readonly cq?: CompletionQueue;
+  readonly cq?: CompletionQueue | undefined;
   /** TM: limits of tag matching (`struct ibv_tm_cap`). */
   readonly tmCap?: {
     /** Number of tags that can be in the list. */
     readonly maxNumTags: number;
     /** Number of operations on the list that can be outstanding. */
     readonly maxOps: number;
-  };
+  } | undefined;
 }
 
 /** Attributes of a shared receive queue to set. */
-export type SrqAttrInit = Partial<Omit<SrqAttr, "maxSge">>;
+export type SrqAttrInit = Optional<Omit<SrqAttr, "maxSge">>;
 
 const INIT = members("ibv_srq_init_attr_mask", "IBV_SRQ_INIT_ATTR_");
 

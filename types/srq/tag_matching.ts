@@ -45,29 +45,29 @@ export const OpsFlags: {
  */
 export interface OpsWr {
   /** A number of your choice, 64 bits. The completion of the operation carries it. 0 if left out. */
-  readonly wrId?: number | bigint;
+  readonly wrId?: number | bigint | undefined;
   /** What the operation does. */
   readonly opcode: OpsWrOpcode;
   /** {@linkcode OpsFlags}, combined. The default is SIGNALED. */
-  readonly flags?: number;
+  readonly flags?: number | undefined;
   /** Number of unexpected messages that were handled. It is used with TAG_SYNC and the flag TM_SYNC. */
-  readonly unexpectedCnt?: number;
+  readonly unexpectedCnt?: number | undefined;
   /** TAG_DEL: the handle that adding the receive gave. */
-  readonly handle?: number;
+  readonly handle?: number | undefined;
   /** TAG_ADD: a number of your choice, 64 bits. The completion of the receive carries it. 0 if left out. */
-  readonly recvWrId?: number | bigint;
+  readonly recvWrId?: number | bigint | undefined;
   /** TAG_ADD: where the message goes. No memory if left out. */
-  readonly sge?: Sge | readonly Sge[];
+  readonly sge?: Sge | readonly Sge[] | undefined;
   /** TAG_ADD: the tag, 64 bits. */
-  readonly tag?: number | bigint;
+  readonly tag?: number | bigint | undefined;
   /** TAG_ADD: the bits of the tag that are compared. The default is all. */
-  readonly mask?: number | bigint;
+  readonly mask?: number | bigint | undefined;
 }
 
 /** What the codec derives from `sge`. */
 interface Memory {
-  readonly sgList?: DataView;
-  readonly numSge?: number;
+  readonly sgList?: DataView | undefined;
+  readonly numSge?: number | undefined;
 }
 
 /** More elements than any device has. */

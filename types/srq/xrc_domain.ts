@@ -17,9 +17,9 @@ export interface XrcdInitAttr {
    * Descriptor of a file. Processes that open a domain with the same file share it. The default is -1: no file, and a
    * domain that no other process has.
    */
-  readonly fd?: number;
+  readonly fd?: number | undefined;
   /** Flags as of open(2): `O_CREAT` makes a domain, `O_EXCL` refuses one that exists. The default is `O_CREAT`. */
-  readonly oflags?: number;
+  readonly oflags?: number | undefined;
 }
 
 const MASK = members("ibv_xrcd_init_attr_mask", "IBV_XRCD_INIT_ATTR_");

@@ -1,5 +1,6 @@
 import { enums, structs } from "../../ffi/layout.ts";
 import { integer, snapshot, uint32, uint64 } from "../../internal/checks.ts";
+import type { Complete } from "../../internal/optional.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
@@ -224,7 +225,7 @@ function elementOf(
   };
 }
 
-export function readBinding(info: MwBindInfo): Required<MwBindInfo> {
+export function readBinding(info: MwBindInfo): Complete<MwBindInfo> {
   const { mr, addr, length, mwAccessFlags } = snapshot(info, "bindInfo", [
     "mr",
     "addr",

@@ -2,6 +2,7 @@ import { structs } from "../../ffi/layout.ts";
 import { bufferAddress, bufferPointer, handleAddress } from "../../ffi/pointers.ts";
 import { type Accessors, accessorsOf, allocStruct } from "../../ffi/struct.ts";
 import { integer, positiveInt, snapshot } from "../../internal/checks.ts";
+import type { Complete } from "../../internal/optional.ts";
 import type { AhCore } from "../address_handle/address_handle.ts";
 import type { SendTracker } from "../completion/send_tracker.ts";
 import { disposals } from "../core/resource.ts";
@@ -337,7 +338,7 @@ export class NativeList {
     if (ah.pd !== this.#pd) this.checkedBy = undefined;
   }
 
-  setBind(index: number, mw: MemoryWindow, rkey: number, info: Required<MwBindInfo>): void {
+  setBind(index: number, mw: MemoryWindow, rkey: number, info: Complete<MwBindInfo>): void {
     const at = (index * this.stride + FIELDS.bindInfo.word) * 4;
     bindingCodec.write(info, {}, this.view, at).writeHandles();
     this.set64(index, FIELDS.mw, handleAddress(mw.unsafeHandle));

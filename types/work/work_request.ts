@@ -2,6 +2,7 @@ import type { CEnum } from "../../ffi/layout.ts";
 import { members } from "../../ffi/members.ts";
 import { readCString } from "../../ffi/pointers.ts";
 import { integer } from "../../internal/checks.ts";
+import type { Complete } from "../../internal/optional.ts";
 import type { AddressHandle } from "../address_handle/address_handle.ts";
 import { call } from "../core/errors.ts";
 import type { MemoryRegion, Sge } from "../memory/memory_region.ts";
@@ -85,9 +86,9 @@ export const SendFlags: {
  */
 export interface RecvRequest {
   /** A number of your choice, 64 bits. The completion carries it, as a bigint. 0 if left out. */
-  readonly wrId?: number | bigint;
+  readonly wrId?: number | bigint | undefined;
   /** Where the message goes. On UD the first 40 bytes are the GRH. No memory if left out. */
-  readonly sge?: Sge | readonly Sge[];
+  readonly sge?: Sge | readonly Sge[] | undefined;
 }
 
 /**
@@ -97,48 +98,48 @@ export interface RecvRequest {
  */
 export interface SendAttributes {
   /** A number of your choice, 64 bits. The completion carries it, as a bigint. 0 if left out. */
-  readonly wrId?: number | bigint;
+  readonly wrId?: number | bigint | undefined;
   /** What the request does. SEND if left out. */
-  readonly opcode?: WrOpcode;
+  readonly opcode?: WrOpcode | undefined;
   /** Whether the request has a completion if it succeeds. True if left out, unless `sendFlags` says otherwise. */
-  readonly signaled?: boolean;
+  readonly signaled?: boolean | undefined;
   /** Whether the data is copied when the request is posted. False if left out. */
-  readonly inline?: boolean;
+  readonly inline?: boolean | undefined;
   /** Whether the request waits for earlier RDMA reads and atomics. False if left out. */
-  readonly fence?: boolean;
+  readonly fence?: boolean | undefined;
   /** Whether the peer gets an event if it waits for solicited completions. False if left out. */
-  readonly solicited?: boolean;
+  readonly solicited?: boolean | undefined;
   /**
    * Raw {@linkcode SendFlags}, combined. If it is given it replaces the defaults: a request whose `sendFlags` lack
    * SIGNALED has no completion. The booleans above set or clear single flags of it.
    */
-  readonly sendFlags?: number;
+  readonly sendFlags?: number | undefined;
   /** The data to send; for RDMA reads and atomics, where the result goes. No data if left out. */
-  readonly sge?: Sge | readonly Sge[];
+  readonly sge?: Sge | readonly Sge[] | undefined;
   /** SEND_WITH_IMM, RDMA_WRITE_WITH_IMM: the immediate data in host order, 32 bits. 0 if left out. */
-  readonly immData?: number;
+  readonly immData?: number | undefined;
   /** SEND_WITH_INV: the rkey of the peer to invalidate. LOCAL_INV: the rkey of this side. */
-  readonly invalidateRkey?: number;
+  readonly invalidateRkey?: number | undefined;
   /** UD: the address handle of the peer. */
-  readonly ah?: AddressHandle;
+  readonly ah?: AddressHandle | undefined;
   /** UD: the number of the peer's queue pair, 24 bits. */
-  readonly remoteQpn?: number;
+  readonly remoteQpn?: number | undefined;
   /** UD: the qkey of the peer. If its highest bit is set, the qkey of the sending queue pair is sent instead. */
-  readonly remoteQkey?: number;
+  readonly remoteQkey?: number | undefined;
   /** RDMA and atomics: the address in the peer's memory. For atomics it is a multiple of 8. */
-  readonly remoteAddr?: number | bigint;
+  readonly remoteAddr?: number | bigint | undefined;
   /** RDMA and atomics: the rkey of the peer's memory region. BIND_MW: the new rkey of the window, see {@linkcode incRkey}. */
-  readonly rkey?: number;
+  readonly rkey?: number | undefined;
   /** ATOMIC_CMP_AND_SWP: the value to compare with. ATOMIC_FETCH_AND_ADD: the value to add. */
-  readonly compareAdd?: number | bigint;
+  readonly compareAdd?: number | bigint | undefined;
   /** ATOMIC_CMP_AND_SWP: the new value. */
-  readonly swap?: number | bigint;
+  readonly swap?: number | bigint | undefined;
   /** XRC_SEND: the number of the peer's shared receive queue. */
-  readonly remoteSrqn?: number;
+  readonly remoteSrqn?: number | undefined;
   /** BIND_MW: the memory window, of type 2. */
-  readonly mw?: MemoryWindow;
+  readonly mw?: MemoryWindow | undefined;
   /** BIND_MW: what the window is bound to. */
-  readonly bindInfo?: MwBindInfo;
+  readonly bindInfo?: MwBindInfo | undefined;
 }
 
 /**
@@ -191,31 +192,31 @@ export type SendRequest =
             | "swap"
             | "mw"
             | "bindInfo"
-        ]?: never;
+        ]?: undefined;
       }
       | { readonly opcode: typeof WrOpcode.SEND }
       | { readonly opcode: typeof WrOpcode.SEND_WITH_IMM } & Pick<SendAttributes, "immData">
     )
       & Pick<SendAttributes, "ah" | "remoteQpn" | "remoteQkey" | "remoteSrqn">
     | { readonly opcode: typeof WrOpcode.SEND_WITH_INV }
-      & Required<Pick<SendAttributes, "invalidateRkey">>
+      & Complete<Pick<SendAttributes, "invalidateRkey">>
       & Pick<SendAttributes, "remoteSrqn">
     | { readonly opcode: typeof WrOpcode["RDMA_WRITE" | "RDMA_READ" | "ATOMIC_WRITE"] }
-      & Required<Pick<SendAttributes, "remoteAddr" | "rkey">>
+      & Complete<Pick<SendAttributes, "remoteAddr" | "rkey">>
       & Pick<SendAttributes, "remoteSrqn">
     | { readonly opcode: typeof WrOpcode.RDMA_WRITE_WITH_IMM }
-      & Required<Pick<SendAttributes, "remoteAddr" | "rkey">>
+      & Complete<Pick<SendAttributes, "remoteAddr" | "rkey">>
       & Pick<SendAttributes, "remoteSrqn" | "immData">
     | { readonly opcode: typeof WrOpcode.ATOMIC_FETCH_AND_ADD }
-      & Required<Pick<SendAttributes, "remoteAddr" | "rkey" | "compareAdd">>
+      & Complete<Pick<SendAttributes, "remoteAddr" | "rkey" | "compareAdd">>
       & Pick<SendAttributes, "remoteSrqn">
     | { readonly opcode: typeof WrOpcode.ATOMIC_CMP_AND_SWP }
-      & Required<Pick<SendAttributes, "remoteAddr" | "rkey" | "compareAdd" | "swap">>
+      & Complete<Pick<SendAttributes, "remoteAddr" | "rkey" | "compareAdd" | "swap">>
       & Pick<SendAttributes, "remoteSrqn">
     | { readonly opcode: typeof WrOpcode.LOCAL_INV }
-      & Required<Pick<SendAttributes, "invalidateRkey">>
+      & Complete<Pick<SendAttributes, "invalidateRkey">>
     | { readonly opcode: typeof WrOpcode.BIND_MW }
-      & Required<Pick<SendAttributes, "mw" | "rkey" | "bindInfo">>
+      & Complete<Pick<SendAttributes, "mw" | "rkey" | "bindInfo">>
   );
 
 /**
@@ -227,9 +228,9 @@ export interface MwBindInfo {
   /** The memory region. It needs the access flag MW_BIND. */
   readonly mr: MemoryRegion;
   /** Address of the first byte in the region. The default is the start of the region. */
-  readonly addr?: number | bigint;
+  readonly addr?: number | bigint | undefined;
   /** Length in bytes. The default is the rest of the region. 0 ends the binding of a window of type 1. */
-  readonly length?: number;
+  readonly length?: number | undefined;
   /** Operations that peers may do: {@linkcode AccessFlags}, combined with `|`. */
   readonly mwAccessFlags: number;
 }
@@ -243,5 +244,5 @@ export interface RequestListInit {
   /** The number of requests, at least 1. */
   readonly capacity: number;
   /** The number of scatter/gather elements of each request, at least 1. 1 if left out. */
-  readonly maxSge?: number;
+  readonly maxSge?: number | undefined;
 }

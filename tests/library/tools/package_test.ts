@@ -74,18 +74,25 @@ Deno.test("buildPackages() exports a bundle for each exported module, with the s
   }
 });
 
-Deno.test("The declarations catch each mistake that the types of the sources catch", async () => {
-  const mistakes = await Deno.readTextFile(new URL("../../types/mistakes.ts", import.meta.url));
-  await Deno.writeTextFile(
-    `${folder}/user.ts`,
-    mistakes.replace("../../mod.ts", denoJson.name).replace(
-      "../../net/mod.ts",
-      `${denoJson.name}/net`,
-    ),
-  );
-  await deno("check", "user.ts");
-  await Deno.remove(`${folder}/user.ts`);
-});
+/** Programs that are compiled only, and what each of them shows. */
+const COMPILED = {
+  "mistakes.ts": "catch each mistake that the types of the sources catch",
+  "optional.ts": "permit undefined for what may be left out",
+};
+
+for (const [name, does] of Object.entries(COMPILED)) {
+  Deno.test(`The declarations ${does}`, async () => {
+    const program = await Deno.readTextFile(new URL(`../../types/${name}`, import.meta.url));
+    const { name: library } = denoJson;
+    await Deno.writeTextFile(
+      `${folder}/user.ts`,
+      program.replace("../../mod.ts", library)
+        .replaceAll(/"\.\.\/\.\.\/(\w+)(\/mod)?\.ts"/g, `"${library}/$1"`),
+    );
+    await deno("check", "user.ts");
+    await Deno.remove(`${folder}/user.ts`);
+  });
+}
 
 /** Objects of one exported module go to the functions of others. */
 const USER = `import { Context, type QueuePair, VerbsError } from "jsr:@rdma/ibverbs";

@@ -3,6 +3,7 @@ import * as recorder from "../../provider/recorder.ts";
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import {
   AccessFlags,
+  type Complete,
   MemoryRegion,
   MemorySlice,
   nameOf,
@@ -97,7 +98,7 @@ onRc.test("A list of elements that grows while it is read does not reach the nex
 
 onUd.test("QueuePair.postSend() names the attributes that a datagram lacks", (parts) => {
   const { qp } = parts;
-  const { sge, ah, remoteQpn, remoteQkey } = datagram(parts) as Required<SendAttributes>;
+  const { sge, ah, remoteQpn, remoteQkey } = datagram(parts) as Complete<SendAttributes>;
   const list = new SendRequestList({ capacity: 1 });
   list.set(0, { sge });
   assertRefused(

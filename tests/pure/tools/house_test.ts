@@ -2,6 +2,7 @@
 
 import { assertEquals } from "@std/assert";
 import { clockFaults } from "../../../tools/house/clocks.ts";
+import { optionalFaults } from "../../../tools/house/optional.ts";
 
 /** How many uses of replaceable timers and clocks a line of the library has. */
 function uses(line: string, file = "net/example.ts"): number {
@@ -38,4 +39,38 @@ Deno.test("What is taken at the import, types, comments and other packages are n
   for (const file of ["wait/clock.ts", "cli/a.ts", "tests/b.ts", "examples/c.ts"]) {
     assertEquals([file, uses("setTimeout(call, 1);", file)], [file, 0]);
   }
+});
+
+/** How many optional properties of a line refuse `undefined`. */
+function refusing(line: string, file = "types/example.ts"): number {
+  return optionalFaults(new Map([[file, line]])).length;
+}
+
+Deno.test("An optional property of a public type that refuses undefined is found", () => {
+  const found = [
+    "export interface A { readonly a?: number; }",
+    "export interface A { readonly a?: () => void | undefined; }",
+    "export type A = { readonly [K in Name]?: number };",
+    "export interface A extends Partial<B> { readonly a: number; }",
+    "export function f(options: { readonly a?: string } = {}): void {}",
+    "class A { f(options: Partial<B>): void {} }",
+    "export type A = Required<B>;",
+  ];
+  assertEquals(found.map((line) => [line, refusing(line)]), found.map((line) => [line, 1]));
+  for (const file of ["internal/a.ts", "net/rc/b.ts", "mod.ts"]) {
+    assertEquals([file, refusing(found[0]!, file)], [file, 1]);
+  }
+});
+
+Deno.test("Optional properties that permit undefined, and types within functions, are right", () => {
+  const right = [
+    "export interface A { readonly a?: number | undefined; }",
+    "export interface A { readonly a?: (() => void) | undefined; }",
+    "export type A = { readonly [K in Name]?: number | undefined };",
+    "export type A = { readonly [K in Name]-?: number };",
+    "export function f(a?: string): void { const b: { c?: number } = {}; }",
+    "const NAMES: Partial<Names> = {};",
+  ];
+  assertEquals(right.map((line) => [line, refusing(line)]), right.map((line) => [line, 0]));
+  assertEquals(refusing("export interface A { a?: number; }", "tools/a.ts"), 0);
 });
