@@ -64,6 +64,8 @@
  * @module
  */
 
+import "./types/providers.ts";
+
 export type { AbortOptions } from "./wait/abort.ts";
 export { REJECT_REASONS, SIDR_STATUSES } from "./internal/cm_reasons.ts";
 export {

@@ -108,6 +108,8 @@
  * @module
  */
 
+import "./types/providers.ts";
+
 export type * from "./ffi/handles.ts";
 export type { CEnum } from "./ffi/layout.ts";
 export type { AhAttr, AhAttrInit } from "./types/address/ah_attr.ts";

@@ -1,12 +1,10 @@
-import { isEfa } from "../../internal/efa.ts";
 import { type AhAttr, ahAttrCodec } from "../address/ah_attr.ts";
 import { type Grh, IPV4_AT } from "../address/grh.ts";
 import { WcFlags } from "../completion/work_completion.ts";
 import { causeOf, type Causes, type Words } from "../core/causes.ts";
 import { failure } from "../core/errors.ts";
 import {
-  ADDRESS_CAUSES,
-  EFA_SENDERS,
+  addressCause,
   lacksGrh,
   LINK_DOWN,
   linkDown,
@@ -15,6 +13,7 @@ import {
 } from "../device/address_hints.ts";
 import type { Context } from "../device/context.ts";
 import { countsOf } from "../device/counts.ts";
+import { providerCause } from "../device/provider_facts.ts";
 import type { Packet } from "./packet.ts";
 
 export const AH_CAUSES: Causes = [
@@ -61,7 +60,6 @@ export const INIT_CAUSES: Causes<Undecoded> = [
 /** Why no handle is made for a packet. */
 export const FROM_WC_CAUSES: Causes<Packet & { readonly context: Context }> = [
   ["ETIMEDOUT", "The sender's link address was not resolved in time"],
-  ["EINVAL, unknown", EFA_SENDERS, (packet) => !hasGrh(packet) && isEfa(packet.context.device)],
   [
     "EINVAL, unknown",
     `The completion has no GRH. ${NEEDS_GRH.ETHERNET}`,
@@ -85,7 +83,7 @@ export function addressError(
   const address = { ...attr, context, grh: attr.isGlobal ? attr.grh : undefined };
   return failure(verb, action, errno, {
     detail: () => describeAh(attr),
-    hint: (code) => causeOf(AH_CAUSES, code, {}) ?? causeOf(ADDRESS_CAUSES, code, address),
+    hint: (code) => causeOf(AH_CAUSES, code, {}) ?? addressCause(code, address),
     countOf: countsOf(context),
   });
 }
@@ -100,10 +98,15 @@ export function createFromWcError(errno: number, context: Context, packet: Packe
     detail: () => describePacket(packet),
     hint: (code) =>
       causeOf(PORT_CAUSES, code, { context, portNum: packet.port }) ??
-        causeOf(FROM_WC_CAUSES, code, { ...packet, context }) ??
+        fromWcCause(code, packet, context) ??
         (hasGrh(packet) ? causeOf(INIT_CAUSES, code, { ...packet, context }) : undefined),
     countOf: countsOf(context),
   });
+}
+
+function fromWcCause(code: string, packet: Packet, context: Context): string | undefined {
+  const own = hasGrh(packet) ? undefined : providerCause(context.device, "addressWithoutGrh", code);
+  return own ?? causeOf(FROM_WC_CAUSES, code, { ...packet, context });
 }
 
 /** The error of `ibv_init_ah_from_wc`. It fails only if the completion has a GRH. */

@@ -386,7 +386,7 @@ export class CompletionQueue<C extends WorkCompletion = WorkCompletion>
    * make none, so poll once more after arming and before waiting.
    *
    * @param solicitedOnly Whether only completions of solicited sends and failed completions make an event.
-   * @throws {TypeError} If the queue has no channel: no event can come, and libefa would write beside its memory.
+   * @throws {TypeError} If the queue has no channel: no event can come, and some providers would write beside its memory.
    * @throws {VerbsError} If the device refuses.
    */
   reqNotify(solicitedOnly: boolean = false): void {

@@ -67,8 +67,8 @@ export class SendTracker {
 
 /**
  * Counts the sends of a queue pair whose sends complete in any order: a completion does not tell which ones are done, so
- * that each is under way until all are done. A queue pair goes on after a failed send, which therefore counts: EFA, the
- * only provider that has such queue pairs, tells the kind of a failed request.
+ * that each is under way until all are done. Such a queue pair goes on after a failed send, which therefore counts: its
+ * completions have the kind of a failed request.
  */
 export class UnorderedSends extends SendTracker {
   override readonly countsFailed = true;

@@ -110,18 +110,18 @@ export const LIKELY: readonly Class[] = [
   {
     title:
       "all that register memory or make or resize a queue, but for DMA buffers and device memory",
-    verbs: /^ibv_(re)?reg_(buf_)?mr|^(ibv|efadv)_create_(cq|qp|driver_qp|srq|wq)|^ibv_resize_cq$/,
+    verbs: /^ibv_(re)?reg_(buf_)?mr|^(ibv|\w+dv)_create_(cq|qp|driver_qp|srq|wq)|^ibv_resize_cq$/,
     causes: PIN,
   },
   { title: "all that make an object of a device, `ibv_attach_mcast`", verbs: /./, causes: COUNT },
   {
     title: "all that make an object, `ibv_get_device_list`",
-    verbs: /^(ibv|efadv)_((alloc|create|import|open|reg)_|get_device_list$)/,
+    verbs: /^(ibv|\w+dv)_((alloc|create|import|open|reg)_|get_device_list$)/,
     causes: MAKE,
   },
   {
     title: "all of an open device",
-    verbs: /^(ibv|efadv)_(?!get_device_list$|(open|import)_device$)/,
+    verbs: /^(ibv|\w+dv)_(?!get_device_list$|(open|import)_device$)/,
     causes: DEVICE,
   },
   { title: "any", verbs: /./, causes: ANY },

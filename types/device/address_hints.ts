@@ -1,12 +1,12 @@
 /** Why a device refuses an address: of an address handle, or of the peer of a queue pair. */
 
-import { isEfa } from "../../internal/efa.ts";
 import { needsGrh } from "../../internal/ports.ts";
 import type { Gid } from "../address/gid.ts";
-import type { Causes, Words } from "../core/causes.ts";
+import { causeOf, type Causes, type Words } from "../core/causes.ts";
 import { nameOf } from "../core/enums.ts";
 import type { Context } from "./context.ts";
 import { LinkLayer, PortState } from "./port.ts";
+import { providerCause } from "./provider_facts.ts";
 
 /** An address, and the device that refused it. */
 export interface HintedAddress {
@@ -14,11 +14,6 @@ export interface HintedAddress {
   readonly portNum: number;
   readonly grh?: { readonly sgidIndex: number; readonly dgid: Gid } | undefined;
 }
-
-/** What an Elastic Fabric Adapter has in place of a GRH. */
-export const EFA_SENDERS =
-  "An Elastic Fabric Adapter has no GRH, and reaches peers by their GIDs: " +
-  "ReplyPath finds the handle of a sender, and an EfaCompletionQueue tells the GID of an unknown one";
 
 /** Why every address of a port needs a GRH. */
 export const NEEDS_GRH = {
@@ -45,11 +40,6 @@ export const PORT_CAUSES: Causes<Pick<HintedAddress, "context" | "portNum">> = [
 
 // libmlx4 and libmlx5 refuse an address without an errno.
 export const ADDRESS_CAUSES: Causes<HintedAddress> = [
-  [
-    "EINVAL, unknown",
-    EFA_SENDERS,
-    ({ context, grh }) => grh === undefined && isEfa(context.device),
-  ],
   ["EINVAL, unknown", `${NEEDS_GRH.ETHERNET}: give grh`, (address) => lacksGrh(address, true)],
   ["EINVAL, unknown", `${NEEDS_GRH.OTHER}: give grh`, (address) => lacksGrh(address, false)],
   ["EINVAL, unknown", "GID index {sgidIndex} is beyond the port's table of {gidTblLen}", isBeyond],
@@ -83,6 +73,15 @@ export const ADDRESS_CAUSES: Causes<HintedAddress> = [
     ({ grh }) => grh && { ...grh },
   ],
 ];
+
+/** Why a device refuses an address, or a verb that looks for a way to one. */
+export function addressCause(code: string, address: HintedAddress): string | undefined {
+  const { context, grh } = address;
+  const own = grh === undefined
+    ? providerCause(context.device, "addressWithoutGrh", code)
+    : undefined;
+  return own ?? causeOf(ADDRESS_CAUSES, code, address);
+}
 
 /** The words of a port whose link is down. */
 export function linkDown(context: Context, portNum: number): Words | undefined {

@@ -39,7 +39,7 @@ import {
 } from "./device_attr_ex.ts";
 import { causeOfNone } from "./no_device.ts";
 import { type PortAttr, PortState, readPortAttr } from "./port.ts";
-import { type RecommendedGid, recommendGid } from "./recommend_gid.ts";
+import { onlyReason, type RecommendedGid, recommendGid } from "./recommend_gid.ts";
 
 export const OPEN_CAUSES: Causes<{ readonly devName: string }> = [
   ["EACCES, ENOENT", "/dev/infiniband/{devName} must exist, readable and writable"],
@@ -439,8 +439,7 @@ export class Context extends NativeResource<IbvContext> {
    *
    * The order is: RoCE v2 with an IPv4 address, RoCE v2 with a global IPv6 address, RoCE v2 with a link-local address
    * (`fe80::/10`, then 169.254.0.0/16), RoCE v2 on the loopback interface, RoCE v1 or InfiniBand. A port of an iWARP device
-   * has one GID, which connections do not use; an Elastic Fabric Adapter has one. Zero GIDs are passed over. Where
-   * containers share the port, it is a GID of a network interface of this process's namespace, if there is one.
+   * has one GID, which connections do not use. Zero GIDs are passed over. Where containers share the port, it is a GID of a network interface of this process's namespace, if there is one.
    *
    * @param portNum The port, from 1.
    * @throws {RangeError} If the device has no such port.
@@ -450,7 +449,7 @@ export class Context extends NativeResource<IbvContext> {
     return recommendGid(
       this.gidTable(checkPort(this, portNum)),
       portNum,
-      this.device.transportType,
+      onlyReason(this.device),
       hasNetdev,
     );
   }

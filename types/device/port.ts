@@ -262,7 +262,7 @@ export function readPortAttr(view: DataView<ArrayBuffer>): PortAttr {
 
 /** The longest datagram of a port in bytes; infinite if the port does not tell it, as one that is down may not. */
 export function longestDatagram({ activeMtu, linkLayer, maxMsgSz }: PortAttr): number {
-  // An Elastic Fabric Adapter: its packets are longer than any code of an MTU says.
+  // Its packets are longer than any code of an MTU says.
   if (linkLayer === LinkLayer.UNSPECIFIED) return maxMsgSz;
   return Object.values<number>(Mtu).includes(activeMtu) ? mtuBytes(activeMtu) : Infinity;
 }

@@ -1,6 +1,8 @@
+import type { DrivenDevice } from "../../internal/provider_table.ts";
 import type { Reach } from "../../internal/reach.ts";
 import { type Gid, type GidEntry, GidType, reachOfSlot } from "../address/gid.ts";
 import { TransportType } from "./device.ts";
+import { providerFacts } from "./provider_facts.ts";
 
 /**
  * A GID of a port, and why it is the one to send from.
@@ -11,8 +13,7 @@ export interface RecommendedGid extends GidEntry {
   /** Why it is, in a sentence. */
   readonly reason: string;
   /**
-   * How far packets go that are sent from it. It is undefined on iWARP devices and on Elastic Fabric Adapters, whose GIDs
-   * are no IP addresses.
+   * How far packets go that are sent from it. It is undefined where GIDs are no IP addresses, as on iWARP devices.
    */
   readonly reach: Reach | undefined;
 }
@@ -54,28 +55,29 @@ const RULES: readonly Rule[] = [
   { matches: () => true, reason: NOT_V2 },
 ];
 
-/** Why a port has no better one, on devices of other transports. */
-const OTHERS: Partial<Record<TransportType, string>> = {
-  [TransportType.IWARP]: "iWARP: connections use IP addresses, and this GID only names the port",
-  [TransportType.UNSPECIFIED]: "an Elastic Fabric Adapter has one GID",
-};
+const IWARP = "iWARP: connections use IP addresses, and this GID only names the port";
+
+/** Why a device has no better GID, where its GIDs are no IP addresses; undefined on other devices. */
+export function onlyReason(device: DrivenDevice): string | undefined {
+  return device.transportType === TransportType.IWARP ? IWARP : providerFacts.of(device)?.gidReason;
+}
 
 /**
  * Recommends one of a port's GIDs. The interfaces of containers may share a port: GIDs of interfaces that `isHere` does
  * not find are a last resort.
  *
+ * @param other What {@linkcode onlyReason} gives for the device.
  * @throws {Deno.errors.NotFound} If none is usable.
  */
 export function recommendGid(
   entries: readonly GidEntry[],
   port: number,
-  transport: TransportType = TransportType.IB,
+  other?: string,
   isHere: (ndevIfindex: number) => boolean = () => true,
 ): RecommendedGid {
   const usable = entries.filter(({ gid }) => !isNone(gid)).sort((a, b) => a.gidIndex - b.gidIndex);
   const here = usable.filter(({ ndevIfindex }) => ndevIfindex === 0 || isHere(ndevIfindex));
   const candidates = here.length > 0 ? here : usable;
-  const other = OTHERS[transport];
   for (const { matches, reason } of RULES) {
     const entry = candidates.find((entry) => matches(entry, reachOfSlot(entry)));
     if (entry === undefined) continue;

@@ -1,12 +1,12 @@
-import { isEfa } from "../../internal/efa.ts";
 import type { Optional } from "../../internal/optional.ts";
 import { FIRST_MULTICAST_LID } from "../../internal/ports.ts";
 import type { Gid } from "../address/gid.ts";
 import { ABOVE_LIMIT, aboveLimit, causeOf, type Causes, type Words } from "../core/causes.ts";
 import { nameOf } from "../core/enums.ts";
-import { ADDRESS_CAUSES, LINK_DOWN, linkDown } from "../device/address_hints.ts";
+import { addressCause, LINK_DOWN, linkDown } from "../device/address_hints.ts";
 import type { Context } from "../device/context.ts";
 import { LinkLayer, longestDatagram, mtuBytes, type PortAttr } from "../device/port.ts";
+import { providerCause } from "../device/provider_facts.ts";
 import type { QpAttr, QpModifyAttr } from "./qp_attr.ts";
 import { QpAttrMask, QpState, QpType } from "./qp_enums.ts";
 import type { AnyQpInitAttr } from "./qp_init_attr.ts";
@@ -25,12 +25,6 @@ export const CREATE_CAUSES: Causes<Making> = [
     ({ init }) => init.type === QpType.RAW_PACKET,
   ],
   [
-    "EOPNOTSUPP",
-    "Elastic Fabric Adapters have queue pairs of type UD, and reliable datagrams: SrdQueuePair of @rdma/ibverbs/efa. " +
-    "Each has receives of its own",
-    ({ context }) => isEfa(context.device),
-  ],
-  [
     "EINVAL, EOPNOTSUPP",
     "RSS, where the device has it, takes type RAW_PACKET, both rwqIndTbl and rxHashConf, a key of 40 bytes, " +
     "and a combination of fields that the device knows",
@@ -43,6 +37,12 @@ export const CREATE_CAUSES: Causes<Making> = [
     ({ init: { cap } }) => cap?.maxInlineData !== undefined && cap.maxInlineData > 0 && { ...cap },
   ],
 ];
+
+/** Why a queue pair was likely not made. */
+export function createCause(code: string, making: Making): string | undefined {
+  return providerCause(making.context.device, "queuePair", code) ??
+    causeOf(CREATE_CAUSES, code, making);
+}
 
 function capAboveLimit({ context, init: { cap = {} } }: Making): Words | undefined {
   const { maxQpWr, maxSge } = context.queryDevice();
@@ -114,7 +114,7 @@ export const MODIFY_CAUSES: Causes<Change> = [
 export function hintModify(code: string, change: Change): string | undefined {
   const { context, given: { ahAttr, altAhAttr } } = change;
   const hints = [ahAttr, altAhAttr].map((address) =>
-    address && causeOf(ADDRESS_CAUSES, code, { ...address, context })
+    address && addressCause(code, { ...address, context })
   );
   return causeOf(MODIFY_CAUSES, code, change) ?? hints[0] ?? hints[1];
 }

@@ -35,7 +35,7 @@ import type { InitOptions, RcActivation, UcActivation, UdActivation } from "./ac
 import { bindMw, type MwBind } from "./bind_mw.ts";
 import {
   COUNTER_CAUSES,
-  CREATE_CAUSES,
+  createCause,
   DESTROY_CAUSES,
   GROUP_CAUSES,
   RECV_CAUSES,
@@ -216,7 +216,7 @@ export class QueuePair extends NativeResource<IbvQp> {
     writeHandles();
     const options: CheckOptions = {
       detail: () => describeQpInit(given),
-      hint: (code) => causeOf(CREATE_CAUSES, code, { context, init: given }),
+      hint: (code) => createCause(code, { context, init: given }),
       countOf: countsOf(context),
     };
     const handle = provider !== undefined

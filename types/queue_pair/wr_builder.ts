@@ -252,7 +252,7 @@ export class WrBuilder implements Disposable {
   }
 
   /**
-   * UD, and SRD of `@rdma/ibverbs/efa`: sets the receiver of the request that was begun last (`ibv_wr_set_ud_addr`).
+   * UD, and datagrams of a provider's own: sets the receiver of the request that was begun last (`ibv_wr_set_ud_addr`).
    *
    * @throws {TypeError} If no request was begun, the queue pair is of another type, or the address handle is disposed.
    * @throws {RangeError} If a number is out of range.

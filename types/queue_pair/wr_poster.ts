@@ -64,7 +64,7 @@ const dataBuf: AttributeCodec<{ addr: bigint; length: number }> = codecOf(
   { addr: {}, length: { bits: 53 } },
 );
 
-/** The types of queue pairs each of whose requests has a receiver of its own. SRD is of type DRIVER. */
+/** The types of queue pairs each of whose requests has a receiver of its own. DRIVER is for those of a provider. */
 export const DATAGRAM_TYPES: readonly QpType[] = [QpType.UD, QpType.DRIVER];
 
 /** Opcodes whose data another verb sets, one bit each. */
@@ -115,7 +115,7 @@ export class WrPoster {
     this.#handle = handle;
     this.type = type;
     this.maxInline = maxInlineData;
-    // libefa would write inline data over the peer's address.
+    // Some providers would write inline data over the peer's address.
     this.inline = type === QpType.DRIVER ? DATAGRAMS : INLINE;
     this.#qpEx = new Uint32Array(nativeView(handle, (WR_FLAGS + 1) * 4).buffer);
     this.list = new SendRequestList({
@@ -188,7 +188,7 @@ export class WrPoster {
     }
     const result = ibv_wr_complete(this.#handle);
     if (result === 0) return sender.posted(run);
-    // Some providers refuse after all requests are in the queue: their address handles are kept. libefa takes them back.
+    // Some providers refuse after all requests are in the queue: their address handles are kept. Others take them back.
     if (!sender.tracker?.countsFailed) sender.postedOnly(run, count);
     throw failure("ibv_wr_complete", "post send", Math.abs(result), {
       detail: () => `${count} requests of ${nameOf(QpType, this.type)} ${this.#qp.qpNum}`,

@@ -10,6 +10,7 @@ import {
 import type { Cause } from "../core/abortable.ts";
 import { failure, type VerbsError } from "../core/errors.ts";
 import type { ProtectionDomain } from "../memory/protection_domain.ts";
+import type { Senders } from "./senders.ts";
 import { WordCache } from "./word_cache.ts";
 
 /** A handle that is being made on another thread. */
@@ -44,8 +45,8 @@ export class PeerHandles implements Disposable {
   readonly #own: Map<string, Pending> = new Map();
   /** Checks whether addresses have changed, and calls {@linkcode PeerHandles.retire} if so. */
   readonly #refresh: () => void;
-  /** Called with each handle that was made, where completions tell the numbers of handles. */
-  readonly #made: ((words: Uint32Array, ah: AhCore) => void) | undefined;
+  /** Where completions name senders by the numbers of handles. */
+  readonly #senders: Senders | undefined;
   #changes = 0;
   #answers = 0;
 
@@ -53,13 +54,13 @@ export class PeerHandles implements Disposable {
     pd: ProtectionDomain,
     maxPeers: number,
     refresh: () => void,
-    made?: (words: Uint32Array, ah: AhCore) => void,
+    senders?: Senders,
   ) {
     this.#pd = pd;
     this.#maxPeers = maxPeers;
     this.#cache = new WordCache(maxPeers);
     this.#refresh = refresh;
-    this.#made = made;
+    this.#senders = senders;
   }
 
   get size(): number {
@@ -139,12 +140,12 @@ export class PeerHandles implements Disposable {
     const known = this.#known(words);
     // Another caller has made one in the meantime, and may be about to post with it.
     if (known !== undefined) return known;
-    this.#made?.(words, ah);
+    this.#senders?.made(words, ah);
     partOf(ah.handle);
     stack.move();
     const forgotten = this.#cache.set(words, ah);
     // Completions that were not polled yet may have its number, which must not become that of another peer.
-    if (this.#made !== undefined && forgotten !== undefined) this.#retire([forgotten]);
+    if (this.#senders !== undefined && forgotten !== undefined) this.#retire([forgotten]);
     else forgotten?.handle.close();
     return ah;
   }

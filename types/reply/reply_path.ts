@@ -3,7 +3,6 @@ import { toCaller } from "../../internal/caller.ts";
 import { type AbortOptions, signalOf } from "../../wait/abort.ts";
 import { integer, positiveInt, snapshot } from "../../internal/checks.ts";
 import { clock } from "../../wait/clock.ts";
-import { isEfa } from "../../internal/efa.ts";
 import { changesAddresses } from "../../internal/ports.ts";
 import { inTurn } from "../../wait/turns.ts";
 import { type AhAttr, ahAttrCodec, type AhAttrInit } from "../address/ah_attr.ts";
@@ -25,11 +24,11 @@ import { type AsyncEvents, asyncEvents, type EventListener } from "../device/asy
 import { checkPort } from "../device/context.ts";
 import type { MemoryRegion, MemorySlice } from "../memory/memory_region.ts";
 import { ProtectionDomain } from "../memory/protection_domain.ts";
-import { EfaSenders } from "./efa_senders.ts";
 import { GidCache } from "./gid_cache.ts";
 import { GrhMemory } from "./grh_memory.ts";
 import { PeerHandles } from "./peer_handles.ts";
 import { ReplyAddress, writeWords } from "./reply_address.ts";
+import { senderMakers, type Senders, type Words } from "./senders.ts";
 
 /**
  * Attributes of a {@linkcode ReplyPath}.
@@ -70,11 +69,11 @@ export interface ReplyPathInit {
  * until `maxPeers` further packets are answered: post no more than `maxPeers` replies at once. A send in progress keeps its
  * handle.
  *
- * **Elastic Fabric Adapters** have no GRH, and the same calls find the sender: a known one by `slid`, the number of an
- * address handle, and a stranger by its GID. That takes completions of an `EfaCompletionQueue` of `@rdma/ibverbs/efa`, and
- * an `EfaWorkCompletionList` for the methods that take a batch. What is given for the GRH is not read. For a peer to whom the
- * program has a handle of its own in the protection domain, it gives that handle. A completion has the number that its
- * sender had when the message came: `maxPeers` must be no smaller than the completion queue.
+ * **Without a GRH.** Packets of some devices never have one: a completion then names a known sender by `slid`, the number
+ * of an address handle, and a stranger by its GID, and the same calls find the sender. The module of such a device has the
+ * classes that read the GID. `grh` is ignored. If the program has a handle of its own to a peer in the protection domain,
+ * the path gives that handle. A completion has the number that its sender had when the message came: `maxPeers` must be no
+ * smaller than the completion queue.
  *
  * **Handles follow the device's addresses.** Each call first reads the events of the device, with one system call.
  * After a change of the port's GIDs, of its LID or state, or after a failure of the device, the path reads the GID
@@ -137,8 +136,8 @@ export class ReplyPath extends Resource {
   /** The address that was computed last. */
   readonly #address: ReplyAddress;
   readonly #memory: GrhMemory = new GrhMemory();
-  /** Who the senders are, on an Elastic Fabric Adapter; undefined on other devices. */
-  readonly #efa: EfaSenders | undefined;
+  /** Who the senders are, where packets have no GRH. */
+  readonly #senders: Senders | undefined;
   #gids: GidCache | undefined;
   /** The batch whose poll needs no further look at the events, and the number of that poll. */
   #batch: WorkCompletionList | undefined;
@@ -169,11 +168,8 @@ export class ReplyPath extends Resource {
     this.maxPeers = maxPeers;
     this.#maxPending = maxPending;
     this.#address = new ReplyAddress(port);
-    const efa = this.#efa = isEfa(pd.context.device)
-      ? new EfaSenders(pd, this.#address)
-      : undefined;
-    const made = efa && ((words: Uint32Array, ah: AhCore): void => efa.made(words, ah));
-    this.#peers = new PeerHandles(pd, maxPeers, () => this.#refresh(), made);
+    this.#senders = senderMakers.of(pd.context.device)?.(pd, port);
+    this.#peers = new PeerHandles(pd, maxPeers, () => this.#refresh(), this.#senders);
     this.#events = asyncEvents(pd.context);
     this.#listener = (event) => {
       if (changesAddresses(event, port)) this.invalidate();
@@ -190,12 +186,12 @@ export class ReplyPath extends Resource {
    * The handle of a packet's sender. For an unknown peer it makes one, which may block for a second while the kernel
    * resolves the peer's link address: {@linkcode ReplyPath.toAsync} does not block.
    *
-   * @param wc The completion of the receive. Only Elastic Fabric Adapters look at `sgid`.
+   * @param wc The completion of the receive. `sgid` matters only where packets have no GRH.
    * @param grh The packet's GRH. It may be left out if the completion's flags lack {@linkcode WcFlags}.GRH.
    * @throws {RangeError} If an attribute of the completion is out of range.
    * @throws {TypeError} If the path is disposed.
-   * @throws {VerbsError} As {@linkcode AddressHandle.fromWc}; on an Elastic Fabric Adapter ENODATA for a stranger whose GID
-   * was not read, ENOENT if there is no handle of the number any more. The path does not remember a failure.
+   * @throws {VerbsError} As {@linkcode AddressHandle.fromWc}; where packets have no GRH, ENODATA for a stranger whose GID was
+   * not read, ENOENT if there is no handle of the number any more. The path does not remember a failure.
    */
   to(wc: WcAddress & { readonly sgid?: Gid | undefined }, grh?: Grh): AddressHandle {
     return this.#make(this.#addressOf(wc, grh));
@@ -204,8 +200,8 @@ export class ReplyPath extends Resource {
   /**
    * {@linkcode ReplyPath.to} on another thread, for peers whose link address the kernel may not know. Callers that ask
    * for the same peer share one native call. The sender of a packet is a stranger: see {@linkcode PeerOptions}. If the
-   * signal aborts, the call rejects with the signal's reason. On an Elastic Fabric Adapter, which looks for no link address,
-   * it makes the handle at once.
+   * signal aborts, the call rejects with the signal's reason. Where packets have no GRH, no link address is looked for, and
+   * the handle is made at once.
    *
    * @throws As {@linkcode ReplyPath.to}; {TypeError} if the path is disposed in the meantime.
    * @throws {VerbsError} EAGAIN if the handles of `maxPending` other peers are being made.
@@ -225,12 +221,13 @@ export class ReplyPath extends Resource {
   #addressOf(
     wc: WcAddress & { readonly sgid?: Gid | undefined },
     grh: Grh | undefined,
-  ): () => Uint32Array<ArrayBuffer> | AhCore {
+  ): () => Words | AhCore {
     const address = checkWc(wc);
     const sgid = checkSgid(wc);
     const view = viewOfGrh(grh);
-    if (this.#efa === undefined) return () => this.#compute(address, view);
-    return () => this.#efa!.of(address, sgid);
+    const senders = this.#senders;
+    if (senders === undefined) return () => this.#compute(address, view);
+    return () => senders.of(address, sgid);
   }
 
   /**
@@ -261,13 +258,13 @@ export class ReplyPath extends Resource {
     });
   }
 
-  #read(attr: AhAttrInit): Uint32Array<ArrayBuffer> {
+  #read(attr: AhAttrInit): Words {
     const { view, given } = ahAttrCodec.write(attr);
     integer(given.portNum, "portNum", this.portNum, this.portNum);
     return new Uint32Array(view.buffer);
   }
 
-  #make(address: () => Uint32Array<ArrayBuffer> | AhCore): AddressHandle {
+  #make(address: () => Words | AhCore): AddressHandle {
     while (true) {
       this.#refresh();
       const words = address();
@@ -278,7 +275,7 @@ export class ReplyPath extends Resource {
   }
 
   async #makeAsync(
-    address: () => Uint32Array<ArrayBuffer> | AhCore,
+    address: () => Words | AhCore,
     maxPending: number | undefined,
     signal: AbortSignal | undefined,
   ): Promise<AddressHandle> {
@@ -295,11 +292,11 @@ export class ReplyPath extends Resource {
   }
 
   #made(
-    words: Uint32Array<ArrayBuffer>,
+    words: Words,
     maxPending: number | undefined,
     signal: AbortSignal | undefined,
   ): AhCore | undefined | Promise<AhCore | undefined> {
-    if (this.#efa === undefined) return this.#peers.makeAsync(words, maxPending, signal);
+    if (this.#senders === undefined) return this.#peers.makeAsync(words, maxPending, signal);
     // No link address is looked up. A message may have the handle's number before another thread could tell it here.
     return this.#peers.make(words);
   }
@@ -336,7 +333,7 @@ export class ReplyPath extends Resource {
     memory: MemoryRegion | MemorySlice,
     offset: number,
   ): AhCore {
-    if (this.#efa !== undefined) return this.#efaAt(this.#efa, core, index);
+    if (this.#senders !== undefined) return this.#findNamed(this.#senders, core, index);
     while (true) {
       const words = this.#wordsAt(core, index, memory, offset);
       this.#address.dropStrayFlowLabel();
@@ -345,10 +342,11 @@ export class ReplyPath extends Resource {
     }
   }
 
-  #efaAt(efa: EfaSenders, core: BatchCore, index: number): AhCore {
+  /** The handle of the sender whom a completion names. */
+  #findNamed(senders: Senders, core: BatchCore, index: number): AhCore {
     checkIndex(core, index);
     while (true) {
-      const words = efa.at(core, index);
+      const words = senders.at(core, index);
       if (words instanceof AhCore) return words;
       const ah = this.#peers.find(words) ?? this.#peers.make(words);
       if (ah !== undefined) return ah;
@@ -365,7 +363,7 @@ export class ReplyPath extends Resource {
     const sgid = checkSgid(wc);
     const view = viewOfGrh(grh);
     this.#refresh();
-    if (this.#efa !== undefined) return readWords(this.#efa.addressOf(address, sgid));
+    if (this.#senders !== undefined) return readWords(this.#senders.addressOf(address, sgid));
     this.#computeExactly(address, view);
     return readWords(this.#address.words);
   }
@@ -401,9 +399,9 @@ export class ReplyPath extends Resource {
     index: number,
     memory: MemoryRegion | MemorySlice,
     offset: number,
-  ): Uint32Array<ArrayBuffer> {
+  ): Words {
     checkIndex(core, index);
-    if (this.#efa !== undefined) return this.#efa.addressAt(core, index);
+    if (this.#senders !== undefined) return this.#senders.addressAt(core, index);
     const at = this.#memory.find(memory, offset);
     const { view } = this.#memory;
     const errno = this.#address.computeAt(core.view, index, view, at, this.#table());
@@ -460,7 +458,7 @@ export class ReplyPath extends Resource {
     if (errno !== 0) throw this.#error(errno, grh, 0);
   }
 
-  #compute(wc: WcAddress, grh: DataView): Uint32Array<ArrayBuffer> {
+  #compute(wc: WcAddress, grh: DataView): Words {
     this.#computeExactly(wc, grh);
     this.#address.dropStrayFlowLabel();
     return this.#address.words;
@@ -491,7 +489,7 @@ function checkIndex({ capacity }: BatchCore, index: number): void {
   throw noCompletion(index, capacity);
 }
 
-function readWords({ buffer }: Uint32Array<ArrayBuffer>): AhAttr {
+function readWords({ buffer }: Words): AhAttr {
   return withText(ahAttrCodec.read(new DataView(buffer)));
 }
 

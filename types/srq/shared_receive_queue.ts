@@ -4,7 +4,6 @@ import { verbs } from "../../ffi/library.ts";
 import { hasContextOp } from "../../ffi/library/ops.ts";
 import { bufferPointer } from "../../ffi/pointers.ts";
 import { allocStruct, readField } from "../../ffi/struct.ts";
-import { isEfa } from "../../internal/efa.ts";
 import type { Optional } from "../../internal/optional.ts";
 import { ABOVE_LIMIT, aboveLimit, causeOf, type Causes } from "../core/causes.ts";
 import { instance } from "../core/checks.ts";
@@ -14,6 +13,7 @@ import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { registerElement, unregisterElement } from "../device/async_events.ts";
 import type { Context } from "../device/context.ts";
 import { countsOf } from "../device/counts.ts";
+import { providerCause } from "../device/provider_facts.ts";
 import { ProtectionDomain } from "../memory/protection_domain.ts";
 import { type Receives, RecvPoster } from "../work/posting.ts";
 import {
@@ -86,7 +86,9 @@ export class SharedReceiveQueue extends NativeResource<IbvSrq> {
     const action = "create shared receive queue";
     const options = {
       detail: () => `${nameOf(SrqType, srqType)}, maxWr ${given.maxWr}`,
-      hint: (code: string) => causeOf(CREATE_CAUSES, code, { ...given, context }),
+      hint: (code: string) =>
+        providerCause(context.device, "sharedReceiveQueue", code) ??
+          causeOf(CREATE_CAUSES, code, { ...given, context }),
       countOf: countsOf(context),
     };
     const handle = mask === 0
@@ -222,11 +224,6 @@ interface Making extends Pick<SrqInitAttr, "maxWr" | "maxSge"> {
 }
 
 export const CREATE_CAUSES: Causes<Making> = [
-  [
-    "EOPNOTSUPP",
-    "On Elastic Fabric Adapters each queue pair has receives of its own",
-    ({ context }) => isEfa(context.device),
-  ],
   ["EINVAL, ENOMEM", ABOVE_LIMIT, ({ context, maxWr, maxSge }) => {
     const { maxSrqWr, maxSrqSge } = context.queryDevice();
     return aboveLimit([["maxWr", maxWr, maxSrqWr], ["maxSge", maxSge, maxSrqSge]]);

@@ -1,7 +1,8 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { Gid, type GidEntry, GidType } from "../../../types/address/gid.ts";
 import { TransportType } from "../../../types/device/device.ts";
-import { recommendGid } from "../../../types/device/recommend_gid.ts";
+import "../../../types/providers.ts";
+import { onlyReason, recommendGid } from "../../../types/device/recommend_gid.ts";
 
 const { IB, ROCE_V1, ROCE_V2 } = GidType;
 
@@ -79,7 +80,7 @@ Deno.test("recommendGid() prefers GIDs of network interfaces that are here", () 
     ["fe80::1", ROCE_V2],
   ).map((entry, i) => ({ ...entry, ndevIfindex: [7, 3, 0][i]! })) as [GidEntry, GidEntry, GidEntry];
   const index = (entries: readonly GidEntry[], ...here: number[]): number =>
-    recommendGid(entries, 1, TransportType.IB, (ifindex) => here.includes(ifindex)).gidIndex;
+    recommendGid(entries, 1, undefined, (ifindex) => here.includes(ifindex)).gidIndex;
   assertEquals(index([first, second, third], 3), 1);
   assertEquals(index([first, second, third], 3, 7), 0);
   // A GID without an interface is everywhere, and any GID is better than none.
@@ -100,10 +101,14 @@ Deno.test("recommendGid() gives the entry with the reason", () => {
   ];
   const reasons = kinds.map((gid) => recommendGid(table(gid), 1).reason);
   assertEquals(new Set(reasons).size, 4);
+  const reasonOn = (transportType: TransportType): string | undefined =>
+    onlyReason({ name: "rdma0", transportType });
   const { IWARP, UNSPECIFIED } = TransportType;
-  assertStringIncludes(recommendGid([entry!], 1, IWARP).reason, "iWARP: connections use IP");
-  assertStringIncludes(recommendGid([entry!], 1, UNSPECIFIED).reason, "Adapter has one GID");
-  assertEquals(recommendGid([entry!], 1, UNSPECIFIED).reach, undefined);
+  assertEquals(reasonOn(TransportType.IB), undefined);
+  assertStringIncludes(reasonOn(IWARP)!, "iWARP: connections use IP");
+  assertStringIncludes(reasonOn(UNSPECIFIED)!, "Adapter has one GID");
+  const other = recommendGid([entry!], 1, "it has one");
+  assertEquals([other.reason, other.reach], ["it has one", undefined]);
   assertEquals(recommendGid(table(["10.0.0.1", ROCE_V1]), 1).reach, "link");
 });
 

@@ -10,16 +10,15 @@ import { type WcAddress, WcFlags } from "../completion/work_completion.ts";
 import type { BatchCore } from "../completion/work_completion_list.ts";
 import { failure, type VerbsError } from "../core/errors.ts";
 import { lifetimeOf } from "../core/resource.ts";
-import { efaAhNumber } from "../efa/attributes.ts";
-import { EFA_UNKNOWN_SENDER, gidOffset } from "../efa/sender_gid.ts";
 import { pdCore, type ProtectionDomain } from "../memory/protection_domain.ts";
-import type { ReplyAddress } from "./reply_address.ts";
+import { ReplyAddress } from "../reply/reply_address.ts";
+import type { Senders, Words } from "../reply/senders.ts";
+import { efaAhNumber } from "./attributes.ts";
+import { EFA_UNKNOWN_SENDER, gidOffset } from "./sender_gid.ts";
 
 const { size: WC_SIZE, fields: wcFields } = structs.ibv_wc;
 const SLID = wcFields.slid.offset;
 const WC_FLAGS = wcFields.wc_flags.offset;
-
-type Words = Uint32Array<ArrayBuffer>;
 
 /** A handle that a path has made. */
 interface Made {
@@ -28,7 +27,7 @@ interface Made {
 }
 
 /** Finds the addresses of senders by the numbers of address handles, and by GIDs. */
-export class EfaSenders {
+export class EfaSenders implements Senders {
   readonly #pd: ProtectionDomain;
   readonly #address: ReplyAddress;
   /** By its number. A number is that of one GID as long as there is a handle that has it. */
@@ -36,28 +35,21 @@ export class EfaSenders {
   /** Handles of the program's own, which it may close at any time. */
   readonly #lent: Map<number, AhCore> = new Map();
 
-  constructor(pd: ProtectionDomain, address: ReplyAddress) {
+  constructor(pd: ProtectionDomain, portNum: number) {
     this.#pd = pd;
-    this.#address = address;
+    this.#address = new ReplyAddress(portNum);
   }
 
-  /** Takes note of a handle that was made. */
   made(words: Uint32Array, ah: AhCore): void {
     this.#made.set(efaAhNumber(ah.handle), { ah, words: words.slice() as Words });
   }
 
-  /**
-   * The words of a sender's `struct ibv_ah_attr`, or a handle of the program's own that reaches it.
-   *
-   * @throws {VerbsError} If the completion does not tell the sender.
-   */
   of({ wcFlags, slid }: WcAddress, sgid: Gid | undefined): Words | AhCore {
     if (slid !== EFA_UNKNOWN_SENDER || sgid === undefined) return this.#find(wcFlags, slid);
     const { buffer, byteOffset } = bytesOfGid(sgid, "sgid");
     return this.#find(wcFlags, slid, new DataView(buffer), byteOffset);
   }
 
-  /** {@linkcode EfaSenders.of} for a completion in native layout. */
   at(batch: BatchCore, index: number): Words | AhCore {
     const { view } = batch;
     const at = index * WC_SIZE;
@@ -65,12 +57,10 @@ export class EfaSenders {
     return this.#find(view.getUint32(at + WC_FLAGS, true), slid, view, gidOffset(batch, index));
   }
 
-  /** The words of a sender's `struct ibv_ah_attr`. It throws as {@linkcode EfaSenders.of}, also for a handle of the program's. */
   addressOf(wc: WcAddress, sgid: Gid | undefined): Words {
     return wordsOf(this.of(wc, sgid));
   }
 
-  /** {@linkcode EfaSenders.addressOf} for a completion in native layout. */
   addressAt(batch: BatchCore, index: number): Words {
     return wordsOf(this.at(batch, index));
   }
