@@ -81,7 +81,11 @@
  * @module
  */
 
+import "./providers.ts";
+
 export type { AbortOptions } from "../wait/abort.ts";
+export { listenSrd } from "./efa/listen_srd.ts";
+export type { SrdOptions } from "./efa/srd_options.ts";
 export type { FabricOptions } from "./shared/fabric_options.ts";
 export {
   connectRc,
@@ -103,5 +107,5 @@ export type { RcOptions } from "./rc/rc_options.ts";
 export { ExposedMemory } from "./rc/remote_memory.ts";
 export type { RemoteMemory } from "../mod.ts";
 export type { UdAddress } from "./ud/ud_address.ts";
-export { listenSrd, listenUd, UdConn, type UdStats } from "./ud/ud_conn.ts";
-export type { SrdOptions, UdOptions } from "./ud/ud_options.ts";
+export { listenUd, UdConn, type UdStats } from "./ud/ud_conn.ts";
+export type { UdOptions } from "./ud/ud_options.ts";

@@ -1,10 +1,11 @@
-import { EfaCompletionQueue, EfaWorkCompletionList, SrdQueuePair } from "../../efa.ts";
-import { isEfa } from "../../internal/efa.ts";
+import { ProviderTable } from "../../internal/provider_table.ts";
 import {
+  type AhAttrInit,
   CompletionChannel,
   CompletionQueue,
+  type Context,
+  type Gid,
   Grh,
-  listDevices,
   Mtu,
   mtuBytes,
   type ProtectionDomain,
@@ -15,15 +16,15 @@ import {
 import { BATCH } from "../shared/completions.ts";
 import type { UdSettings } from "./ud_options.ts";
 
-/**
- * The longest message of one packet, whatever the MTU of this port is: a peer on a link with a larger one sends it. That of
- * adapters is what jumbo frames of 9001 bytes leave.
- */
+/** The longest message of one packet, whatever the MTU of this port is: a peer on a link with a larger one sends it. */
 const LONGEST = mtuBytes(Mtu[4096]);
-const LONGEST_OF_EFA = 8928;
 
 /** What datagrams go over, which differs between devices and transports. */
 export interface Endpoint {
+  /** The transport in addresses. */
+  readonly transport: string;
+  /** Whether each message arrives, or the completion of its send reports why not. */
+  readonly isReliable: boolean;
   readonly qp: QueuePair;
   readonly sendCq: CompletionQueue;
   readonly recvCq: CompletionQueue;
@@ -41,76 +42,65 @@ export interface Endpoint {
   readonly activate: () => void;
 }
 
+/** What a provider does differently with datagrams. */
+export interface UdProvider {
+  /** Makes what datagrams go over, ready to send. */
+  readonly makeEndpoint: (pd: ProtectionDomain, settings: UdSettings) => Endpoint;
+  /** The attributes of the handle that reaches a GID. */
+  readonly attrOf: (portNum: number, dgid: Gid) => AhAttrInit;
+  /**
+   * Whether completions name senders by the numbers of their address handles, as those of a reply path without a GRH do. A
+   * handle is then made at once, and kept as long as a datagram may have its number.
+   */
+  readonly namesHandles: boolean;
+  /** Why there are no multicast groups; undefined if there are. */
+  readonly noGroups: string | undefined;
+}
+
+export const udProviders: ProviderTable<UdProvider> = new ProviderTable();
+
 /** Makes what datagrams go over, ready to send. */
 export function makeEndpoint(pd: ProtectionDomain, settings: UdSettings): Endpoint {
   const { context } = pd;
-  checkFabric(context.device, settings);
-  const { portNum: port, transport, sendDepth, recvDepth } = settings;
-  const isAdapter = isEfa(context.device);
-  const queue = (cqe: number): { cqe: number; channel: CompletionChannel } => ({
-    cqe,
-    channel: new CompletionChannel(context),
-  });
-  const sendCq = new CompletionQueue(context, queue(sendDepth));
-  const recvCq = new (isAdapter ? EfaCompletionQueue : CompletionQueue)(context, queue(recvDepth));
-  const { activeMtu, maxMsgSz } = context.queryPort(port);
-  const maxMessage = isAdapter ? maxMsgSz : mtuBytes(activeMtu);
-  const longest = Math.max(maxMessage, isAdapter ? LONGEST_OF_EFA : LONGEST);
-  // The sender of a reliable message knows that it has arrived, so that it is not dropped.
-  const maxReceived = transport === "SRD" ? longest : maxMessage;
-  const overflow = longest - maxReceived;
-  const cap = { maxSendWr: sendDepth, maxRecvWr: recvDepth, maxRecvSge: overflow > 0 ? 2 : 1 };
-  const { qp, activate } = makeQp(pd, { sendCq, recvCq, cap }, settings);
-  activate();
-  return {
-    ...{ qp, sendCq, recvCq, activate, maxMessage, maxReceived, overflow },
-    batch: new (isAdapter ? EfaWorkCompletionList : WorkCompletionList)(BATCH),
-    headroom: transport === "SRD" ? 0 : Grh.SIZE,
-  };
+  const provider = udProviders.of(context.device);
+  if (provider !== undefined) return provider.makeEndpoint(pd, settings);
+  const sendCq = new CompletionQueue(context, eventful(context, settings.sendDepth));
+  const recvCq = new CompletionQueue(context, eventful(context, settings.recvDepth));
+  const maxMessage = mtuBytes(context.queryPort(settings.portNum).activeMtu);
+  const batch = new WorkCompletionList(BATCH);
+  return udEndpoint(pd, settings, { sendCq, recvCq, batch }, maxMessage, LONGEST);
 }
 
-function makeQp(
+/** An endpoint of unreliable datagrams, on the queues of a provider. */
+export function udEndpoint(
   pd: ProtectionDomain,
-  init: ConstructorParameters<typeof SrdQueuePair>[1],
-  { portNum, qkey, pkeyIndex, transport, rnrRetry, sl }: UdSettings,
-): Pick<Endpoint, "qp" | "activate"> {
-  if (transport === "UD") {
-    const qp = new QueuePair(pd, { ...init, type: QpType.UD });
-    return { qp, activate: () => qp.activateUd({ portNum, qkey, pkeyIndex }) };
-  }
-  const qp = new SrdQueuePair(pd, { ...init, ...sl !== undefined && { sl } });
-  const retry = rnrRetry === undefined ? {} : { rnrRetry };
-  return { qp, activate: () => qp.activate({ portNum, qkey, pkeyIndex, ...retry }) };
+  { portNum, qkey, pkeyIndex, ...depths }: UdSettings,
+  queues: Pick<Endpoint, "sendCq" | "recvCq" | "batch">,
+  maxMessage: number,
+  longest: number,
+): Endpoint {
+  const overflow = Math.max(longest - maxMessage, 0);
+  const { sendCq, recvCq } = queues;
+  const cap = capOf(depths, overflow);
+  const qp = new QueuePair(pd, { sendCq, recvCq, cap, type: QpType.UD });
+  const activate = (): void => qp.activateUd({ portNum, qkey, pkeyIndex });
+  activate();
+  const lengths = { headroom: Grh.SIZE, maxMessage, maxReceived: maxMessage, overflow };
+  return { transport: "UD", isReliable: false, ...queues, ...lengths, qp, activate };
 }
 
-/** The datagrams of adapters have neither a class nor a level, and the kernel would ignore them. */
-function checkFabric(
-  device: Parameters<typeof isEfa>[0],
-  { transport, trafficClass, sl }: UdSettings,
-): void {
-  if (transport === "SRD" || !isEfa(device)) return;
-  const given = trafficClass !== undefined ? "trafficClass" : sl !== undefined ? "sl" : undefined;
-  if (given === undefined) return;
-  throw new Deno.errors.NotSupported(
-    `Cannot use ${given}: the device is an Elastic Fabric Adapter. listenSrd() takes sl`,
-  );
+/** The attributes of a completion queue that has events. */
+export function eventful(
+  context: Context,
+  cqe: number,
+): { readonly cqe: number; readonly channel: CompletionChannel } {
+  return { cqe, channel: new CompletionChannel(context) };
 }
 
-/**
- * The name of the device to open; undefined if that is the first one with an active port.
- *
- * @throws {Deno.errors.NotSupported} If it has no reliable datagrams.
- */
-export function deviceOf({ transport, device }: UdSettings): string | undefined {
-  if (transport === "UD") return device;
-  const found = listDevices().find((one) =>
-    device === undefined ? isEfa(one) : one.name === device
-  );
-  // What opens it tells that there is none of that name.
-  if (found === undefined ? device !== undefined : isEfa(found)) return found?.name ?? device;
-  const lacking = device === undefined ? "this host has" : `${device} is`;
-  throw new Deno.errors.NotSupported(
-    `Cannot listen for reliable datagrams (SRD): ${lacking} no Elastic Fabric Adapter, and no other device has them. ` +
-      "listenUd() has datagrams that can be lost, listenRc() reliable connections",
-  );
+/** The sizes of the queues of a queue pair. */
+export function capOf(
+  { sendDepth, recvDepth }: Pick<UdSettings, "sendDepth" | "recvDepth">,
+  overflow: number,
+): { readonly maxSendWr: number; readonly maxRecvWr: number; readonly maxRecvSge: number } {
+  return { maxSendWr: sendDepth, maxRecvWr: recvDepth, maxRecvSge: overflow > 0 ? 2 : 1 };
 }

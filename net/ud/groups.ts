@@ -58,11 +58,9 @@ export class Groups implements Disposable {
 }
 
 /** The IP address of a port. */
-function addressOf({ gid, ndevIfindex, isEfa }: LocalPort): SocketAddress {
-  if (isEfa) {
-    throw new Deno.errors.NotSupported(
-      "Cannot join group: the device is an Elastic Fabric Adapter",
-    );
+function addressOf({ gid, ndevIfindex, provider }: LocalPort): SocketAddress {
+  if (provider?.noGroups !== undefined) {
+    throw new Deno.errors.NotSupported(`Cannot join group: ${provider.noGroups}`);
   }
   if (gid.reach === "host") throw unfit(gid, "reaches this host only");
   if (!needsInterface(gid.bytes)) return { hostname: ipOf(gid), port: 0 };

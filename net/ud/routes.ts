@@ -8,7 +8,7 @@ import {
 } from "../../mod.ts";
 import { chosenGid, slotOf } from "../shared/chosen_gid.ts";
 import { onFabric } from "../shared/fabric_options.ts";
-import { efaSenders, GRH_SENDERS, type Senders } from "./senders.ts";
+import { GRH_SENDERS, namedSenders, type Senders } from "./senders.ts";
 import { attrOf, type LocalPort, localPort, type Target } from "./ud_address.ts";
 import type { UdSettings } from "./ud_options.ts";
 
@@ -43,17 +43,21 @@ export class Routes {
     this.ended = this.#watch(closed);
   }
 
+  get #namesHandles(): boolean {
+    return this.local.provider?.namesHandles === true;
+  }
+
   #makePath(): ReplyPath {
     const { portNum: port, maxPeers, recvDepth } = this.#settings;
     // A datagram that was not polled yet may have the number of a handle that is not used any more.
-    const most = this.local.isEfa ? Math.max(maxPeers, recvDepth) : maxPeers;
+    const most = this.#namesHandles ? Math.max(maxPeers, recvDepth) : maxPeers;
     return new ReplyPath(this.#pd, { portNum: port, maxPeers: most });
   }
 
   /** How senders of datagrams, which are in a memory region, are told. */
   senders(mr: MemoryRegion): Senders {
-    if (!this.local.isEfa) return GRH_SENDERS;
-    return efaSenders((attr, batch, index) => this.#path.writeAttr(attr, batch, index, mr, 0));
+    if (!this.#namesHandles) return GRH_SENDERS;
+    return namedSenders((attr, batch, index) => this.#path.writeAttr(attr, batch, index, mr, 0));
   }
 
   /** Whether no handle is closed before the next microtask. A handle that is made may take the place of another one. */
@@ -63,17 +67,17 @@ export class Routes {
 
   /** Whether {@linkcode Routes.find} finds a handle. */
   canFind({ ah }: Target): boolean {
-    return this.local.isEfa || ah?.disposed === false;
+    return this.#namesHandles || ah?.disposed === false;
   }
 
   /**
-   * The handle that reaches a target, if there is one or it can be made at once: an Elastic Fabric Adapter looks for no link
-   * address. Post with it before another one is made, which may take its place.
+   * The handle that reaches a target, if there is one, or if it can be made at once because no link address is looked for.
+   * Post with it before another one is made, which may take its place.
    */
   find(target: Target): AddressHandle | undefined {
     const { ah, packet } = target;
     if (ah?.disposed === false) return ah;
-    if (!this.local.isEfa) return undefined;
+    if (!this.#namesHandles) return undefined;
     this.#onClosing();
     return target.ah = isOfSender(packet)
       ? this.#path.to(packet.wc, packet.grh)
@@ -102,7 +106,7 @@ export class Routes {
       const { wc, grh } = packet;
       const { trafficClass, sl } = this.#settings;
       // A peer that had a handle has answered before: it does not wait with strangers.
-      const forStranger = target.ah === undefined || this.local.isEfa;
+      const forStranger = target.ah === undefined || this.#namesHandles;
       if (forStranger && trafficClass === undefined && sl === undefined) {
         return await path.toAsync(wc, grh, { signal });
       }
@@ -127,11 +131,11 @@ export class Routes {
 
   /**
    * An address may have changed: the own one is read again, and all handles are made again. The old ones are closed now,
-   * because the kernel keeps an address that was removed in its table as long as a handle uses it. The address of an
-   * Elastic Fabric Adapter does not change, and the numbers of its handles name the senders of datagrams.
+   * because the kernel keeps an address that was removed in its table as long as a handle uses it. Handles whose numbers name
+   * the senders of datagrams stay: the addresses of such devices do not change.
    */
   refresh(): void {
-    if (this.local.isEfa) return;
+    if (this.#namesHandles) return;
     this.#onClosing();
     this.#path.close();
     this.#path = this.#makePath();

@@ -74,12 +74,12 @@ export const GRH_SENDERS: Senders = {
 const GID_WORDS = 4;
 
 /**
- * On an Elastic Fabric Adapter a reply path tells the sender.
+ * Where completions name senders by the numbers of address handles, the reply path of the handles knows the sender.
  *
  * @param writeAttr Writes the address of a sender, which begins with its GID. It throws a {@linkcode VerbsError} if there is
  * none.
  */
-export function efaSenders(
+export function namedSenders(
   writeAttr: (attr: DataView, batch: WorkCompletionList, index: number) => void,
 ): Senders {
   const attr = new DataView(new ArrayBuffer(structs.ibv_ah_attr.size));

@@ -1,5 +1,4 @@
 import { integer, show } from "../../internal/checks.ts";
-import { isEfa } from "../../internal/efa.ts";
 import { needsGrh } from "../../internal/ports.ts";
 import {
   type AddressHandle,
@@ -11,6 +10,7 @@ import {
   type WcAddress,
 } from "../../mod.ts";
 import { type FabricSettings, onFabric } from "../shared/fabric_options.ts";
+import { type UdProvider, udProviders } from "./endpoint.ts";
 
 /**
  * The address of a datagram peer: everything that another process needs to send to it. It is plain data, so it can be
@@ -19,11 +19,11 @@ import { type FabricSettings, onFabric } from "../shared/fabric_options.ts";
  * @category Datagrams
  */
 export interface UdAddress {
-  /** The transport: unreliable datagrams, or reliable ones of {@linkcode listenSrd}. */
-  readonly transport: "UD" | "SRD";
+  /** The transport: `"UD"`, or that of a provider's own reliable datagrams. Both ends have the same one. */
+  readonly transport: string;
   /** The GID of the peer as text, such as `"::ffff:10.0.0.1"`. `"::"` means none. */
   readonly gid: string;
-  /** The LID of the peer; 0 on RoCE and on Elastic Fabric Adapters. */
+  /** The LID of the peer; 0 where addresses have none, as on RoCE. */
   readonly lid: number;
   /** The queue pair of the peer, 24 bits. */
   readonly qpn: number;
@@ -54,7 +54,8 @@ export interface LocalPort {
   readonly reason: string;
   readonly lid: number;
   readonly needsGrh: boolean;
-  readonly isEfa: boolean;
+  /** What the provider of the device does differently; undefined if that is nothing. */
+  readonly provider: UdProvider | undefined;
 }
 
 /** Looks up what addresses need on a port. It recommends a GID if the caller has not chosen one. */
@@ -67,7 +68,7 @@ export function localPort(
   const { gid, gidIndex, ndevIfindex, reason } = chosen === undefined
     ? context.recommendGid(port)
     : { ...chosen, reason: "the caller chose it" };
-  const kind = { needsGrh: needsGrh(attr), isEfa: isEfa(context.device) };
+  const kind = { needsGrh: needsGrh(attr), provider: udProviders.of(context.device) };
   return { port, gid, gidIndex, ndevIfindex, reason, lid: attr.lid, ...kind };
 }
 
@@ -121,10 +122,9 @@ export function attrOf(
   { gid, lid }: UdAddress,
   fabric: FabricSettings,
 ): AhAttrInit {
-  const { port, gidIndex, needsGrh, isEfa } = local;
+  const { port, gidIndex, needsGrh, provider } = local;
   const dgid = Gid.parse(gid);
-  // An adapter has one GID. A reply path makes the same of a sender's GID: so a peer has one handle.
-  if (isEfa) return { portNum: port, grh: { dgid, sgidIndex: 0 } };
+  if (provider !== undefined) return provider.attrOf(port, dgid);
   if (needsGrh && dgid.isMulticast) checkFamily(dgid, local.gid);
   const path = { portNum: port, dlid: lid };
   if (!needsGrh && !dgid.isMulticast) return onFabric(path, fabric);

@@ -17,7 +17,7 @@ import {
   ProtectionDomain,
   type QueuePair,
 } from "../../mod.ts";
-import { deviceOf, makeEndpoint } from "./endpoint.ts";
+import { type Endpoint, makeEndpoint } from "./endpoint.ts";
 import { Groups } from "./groups.ts";
 import { Peers } from "./peers.ts";
 import { Receiver } from "./receiver.ts";
@@ -25,13 +25,7 @@ import { Recovery } from "./recovery.ts";
 import { Routes } from "./routes.ts";
 import { checkLength, Sender } from "./sender.ts";
 import { checkTarget, type Target, type UdAddress } from "./ud_address.ts";
-import {
-  readSrdOptions,
-  readUdOptions,
-  type SrdOptions,
-  type UdOptions,
-  type UdSettings,
-} from "./ud_options.ts";
+import { readUdOptions, type UdOptions, type UdSettings } from "./ud_options.ts";
 
 /**
  * Counters of a connection.
@@ -45,10 +39,10 @@ export interface UdStats {
   readonly sent: number;
   /**
    * Datagrams that were received and dropped: because `maxQueued` of them were waiting, because they were longer than
-   * {@linkcode UdConn.maxMessage}, or, on an Elastic Fabric Adapter, because the address handle that named their sender was
-   * closed before. Datagrams for which the device had no receive
-   * (`recvDepth`) are not among them: ConnectX counts those of the port in `out_of_buffer`, Elastic Fabric Adapters in
-   * `rx_drops`, and soft-RoCE nowhere. The command `doctor` of this package names these counters while they rise.
+   * {@linkcode UdConn.maxMessage}, or because the address handle that named their sender was closed before, on devices whose
+   * packets have no GRH. Datagrams for which the device had no receive (`recvDepth`) are not among them: ConnectX counts those
+   * of the port in `out_of_buffer`, others in a counter of another name, and soft-RoCE nowhere. The command `doctor` of
+   * `@rdma/cli` names these counters while they rise.
    */
   readonly dropped: number;
   /** Receives that failed, other than those that a failure of another request ended. */
@@ -65,19 +59,25 @@ interface Checked {
   readonly target: Target;
 }
 
+/** How the connection of a provider's own transport is opened. */
+export interface Opening {
+  /** The name of the device; undefined if that is the first one with an active port. */
+  readonly device: () => string | undefined;
+  readonly endpoint: (pd: ProtectionDomain) => Endpoint;
+}
+
 /** The queue pair number of multicast. */
 const MULTICAST_QPN = 0xff_ffff;
 
 /**
- * A socket for datagrams, in the shape of `Deno.DatagramConn`. {@linkcode listenUd} makes one, and
- * {@linkcode listenSrd} one whose datagrams are reliable.
+ * A socket for datagrams, in the shape of `Deno.DatagramConn`. {@linkcode listenUd} makes one. Where a provider has reliable
+ * datagrams, a function of its own makes one for them.
  *
  * Receives are always posted. Datagrams that nobody asks for wait in a bounded queue. A send waits while `sendDepth`
  * sends are in progress. After a change of the port's GIDs, address handles are made again.
  *
- * **Elastic Fabric Adapters** have UD, which works as on other devices, and reliable datagrams (SRD). They have no
- * multicast. A send that fails leaves the queue pair as it is: {@linkcode UdStats.sendErrors} counts it, and a connection
- * of {@linkcode listenSrd} also rejects its call.
+ * **Reliable datagrams.** Each message arrives once, or the call of {@linkcode UdConn.send} rejects. A send that fails leaves
+ * the queue pair as it is, and {@linkcode UdStats.sendErrors} counts it.
  *
  * **The end of the program.** A connection keeps the program alive only while a call waits, such as
  * {@linkcode UdConn.receive}, as Deno's sockets do. A program that has nothing else to do ends, and need not close it.
@@ -92,12 +92,13 @@ const MULTICAST_QPN = 0xff_ffff;
 export class UdConn
   implements Disposable, AsyncDisposable, AsyncIterable<[Uint8Array<ArrayBuffer>, UdAddress]> {
   /**
-   * The longest message in bytes: the MTU that the port had when the connection was opened, or what a packet of an Elastic
-   * Fabric Adapter holds. Peers on links with a larger MTU may send longer ones. Those are dropped and counted, but for
-   * connections of {@linkcode listenSrd}, which give them.
+   * The longest message in bytes: the MTU that the port had when the connection was opened, or what a packet of the device
+   * holds. Peers on links with a larger MTU may send longer ones. Those are dropped and counted; if datagrams are reliable,
+   * they are received.
    */
   readonly maxMessage: number;
   readonly #settings: UdSettings;
+  readonly #endpoint: Endpoint;
   readonly #context: Context;
   readonly #qp: QueuePair;
   readonly #routes: Routes;
@@ -110,7 +111,11 @@ export class UdConn
   #closed: () => void = () => {};
 
   /** @ignore */
-  private constructor(context: Context, settings: UdSettings) {
+  private constructor(
+    context: Context,
+    settings: UdSettings,
+    endpointOn: (pd: ProtectionDomain) => Endpoint,
+  ) {
     const {
       qkey,
       recvDepth,
@@ -119,14 +124,14 @@ export class UdConn
       maxPeers,
       spinMicroseconds,
       onOutage,
-      transport,
     } = settings;
     this.#settings = settings;
     this.#context = context;
     context.unref();
     const pd = new ProtectionDomain(context);
-    const endpoint = makeEndpoint(pd, settings);
-    const { qp, sendCq, recvCq, activate, batch, headroom, maxMessage } = endpoint;
+    const endpoint = this.#endpoint = endpointOn(pd);
+    const { transport, isReliable, qp, sendCq, recvCq, activate, batch, headroom, maxMessage } =
+      endpoint;
     const { maxReceived, overflow } = endpoint;
     this.#qp = qp;
     this.maxMessage = maxMessage;
@@ -166,7 +171,7 @@ export class UdConn
       slotSize,
       overflow,
       maxQueued,
-      isReliable: this.#isReliable,
+      isReliable,
       peers,
       spinMicroseconds,
       onReceived: () => this.#recovery.succeeded(),
@@ -174,13 +179,15 @@ export class UdConn
     });
   }
 
-  /** @ignore For {@linkcode listenUd} and {@linkcode listenSrd}. */
-  static open(settings: UdSettings): UdConn {
+  /** @ignore For the functions that make one. */
+  static open(settings: UdSettings, opening: Partial<Opening> = {}): UdConn {
+    const { device = () => settings.device } = opening;
+    const { endpoint = (pd: ProtectionDomain) => makeEndpoint(pd, settings) } = opening;
     requireDeno();
     settings.signal?.throwIfAborted();
     using stack = new DisposableStack();
-    const context = stack.use(partOf(Context.open(deviceOf(settings))));
-    const conn = new UdConn(context, settings);
+    const context = stack.use(partOf(Context.open(device())));
+    const conn = new UdConn(context, settings, endpoint);
     closeOnAbort(conn, settings.signal, conn.#closing.signal);
     conn.#closed = closeAtEnd(conn);
     stack.move();
@@ -190,7 +197,8 @@ export class UdConn
   /** The address that peers send to. Its GID and LID follow those of the port. */
   get addr(): UdAddress {
     const { gid, lid } = this.#routes.local;
-    const { qkey, transport } = this.#settings;
+    const { qkey } = this.#settings;
+    const { transport } = this.#endpoint;
     const { maxMessage } = this;
     return { transport, gid: gid.toString(), lid, qpn: this.#qp.qpNum, qkey, maxMessage };
   }
@@ -334,10 +342,10 @@ export class UdConn
    * Datagrams that are sent without a wait in between are posted together, which costs less. Waiting for a datagram
    * posts them, and so does a pause of a few microtasks.
    *
-   * On a connection of {@linkcode listenSrd} it also waits until the message has arrived, and rejects if it cannot. Send
-   * several at once, with {@linkcode UdConn.sendMany} or without `await`: each ends for itself, in any order. While the
-   * peer has no receive for it, a message waits; the option `rnrRetry` or the signal ends that. A message whose wait the
-   * signal has ended may arrive all the same.
+   * If datagrams are reliable, it also waits until the message has arrived, and rejects if it cannot. Send several at once,
+   * with {@linkcode UdConn.sendMany} or without `await`: each ends for itself, in any order. While the peer has no receive
+   * for it, a message waits; the option `rnrRetry` or the signal ends that. A message whose wait the signal has ended may
+   * arrive all the same.
    *
    * @param p The message, at most {@linkcode UdConn.maxMessage} bytes.
    * @param addr The peer: the address of a received datagram, or the {@linkcode UdConn.addr} of another connection.
@@ -369,7 +377,7 @@ export class UdConn
   }
 
   get #isReliable(): boolean {
-    return this.#settings.transport === "SRD";
+    return this.#endpoint.isReliable;
   }
 
   /** Sends, and returns what to wait for. */
@@ -461,7 +469,7 @@ export class UdConn
    * @throws {SyntaxError} If the text is no IP address.
    * @throws {RangeError} If the address is not one of multicast.
    * @throws {Deno.errors.NotFound} If librdmacm is not installed.
-   * @throws {Deno.errors.NotSupported} If the device is an Elastic Fabric Adapter, or the GID of the connection is no IP address
+   * @throws {Deno.errors.NotSupported} If the device has no groups, or the GID of the connection is no IP address
    * of a network interface.
    * @throws {CmError} If the group cannot be joined.
    * @throws {VerbsError} If the system refuses, for instance EADDRNOTAVAIL.
@@ -515,7 +523,8 @@ export class UdConn
   }
 
   #groupAddress(group: Gid, lid: number): UdAddress {
-    const { qkey, transport } = this.#settings;
+    const { qkey } = this.#settings;
+    const { transport } = this.#endpoint;
     return { transport, gid: group.toString(), lid, qpn: MULTICAST_QPN, qkey };
   }
 
@@ -645,41 +654,6 @@ function closedError(action: string): Error {
 export async function listenUd(options: UdOptions): Promise<UdConn> {
   return await noted(inTurn(() => {
     const settings = readUdOptions(options);
-    return paced(() => UdConn.open(settings));
-  }));
-}
-
-/**
- * Opens a connection for reliable datagrams (SRD), which only Elastic Fabric Adapters have. Each message arrives once, in
- * any order, and {@linkcode UdConn.send} resolves when it has.
- *
- * It needs libefa. It is tested on adapters that a kernel module stands in for, and never on hardware.
- *
- * @example Tell what has arrived
- * ```ts
- * import { listenSrd, type UdAddress } from "@rdma/ibverbs/net";
- *
- * async function deliver(messages: readonly Uint8Array[], to: UdAddress): Promise<void> {
- *   await using conn = await listenSrd({ qkey: 0x1111_1111 });
- *   const signal = AbortSignal.timeout(10_000);
- *   const ends = await Promise.allSettled(messages.map((message) => conn.send(message, to, { signal })));
- *   console.log(ends.filter(({ status }) => status === "fulfilled").length, "messages have arrived");
- * }
- * ```
- *
- * @throws {Deno.errors.NotSupported} If the device is no Elastic Fabric Adapter, or the host has none.
- * @throws {Deno.errors.NotFound} If there is no such device, or no libefa. The message names the package that has it.
- * @throws {TypeError} If an option has the wrong type or is unknown.
- * @throws {RangeError} If a number is out of range, or the device has no such port.
- * @throws {VerbsError} If the device refuses; EOPNOTSUPP if it does not tell the GIDs of unknown senders.
- * @throws The reason of the signal, if it has aborted.
- *
- * @experimental It has only run on a stub adapter, and on no hardware.
- * @category Datagrams
- */
-export async function listenSrd(options: SrdOptions): Promise<UdConn> {
-  return await noted(inTurn(() => {
-    const settings = readSrdOptions(options);
     return paced(() => UdConn.open(settings));
   }));
 }

@@ -10,7 +10,6 @@ import {
   within,
 } from "../../internal/options.ts";
 import { FABRIC_RULES, type FabricOptions, type FabricSettings } from "../shared/fabric_options.ts";
-import type { UdAddress } from "./ud_address.ts";
 
 /**
  * Options of {@linkcode listenUd}.
@@ -45,8 +44,8 @@ export interface UdOptions extends FabricOptions {
    */
   readonly maxQueued?: number | undefined;
   /**
-   * The number of peers whose address handles are kept, at least 1. The default is 1024. On an Elastic Fabric Adapter it
-   * is `recvDepth` at least: received datagrams name their senders by these handles.
+   * The number of peers whose address handles are kept, at least 1. The default is 1024. On a device whose packets have no
+   * GRH it is `recvDepth` at least: received datagrams name their senders by these handles.
    */
   readonly maxPeers?: number | undefined;
   /**
@@ -64,44 +63,15 @@ export interface UdOptions extends FabricOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/**
- * Options of {@linkcode listenSrd}.
- *
- * @category Datagrams
- */
-export interface SrdOptions extends Omit<UdOptions, "trafficClass"> {
-  /** The name of the device. The default is the first Elastic Fabric Adapter. */
-  readonly device?: string | undefined;
-  /**
-   * The number of received messages that may wait for `receive()` without a receive less for it, at least 1. The default is
-   * 512. None is dropped: where more wait than `maxQueued` and `recvDepth` together, their senders wait. Each one has
-   * registered memory for the longest message.
-   */
-  readonly maxQueued?: number | undefined;
-  /**
-   * How often a send is tried again where the peer has no receive, 0 to 7. The default is what the device does: it tries
-   * for ever, as with 7.
-   */
-  readonly rnrRetry?: number | undefined;
-  /**
-   * The service level of the queue pair, 0 to 15: 8 is for low latency. The default is 0. An older libefa knows no other
-   * one, and gives EINVAL. The adapters have no traffic class.
-   */
-  readonly sl?: number | undefined;
-}
-
-/** Options with all defaults, and the transport. */
-export type UdSettings =
-  & Settings<
-    Omit<SrdOptions, keyof FabricOptions>,
-    "device" | "gidIndex" | "signal" | "rnrRetry"
-  >
-  & FabricSettings
-  & Pick<UdAddress, "transport">;
+/** Options with all defaults. */
+export interface UdSettings
+  extends
+    Settings<Omit<UdOptions, keyof FabricOptions>, "device" | "gidIndex" | "signal">,
+    FabricSettings {}
 
 const depth = within(1, 2 ** 20);
 
-const RULES: Rules<Omit<UdSettings, "rnrRetry" | "transport">> = {
+export const UD_RULES: Rules<UdSettings> = {
   device: option(text, undefined),
   portNum: option(within(1, 255), 1),
   qkey: within(0, 0xffff_ffff),
@@ -117,19 +87,7 @@ const RULES: Rules<Omit<UdSettings, "rnrRetry" | "transport">> = {
   signal: option(checkSignal, undefined),
 };
 
-const { trafficClass: _, ...COMMON } = RULES;
-
-const SRD_RULES: Rules<Omit<UdSettings, "transport" | "trafficClass">> = {
-  ...COMMON,
-  rnrRetry: option(within(0, 7), undefined),
-};
-
 /** Reads and checks the options of {@linkcode listenUd}. The device has still to check the port and the GID. */
 export function readUdOptions(options: UdOptions): UdSettings {
-  return { ...readOptions(options, RULES), transport: "UD", rnrRetry: undefined };
-}
-
-/** {@linkcode readUdOptions} for {@linkcode listenSrd}. */
-export function readSrdOptions(options: SrdOptions): UdSettings {
-  return { ...readOptions(options, SRD_RULES), transport: "SRD", trafficClass: undefined };
+  return readOptions(options, UD_RULES);
 }

@@ -17,7 +17,7 @@ export const FLOORS = [
   ...["types/queue_pair", "types/flow", "types/cm", "types/reply"],
   ...["types/provider.ts", "types/efa", "types/providers.ts", "types/testing"],
   ...["mod.ts", "rss.ts", "cm.ts", "efa.ts", "testing.ts"],
-  ...["net/shared", "net/ud", "net/rc", "net"],
+  ...["net/shared", "net/ud", "net/efa", "net/rc", "net"],
   ...["cli/shell", "cli/devinfo", "cli/explain", "cli/watch", "cli/peer", "cli/pingpong"],
   ...["cli/doctor", "cli/cm", "cli/perf", "cli"],
   ...["rxe/host", "rxe/files.ts", "rxe/asset.ts", "rxe/guest/kernel.ts", "rxe/guest/parts.ts"],

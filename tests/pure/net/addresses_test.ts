@@ -2,6 +2,7 @@
 import { assert, assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
 import { readOptions } from "../../../internal/options.ts";
 import { Gid, Grh, WcFlags, type WorkCompletionList } from "../../../mod.ts";
+import { readSrdOptions } from "../../../net/efa/srd_options.ts";
 import { readRcAddress, toQpAddress } from "../../../net/rc/rc_address.ts";
 import { RC_RULES } from "../../../net/rc/rc_options.ts";
 import { Peers } from "../../../net/ud/peers.ts";
@@ -11,7 +12,7 @@ import {
   readUdAddress,
   type UdAddress,
 } from "../../../net/ud/ud_address.ts";
-import { readSrdOptions, readUdOptions } from "../../../net/ud/ud_options.ts";
+import { readUdOptions } from "../../../net/ud/ud_options.ts";
 
 /** Objects with any properties, as callers and peers have them. */
 // deno-lint-ignore no-explicit-any

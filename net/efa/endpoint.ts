@@ -1,0 +1,60 @@
+import { EfaCompletionQueue, EfaWorkCompletionList, SrdQueuePair } from "../../efa.ts";
+import { CompletionQueue, type ProtectionDomain } from "../../mod.ts";
+import { BATCH } from "../../wait/loop.ts";
+import { capOf, type Endpoint, eventful, udEndpoint, type UdProvider } from "../ud/endpoint.ts";
+import type { UdSettings } from "../ud/ud_options.ts";
+import type { SrdSettings } from "./srd_options.ts";
+
+/** The longest message of one packet: what jumbo frames of 9001 bytes leave. */
+const LONGEST = 8928;
+
+/** How datagrams go over Elastic Fabric Adapters. */
+export const EFA_DATAGRAMS: UdProvider = {
+  makeEndpoint: (pd, settings) => {
+    checkFabric(settings);
+    return udEndpoint(pd, settings, makeQueues(pd, settings), longestOf(pd, settings), LONGEST);
+  },
+  // An adapter has one GID. A reply path makes the same of a sender's GID: so a peer has one handle.
+  attrOf: (portNum, dgid) => ({ portNum, grh: { dgid, sgidIndex: 0 } }),
+  namesHandles: true,
+  noGroups: "the device is an Elastic Fabric Adapter",
+};
+
+/** Makes what reliable datagrams go over, ready to send. */
+export function makeSrdEndpoint(pd: ProtectionDomain, settings: SrdSettings): Endpoint {
+  const { portNum, qkey, pkeyIndex, rnrRetry, sl } = settings;
+  const queues = makeQueues(pd, settings);
+  const { sendCq, recvCq } = queues;
+  const maxMessage = longestOf(pd, settings);
+  const cap = capOf(settings, 0);
+  const qp = new SrdQueuePair(pd, { sendCq, recvCq, cap, ...sl !== undefined && { sl } });
+  const retry = rnrRetry === undefined ? {} : { rnrRetry };
+  const activate = (): void => qp.activate({ portNum, qkey, pkeyIndex, ...retry });
+  activate();
+  // The sender of a reliable message knows that it has arrived, so that none is too long.
+  const maxReceived = Math.max(maxMessage, LONGEST);
+  const lengths = { headroom: 0, maxMessage, maxReceived, overflow: 0 };
+  return { transport: "SRD", isReliable: true, ...queues, ...lengths, qp, activate };
+}
+
+function makeQueues(
+  { context }: ProtectionDomain,
+  { sendDepth, recvDepth }: UdSettings,
+): Pick<Endpoint, "sendCq" | "recvCq" | "batch"> {
+  const sendCq = new CompletionQueue(context, eventful(context, sendDepth));
+  const recvCq = new EfaCompletionQueue(context, eventful(context, recvDepth));
+  return { sendCq, recvCq, batch: new EfaWorkCompletionList(BATCH) };
+}
+
+function longestOf({ context }: ProtectionDomain, { portNum }: UdSettings): number {
+  return context.queryPort(portNum).maxMsgSz;
+}
+
+/** The datagrams of adapters have neither a class nor a level, and the kernel would ignore them. */
+function checkFabric({ trafficClass, sl }: UdSettings): void {
+  const given = trafficClass !== undefined ? "trafficClass" : sl !== undefined ? "sl" : undefined;
+  if (given === undefined) return;
+  throw new Deno.errors.NotSupported(
+    `Cannot use ${given}: the device is an Elastic Fabric Adapter. listenSrd() takes sl`,
+  );
+}

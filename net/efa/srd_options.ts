@@ -1,0 +1,45 @@
+import { option, readOptions, type Rules, within } from "../../internal/options.ts";
+import { UD_RULES, type UdOptions, type UdSettings } from "../ud/ud_options.ts";
+
+/**
+ * Options of {@linkcode listenSrd}.
+ *
+ * @category Datagrams
+ */
+export interface SrdOptions extends Omit<UdOptions, "trafficClass"> {
+  /** The name of the device. The default is the first Elastic Fabric Adapter. */
+  readonly device?: string;
+  /**
+   * The number of received messages that may wait for `receive()` while all `recvDepth` receives stay posted, at least 1. The
+   * default is 512. None is dropped: where more wait than `maxQueued` and `recvDepth` together, their senders wait. Each one
+   * has registered memory for the longest message.
+   */
+  readonly maxQueued?: number;
+  /**
+   * How often a send is tried again where the peer has no receive, 0 to 7. The default is what the device does: it tries
+   * for ever, as with 7.
+   */
+  readonly rnrRetry?: number;
+  /**
+   * The service level of the queue pair, 0 to 15: 8 is for low latency. The default is 0. An older libefa knows no other
+   * one, and gives EINVAL. The adapters have no traffic class.
+   */
+  readonly sl?: number;
+}
+
+/** Options with all defaults. */
+export interface SrdSettings extends UdSettings {
+  readonly rnrRetry: number | undefined;
+}
+
+const { trafficClass: _, ...COMMON } = UD_RULES;
+
+const RULES: Rules<Omit<SrdSettings, "trafficClass">> = {
+  ...COMMON,
+  rnrRetry: option(within(0, 7), undefined),
+};
+
+/** Reads and checks the options of {@linkcode listenSrd}. The device has still to check the port. */
+export function readSrdOptions(options: SrdOptions): SrdSettings {
+  return { ...readOptions(options, RULES), trafficClass: undefined };
+}
