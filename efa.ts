@@ -2,8 +2,9 @@
  * Elastic Fabric Adapters, the network devices of a large cloud: what they have beyond verbs (`libefa`, `efadv.h`). They
  * work with the classes of `@rdma/ibverbs`. The module needs `--allow-ffi`, and the system's libefa on first use.
  *
- * EFA has no GRH, so that a reply finds its way otherwise than elsewhere: the completion of a message tells the number of
- * an address handle that the receiver already has to the sender, or else the sender's GID.
+ * EFA has no GRH, so that a reply finds its way otherwise than elsewhere: the completion of a message has the number of an
+ * address handle that the receiver already has to the sender, or else the sender's GID. `ReplyPath` reads both, from
+ * completions of an {@linkcode EfaCompletionQueue}; its methods that take a batch need an {@linkcode EfaWorkCompletionList}.
  *
  * This function answers messages of peers that it does not know:
  *

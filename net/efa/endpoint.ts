@@ -1,6 +1,6 @@
 import { EfaCompletionQueue, EfaWorkCompletionList, SrdQueuePair } from "../../efa.ts";
 import { CompletionQueue, type ProtectionDomain } from "../../mod.ts";
-import { BATCH } from "../../wait/loop.ts";
+import { BATCH } from "../shared/completions.ts";
 import { capOf, type Endpoint, eventful, udEndpoint, type UdProvider } from "../ud/endpoint.ts";
 import type { UdSettings } from "../ud/ud_options.ts";
 import type { SrdSettings } from "./srd_options.ts";

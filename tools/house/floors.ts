@@ -13,8 +13,8 @@ export const FLOORS = [
   ...["ffi", "ffi/table", "ffi/verbs", "ffi/verbs.ts", "ffi/rdmacm", "ffi/efa", "ffi/thunks"],
   ...["ffi/library", "ffi/library.ts", "ffi/rdmacm.ts", "ffi/efa.ts", "ffi/mod.ts", "wait"],
   ...["types/core", "types/address", "types/device", "types/memory", "types/completion"],
-  ...["types/address_handle", "types/work", "types/rss", "types/srq"],
-  ...["types/queue_pair", "types/flow", "types/cm", "types/reply"],
+  ...["types/address_handle", "types/work", "types/reply", "types/rss", "types/srq"],
+  ...["types/queue_pair", "types/flow", "types/cm"],
   ...["types/provider.ts", "types/efa", "types/providers.ts", "types/testing"],
   ...["mod.ts", "rss.ts", "cm.ts", "efa.ts", "testing.ts"],
   ...["net/shared", "net/ud", "net/efa", "net/rc", "net"],
@@ -63,6 +63,22 @@ export function faultsOf(graph: Graph): string[] {
   const circle = circleIn(new Map([...graph].filter(([file]) => !isWorkshop(file))));
   if (circle !== undefined) faults.push(`circle: ${circle.join(" -> ")}`);
   return faults;
+}
+
+/**
+ * What a document says of the order of types/ otherwise than {@linkcode FLOORS}, a line each. Its table has the lowest
+ * floor first.
+ */
+export function tableFaults(document: string): string[] {
+  const cells = Array.from(document.matchAll(/^\| (`[^|]*)\|/gm), ([, cell]) => cell!);
+  const told = cells.flatMap((cell) =>
+    Array.from(cell.matchAll(/`(types\/[\w.]+?)\/?`/g), ([, path]) => path!)
+  );
+  const floors = FLOORS.filter((floor) => floor.startsWith("types/"));
+  const at = floors.findIndex((floor, i) => floor !== told[i]);
+  if (at < 0 && told.length === floors.length) return [];
+  const [needed, found] = at < 0 ? ["nothing", told[floors.length]] : [floors[at], told[at]];
+  return [`the table of folders has ${found ?? "nothing"} where the order has ${needed}`];
 }
 
 function faultOf(file: string, target: string): string | undefined {

@@ -3,6 +3,8 @@
 import { assertEquals } from "@std/assert";
 import { clockFaults } from "../../../tools/house/clocks.ts";
 import { optionalFaults } from "../../../tools/house/optional.ts";
+import { FLOORS, tableFaults } from "../../../tools/house/floors.ts";
+import { vendorFaults } from "../../../tools/house/vendors.ts";
 
 /** How many uses of replaceable timers and clocks a line of the library has. */
 function uses(line: string, file = "net/example.ts"): number {
@@ -73,4 +75,46 @@ Deno.test("Optional properties that permit undefined, and types within functions
   ];
   assertEquals(right.map((line) => [line, refusing(line)]), right.map((line) => [line, 0]));
   assertEquals(refusing("export interface A { a?: number; }", "tools/a.ts"), 0);
+});
+
+Deno.test("A file that names a vendor outside of its room is found, also in a comment", () => {
+  const faults = (line: string, file = "types/reply/example.ts"): number =>
+    vendorFaults(new Map([[file, `// first\n${line}`]])).length;
+  const found = [
+    'import { efaAhNumber } from "../ids.ts";',
+    'import { Senders } from "../efa/senders.ts";',
+    "// libefa takes them back",
+    "verbs: /^(ibv|efadv)_create/",
+    "if (isEfa(device)) return;",
+    "const EFA_SENDERS = 1;",
+    "/** On Elastic Fabric Adapters there is none. */",
+    "/** {@linkcode listenSrd} */",
+    'return transport === "SRD";',
+  ];
+  assertEquals(found.map((line) => [line, faults(line)]), found.map((line) => [line, 1]));
+  const free = ["const byDefault = 1; // EFAULT, default", "the prefab, a srdx"];
+  assertEquals(free.map((line) => faults(line)), [0, 0]);
+  for (const file of ["internal/a.ts", "types/b.ts", "net/ud/c.ts"]) {
+    assertEquals([file, faults(found[0]!, file)], [file, 1]);
+  }
+  const rooms = ["types/efa/a.ts", "net/efa/b.ts", "internal/efa.ts"];
+  const rows = ["types/providers.ts", "net/providers.ts", "net/mod.ts"];
+  for (const file of [...rooms, ...rows, "ffi/efa/c.ts", "efa.ts", "mod.ts", "tests/d.ts"]) {
+    assertEquals([file, faults(found[0]!, file)], [file, 0]);
+  }
+});
+
+Deno.test("A table of folders that has another order than the imports is found", () => {
+  const rows = FLOORS.filter((floor) => floor.startsWith("types/")).map((floor) =>
+    `| \`${floor}${floor.endsWith(".ts") ? "" : "/"}\` | see \`types/other/\` |`
+  );
+  const table = (lines: readonly string[]): string =>
+    ["| folder | contents |", ...lines].join("\n");
+  assertEquals(tableFaults(table(rows)), []);
+  const [first, second, ...rest] = rows as [string, string, ...string[]];
+  for (
+    const wrong of [[second, first, ...rest], rows.slice(1), rows.slice(0, -1), [...rows, first]]
+  ) {
+    assertEquals(tableFaults(table(wrong)).length, 1);
+  }
 });

@@ -1,0 +1,37 @@
+/** Finds files of the library that name a vendor outside of its room. */
+
+interface Vendor {
+  readonly name: string;
+  /** What names it, in code and in comments. */
+  readonly words: RegExp;
+  /** The files that may: a folder on each layer that needs one, and files of that name. */
+  readonly room: RegExp;
+}
+
+const VENDORS: readonly Vendor[] = [
+  {
+    name: "Elastic Fabric Adapters",
+    words:
+      /Elastic Fabric|(?<![A-Za-z])(lib)?efa(dv)?(?![a-z])|Efa(?![a-z])|EFA(?![A-Z])|(?<![A-Za-z])srd(?![a-z])|Srd(?![a-z])|SRD(?![A-Z])/,
+    room: /(^|\/)efa(\/|\.ts$)/,
+  },
+];
+
+/** Where the rows of all vendors are, and the page of an exported module. */
+const ROWS = /^((types|net)\/providers|net\/mod)\.ts$/;
+
+/** The layers between the unsafe code, which has the tables of their C functions, and the exported modules. */
+const CORE = /^(internal|types|net)\//;
+
+/** Where files name a vendor outside of its room, a line each. */
+export function vendorFaults(texts: ReadonlyMap<string, string>): string[] {
+  const core = Array.from(texts).filter(([file]) => CORE.test(file) && !ROWS.test(file));
+  return VENDORS.flatMap(({ name, words, room }) =>
+    core.filter(([file]) => !room.test(file)).flatMap(([file, text]) =>
+      text.split("\n").flatMap((line, i) => {
+        const [word] = line.match(words) ?? [];
+        return word === undefined ? [] : [`${file}:${i + 1} says ${word}: ${name} have a room`];
+      })
+    )
+  );
+}
