@@ -2,7 +2,7 @@
 
 import { AH_CAUSES, FROM_WC_CAUSES, INIT_CAUSES } from "../../types/address_handle/hints.ts";
 import * as ip from "../../types/cm/address_causes.ts";
-import * as cm from "../../types/cm/cm_id.ts";
+import * as cm from "../../types/cm/cm_causes.ts";
 import { CHANNEL_CAUSES } from "../../types/cm/errors.ts";
 import { JOIN_CAUSES } from "../../types/cm/groups.ts";
 import { CQ_CAUSES } from "../../types/completion/completion_queue.ts";

@@ -4,21 +4,13 @@ import { handleAddress, handleAt, nativeView } from "../../ffi/pointers.ts";
 import { nonblockingRdmacm, rdmacm } from "../../ffi/rdmacm.ts";
 import { allocStruct, readField, readNative } from "../../ffi/struct.ts";
 import { type AbortOptions, checkSignal, signalOf } from "../../wait/abort.ts";
-import {
-  boolean,
-  integer,
-  milliseconds,
-  positiveInt,
-  snapshot,
-  uint24,
-  uint64,
-} from "../../internal/checks.ts";
+import { boolean, integer, positiveInt, snapshot, uint64 } from "../../internal/checks.ts";
 import { REASON_MS } from "../../internal/cm_reasons.ts";
 import { Deadline } from "../../wait/deadline.ts";
 import { inTurn } from "../../wait/turns.ts";
 import type { Optional } from "../../internal/optional.ts";
 import { abortable, type Cause } from "../core/abortable.ts";
-import { causeOf, type Causes } from "../core/causes.ts";
+import { causeOf } from "../core/causes.ts";
 import { instance } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
 import { failure, VerbsError } from "../core/errors.ts";
@@ -32,9 +24,9 @@ import {
 import { assertOpen, isOpen, moveTo } from "../core/resource.ts";
 import { EventType } from "../device/async_events.ts";
 import type { DeviceInfo } from "../device/device.ts";
-import { type Ece, eceCodec, qpAttrCodec, type QpModifyAttr } from "../queue_pair/qp_attr.ts";
-import { QpState, QpType } from "../queue_pair/qp_enums.ts";
-import { qpCore, QueuePair } from "../queue_pair/queue_pair.ts";
+import { type Ece, eceCodec, type QpModifyAttr } from "../queue_pair/qp_attr.ts";
+import { QpState } from "../queue_pair/qp_enums.ts";
+import type { QueuePair } from "../queue_pair/queue_pair.ts";
 import {
   type AddrInfo,
   type AddrInfoHints,
@@ -43,24 +35,26 @@ import {
   lookUpError,
   readLookUp,
 } from "./addr_info.ts";
+import { hintBind, hintResolve } from "./address_causes.ts";
+import { EVENT_CAUSES, REQUEST_CAUSES } from "./cm_causes.ts";
 import { CmEvents, type NativeEvent, OF_PEERS } from "./cm_events.ts";
-import { type CmOptions, readCmOptions, serviceOf } from "./cm_options.ts";
+import { type CmOptions, isOfDatagrams, readCmOptions, serviceOf } from "./cm_options.ts";
+import { CmStates } from "./cm_states.ts";
 import {
   checkPrivateData,
-  type CmMessage,
   type ConnParam,
-  connParamCodec,
   type ConnParamInit,
+  connParamOf,
   readConnParam,
   readUdParam,
   type UdParam,
 } from "./conn_param.ts";
-import { attrOf, moveConnected, moveConnectedLater, type StateAttr } from "./connected_qp.ts";
+import * as connected from "./connected_qp.ts";
 import { CmEventType, type CmState, PortSpace } from "./enums.ts";
-import { hintBind, hintResolve } from "./address_causes.ts";
 import { callCm, type CmError, eventError, hintNoDevice } from "./errors.ts";
-import { deviceInfoOf } from "./functions.ts";
+import { createId, deviceInfoOf } from "./functions.ts";
 import { Groups } from "./groups.ts";
+import { readResolveOptions, type ResolveOptions } from "./resolve_options.ts";
 import { readSockaddr, sockaddrOf, type SocketAddress } from "./socket_address.ts";
 
 /**
@@ -185,47 +179,12 @@ export class EventChannel extends NativeResource<RdmaEventChannel> {
   }
 }
 
-/**
- * Options of a step that asks the network.
- *
- * @category Connections
- */
-export interface ResolveOptions extends AbortOptions {
-  /** The most milliseconds, 1 to 2^31 - 1. The default is 2000. */
-  readonly timeout?: number | undefined;
-}
-
 const TYPE = CmEventType;
 const { fields } = structs.rdma_cm_id;
-
-/** The state that an event leads to. Others change nothing. */
-const AFTER: { readonly [type: number]: CmState } = {
-  [TYPE.ADDR_RESOLVED]: "ADDR_RESOLVED",
-  [TYPE.ADDR_ERROR]: "BOUND",
-  [TYPE.ROUTE_RESOLVED]: "ROUTE_RESOLVED",
-  [TYPE.ROUTE_ERROR]: "ADDR_RESOLVED",
-  [TYPE.CONNECT_RESPONSE]: "RESPONDED",
-  [TYPE.ESTABLISHED]: "ESTABLISHED",
-  [TYPE.CONNECT_ERROR]: "FAILED",
-  [TYPE.UNREACHABLE]: "FAILED",
-  [TYPE.REJECTED]: "FAILED",
-  [TYPE.DISCONNECTED]: "DISCONNECTED",
-  [TYPE.DEVICE_REMOVAL]: "REMOVED",
-};
-
+/** The default of the steps that ask the network. */
+const RESOLVE_MS = 2000;
 const OF_GROUPS: readonly CmEventType[] = [TYPE.MULTICAST_JOIN, TYPE.MULTICAST_ERROR];
 const REFUSALS: readonly CmEventType[] = [TYPE.CONNECT_ERROR, TYPE.UNREACHABLE, TYPE.REJECTED];
-/** States of a connection that exists, whatever becomes of the neighbour that leads to the peer. */
-const EXISTING: readonly CmState[] = [
-  ...["RESPONDED", "ESTABLISHED", "DISCONNECTING", "DISCONNECTED"] as const,
-];
-/** States in which the queue pair belongs to a connection. */
-const CONNECTED: readonly CmState[] = [
-  ...["CONNECTING", "RESPONDED", "ACCEPTING", "ESTABLISHED", "DISCONNECTING"] as const,
-];
-
-/** States after which no event comes that a step could wait for. */
-const OVER: readonly CmState[] = ["FAILED", "DISCONNECTED", "REMOVED"];
 
 /** Which group an event is about, by the number that joining it had. */
 const numbers = new WeakMap<CmEvent, bigint>();
@@ -276,20 +235,19 @@ export class CmId extends NativeResource<RdmaCmId> {
 
   /** What the port numbers count, and which transport the id has. */
   readonly portSpace: PortSpace;
-  #state: CmState = "IDLE";
+  readonly #states: CmStates<CmEvent>;
   /** The queue pair of the connection. */
   #qp: QueuePair | undefined;
   #channel: EventChannel;
-  /** Whether the queue pair is on its way to RTS. */
-  #isMoving = false;
-  /** What has ended the connection. */
-  #end: CmEvent | undefined;
   /** Aborts when the id is closed. It is made by the first that needs it. */
   #ending: AbortController | undefined;
   /** The multicast groups that the id has not left. */
   readonly #groups: Groups = new Groups();
   readonly #address: bigint;
   #device: DeviceInfo | undefined;
+  /** The attributes of a state of this connection. */
+  readonly #attrOf = (qpState: QpState): connected.StateAttr =>
+    connected.attrOf(this.#handle, qpState, (code) => this.#whyUnknown(code));
 
   /**
    * Makes an id (`rdma_create_id`).
@@ -304,9 +262,11 @@ export class CmId extends NativeResource<RdmaCmId> {
   constructor(channel: EventChannel, portSpace: PortSpace = PortSpace.TCP) {
     instance(channel, EventChannel, "channel");
     const given: unknown = portSpace;
-    const handle: RdmaCmId = given instanceof Adopted ? given.handle : create(channel, portSpace);
+    const isRequest = given instanceof Adopted;
+    const handle: RdmaCmId = isRequest ? given.handle : createId(channel, portSpace);
     super(CmId.#KIND, handle, [channel]);
     this.portSpace = readNative(handle, fields.ps) as PortSpace;
+    this.#states = new CmStates(this, this.portSpace, isRequest ? "REQUESTED" : "IDLE");
     this.#channel = channel;
     this.#address = handleAddress(handle);
     this.#events.receivers.set(this.#address, (event) => this.#receive(event));
@@ -333,7 +293,7 @@ export class CmId extends NativeResource<RdmaCmId> {
 
   /** The state. It changes when a method is called, and when an event is read. */
   get state(): CmState {
-    return this.#state;
+    return this.#states.now;
   }
 
   /**
@@ -431,12 +391,7 @@ export class CmId extends NativeResource<RdmaCmId> {
         `Cannot use qpState ${nameOf(QpState, qpState)}: it is not INIT, RTR or RTS`,
       );
     }
-    const { view, mask } = this.#attrOf(qpState);
-    return qpAttrCodec.read(view, 0, mask);
-  }
-
-  #attrOf(qpState: QpState): StateAttr {
-    return attrOf(this.#handle, qpState, (code) => this.#whyUnknown(code));
+    return connected.readStateAttr(this.#attrOf(qpState));
   }
 
   /**
@@ -454,11 +409,11 @@ export class CmId extends NativeResource<RdmaCmId> {
    */
   bindAddr(address: SocketAddress): void {
     const sockaddr = sockaddrOf(address);
-    this.#assertState("bind address", ["IDLE"]);
+    this.#states.assert("bindAddr");
     callCm("rdma_bind_addr", "bind address", [this.unsafeHandle, sockaddr], {
       hint: (code) => hintBind(code, readSockaddr(sockaddr)!),
     });
-    this.#state = "BOUND";
+    this.#states.enter("bindAddr");
   }
 
   /**
@@ -480,14 +435,14 @@ export class CmId extends NativeResource<RdmaCmId> {
       const sockaddr = sockaddrOf(address);
       const { source, ...rest } = snapshot(options, "options", ["timeout", "signal", "source"]);
       const from = source === undefined ? null : sockaddrOf(source);
-      const { timeout, signal } = resolveOptions(rest);
-      this.#assertState("resolve address", ["IDLE", "BOUND"]);
+      const { timeout = RESOLVE_MS, signal } = readResolveOptions(rest);
+      this.#states.assert("resolveAddr");
       signal?.throwIfAborted();
       const args = [this.unsafeHandle, from, sockaddr, timeout] as const;
       callCm("rdma_resolve_addr", "resolve address", args, {
         hint: (code) => hintResolve(code, from && readSockaddr(from), readSockaddr(sockaddr)),
       });
-      this.#state = "RESOLVING_ADDR";
+      this.#states.enter("resolveAddr");
       await this.#step("resolve address", [TYPE.ADDR_RESOLVED], [TYPE.ADDR_ERROR], signal);
     });
   }
@@ -502,14 +457,14 @@ export class CmId extends NativeResource<RdmaCmId> {
    */
   async resolveRoute(options: ResolveOptions = {}): Promise<void> {
     return await inTurn(async () => {
-      const { timeout, signal } = resolveOptions(options);
-      this.#assertState("resolve route", ["ADDR_RESOLVED"]);
+      const { timeout = RESOLVE_MS, signal } = readResolveOptions(options);
+      this.#states.assert("resolveRoute");
       signal?.throwIfAborted();
       const args = [this.unsafeHandle, timeout] as const;
       callCm("rdma_resolve_route", "resolve route", args, {
         hint: (code) => hintResolve(code, this.peerAddress),
       });
-      this.#state = "RESOLVING_ROUTE";
+      this.#states.enter("resolveRoute");
       await this.#step("resolve route", [TYPE.ROUTE_RESOLVED], [TYPE.ROUTE_ERROR], signal);
     });
   }
@@ -538,7 +493,7 @@ export class CmId extends NativeResource<RdmaCmId> {
     return await inTurn(async () => {
       const lookUp = readLookUp(node, service, hints);
       const { signal, action } = lookUp;
-      this.#assertState(action, ["IDLE", "BOUND", "ADDR_RESOLVED", "ROUTE_RESOLVED"]);
+      this.#states.assert("resolveAddrInfo", action);
       signal?.throwIfAborted();
       const failed = new AbortController();
       const ends = signal === undefined ? failed.signal : AbortSignal.any([signal, failed.signal]);
@@ -611,10 +566,10 @@ export class CmId extends NativeResource<RdmaCmId> {
    */
   listen(backlog: number = 128): void {
     positiveInt(backlog, "backlog");
-    this.#assertState("listen", ["IDLE", "BOUND"]);
+    this.#states.assert("listen");
     callCm("rdma_listen", "listen", [this.unsafeHandle, backlog]);
     this.#events.backlogs.set(this, backlog);
-    this.#state = "LISTENING";
+    this.#states.enter("listen");
   }
 
   /**
@@ -626,15 +581,9 @@ export class CmId extends NativeResource<RdmaCmId> {
    * @throws {VerbsError} If the device refuses.
    */
   prepare(qp: QueuePair): void {
-    this.#checkQp(qp);
-    const isUnprepared = qp.state === QpState.RESET;
-    if (serviceOf(this) !== "UD") {
-      if (isUnprepared) moveConnected(qp, this.#attrOf(QpState.INIT));
-      return;
-    }
-    if (isUnprepared) qp.modify(this.initQpAttr(QpState.INIT));
-    if (qp.state === QpState.INIT) qp.modify({ qpState: QpState.RTR });
-    if (qp.state === QpState.RTR) qp.modify({ qpState: QpState.RTS, sqPsn: 0 });
+    const isUd = isOfDatagrams(this.portSpace);
+    connected.checkQp(qp, this.device, isUd);
+    connected.prepare(qp, isUd, this.#attrOf);
   }
 
   /**
@@ -658,13 +607,13 @@ export class CmId extends NativeResource<RdmaCmId> {
   ): Promise<CmEvent> {
     return await inTurn(async () => {
       const signal = signalOf(options);
-      const view = this.#param(qp, param, "request");
-      this.#assertState("connect", ["ROUTE_RESOLVED"]);
+      const view = connParamOf(qp, param, "request", serviceOf(this));
+      this.#states.assert("connect");
       signal?.throwIfAborted();
       if (typeof qp !== "number") this.prepare(qp);
       callCm("rdma_connect", "connect", [this.unsafeHandle, view]);
       this.#qp = typeof qp === "number" ? undefined : qp;
-      this.#state = "CONNECTING";
+      this.#states.enter("connect");
       return await this.#step(
         "connect",
         [TYPE.CONNECT_RESPONSE, TYPE.ESTABLISHED],
@@ -686,16 +635,15 @@ export class CmId extends NativeResource<RdmaCmId> {
    * @throws {VerbsError} If the device or the system refuses.
    */
   establish(): void {
-    this.#assertState("establish", ["RESPONDED", "ESTABLISHED"]);
-    this.#assertStill("establish");
+    this.#states.assert("establish");
     const { state, qp } = this;
     if (state === "ESTABLISHED") return;
     if (qp !== undefined) {
-      this.#grant(qp);
-      this.#ready(qp);
+      connected.grant(qp, this.#attrOf);
+      connected.complete(qp, this.#attrOf);
     }
     callCm("rdma_establish", "establish connection", [this.unsafeHandle]);
-    this.#state = "ESTABLISHED";
+    this.#states.enter("establish");
   }
 
   /**
@@ -709,17 +657,16 @@ export class CmId extends NativeResource<RdmaCmId> {
   async establishAsync(options: AbortOptions = {}): Promise<void> {
     return await inTurn(async () => {
       const signal = signalOf(options);
-      this.#assertState("establish", ["RESPONDED", "ESTABLISHED"]);
-      this.#assertStill("establish");
+      this.#states.assert("establish");
       signal?.throwIfAborted();
       const { state, qp } = this;
       if (state === "ESTABLISHED") return;
       const action = "establish connection";
       await this.#orEnd(action, async () => {
-        if (qp !== undefined) await this.#readyLater(qp, "program", signal);
+        if (qp !== undefined) await this.#completeLater(qp, "program", signal);
         this.#assertOn(action);
         callCm("rdma_establish", action, [this.unsafeHandle]);
-        this.#state = "ESTABLISHED";
+        this.#states.enter("establish");
       }, signal);
     });
   }
@@ -745,9 +692,8 @@ export class CmId extends NativeResource<RdmaCmId> {
   ): Promise<void> {
     return await inTurn(async () => {
       const signal = signalOf(options);
-      const view = this.#param(qp, param, "reply");
-      this.#assertState("accept", ["REQUESTED"]);
-      this.#assertStill("accept");
+      const view = connParamOf(qp, param, "reply", serviceOf(this));
+      this.#states.assert("accept");
       signal?.throwIfAborted();
       const service = serviceOf(this);
       const own = typeof qp === "number" ? undefined : qp;
@@ -756,14 +702,14 @@ export class CmId extends NativeResource<RdmaCmId> {
         if (own !== undefined) this.prepare(own);
         // iWARP moves the queue pair itself.
         if (own !== undefined && service === "RC") {
-          await this.#readyLater(own, "connection", signal);
+          await this.#completeLater(own, "connection", signal);
         }
         this.#assertOn(action);
         callCm("rdma_accept", action, [this.unsafeHandle, view], {
           hint: (code) => this.#whyUnknown(code),
         });
         this.#qp = own;
-        this.#state = service === "UD" ? "ESTABLISHED" : "ACCEPTING";
+        this.#states.enter(service === "UD" ? "acceptDatagrams" : "accept");
       }, signal);
       // A request for datagrams ends with the reply.
       if (service === "UD") return;
@@ -787,15 +733,14 @@ export class CmId extends NativeResource<RdmaCmId> {
     const { ece = false } = snapshot(options, "options", ["ece"]);
     const hasEce = boolean(ece, "ece");
     const bytes = checkPrivateData(privateData, "rejection", serviceOf(this));
-    this.#assertState("reject", ["REQUESTED", "RESPONDED"]);
-    this.#assertStill("reject");
+    this.#states.assert("reject");
     const name = hasEce ? "rdma_reject_ece" : "rdma_reject";
     callCm(name, "reject connection", [this.unsafeHandle, bytes, bytes.length], {
       hint: (code) => this.#whyUnknown(code),
     });
-    this.#state = "FAILED";
+    this.#states.enter("reject");
     this.#events.endSteps(this, "the connection was rejected");
-    this.#stopQp();
+    connected.stop(this.#qp);
   }
 
   /**
@@ -806,7 +751,7 @@ export class CmId extends NativeResource<RdmaCmId> {
    */
   notify(event: EventType = EventType.COMM_EST): void {
     integer(event, "event", 0, 0x7fff_ffff);
-    this.#assertState("notify", ["ACCEPTING", "ESTABLISHED"]);
+    this.#states.assert("notify");
     callCm("rdma_notify", "notify", [this.unsafeHandle, event]);
   }
 
@@ -821,22 +766,15 @@ export class CmId extends NativeResource<RdmaCmId> {
    * @throws {RangeError} If the time is out of range.
    * @throws {VerbsError} If the system refuses.
    */
-  async disconnect(options: Optional<ResolveOptions> = {}): Promise<boolean> {
+  async disconnect(options: ResolveOptions = {}): Promise<boolean> {
     return await inTurn(async () => {
-      const given = snapshot(options, "options", ["timeout", "signal"]);
-      const signal = checkSignal(given.signal);
-      const timeout = given.timeout === undefined
-        ? undefined
-        : milliseconds(given.timeout, "timeout");
-      const states = ["RESPONDED", "ACCEPTING", "ESTABLISHED", "DISCONNECTED"] as const;
-      this.#assertState("disconnect", states);
-      this.#assertStill("disconnect");
-      this.#assertEnds("disconnect");
+      const { timeout, signal } = readResolveOptions(options);
+      this.#states.assert("disconnect");
       signal?.throwIfAborted();
-      if (this.#state === "DISCONNECTED") return true;
-      this.#stopQp();
+      if (this.state === "DISCONNECTED") return true;
+      connected.stop(this.#qp);
       callCm("rdma_disconnect", "disconnect", [this.unsafeHandle]);
-      this.#state = "DISCONNECTING";
+      this.#states.enter("disconnect");
       if (timeout === undefined) {
         await this.disconnected({ signal });
         return true;
@@ -866,11 +804,8 @@ export class CmId extends NativeResource<RdmaCmId> {
   async disconnected(options: AbortOptions = {}): Promise<void> {
     return await inTurn(async () => {
       const signal = signalOf(options);
-      const state = this.#state;
-      const end = this.#end;
-      if (end !== undefined) assertOpen(this);
-      else this.#assertState("wait for the end", [...CONNECTED, "REQUESTED"]);
-      this.#assertEnds("wait for the end");
+      this.#states.assert("disconnected");
+      const { now: state, end } = this.#states;
       signal?.throwIfAborted();
       if (state === "DISCONNECTED") return;
       if (end !== undefined) throw this.#error("wait for the end", end);
@@ -900,7 +835,7 @@ export class CmId extends NativeResource<RdmaCmId> {
       const signal = checkSignal(given.signal);
       const sendOnly = given.sendOnly !== undefined && boolean(given.sendOnly, "sendOnly");
       const sockaddr = sockaddrOf(address);
-      this.#assertState("join group", ["BOUND", "ADDR_RESOLVED", "ROUTE_RESOLVED"]);
+      this.#states.assert("joinMulticast");
       if (this.device === undefined) {
         const { hostname } = this.localAddress!;
         throw new TypeError(
@@ -961,32 +896,23 @@ export class CmId extends NativeResource<RdmaCmId> {
     }
   }
 
-  /** librdmacm knows what the peer may do only since the request, before which connect() has moved the queue pair. */
-  #grant(qp: QueuePair): void {
-    if (qp.state === QpState.INIT && !qpCore(qp).states.hasOwnAccess) {
-      moveConnected(qp, this.#attrOf(QpState.INIT));
-    }
-  }
-
-  /** Moves the queue pair on, when the peer's number is known. */
-  #ready(qp: QueuePair): void {
-    if (isBeforeRtr(qp)) moveConnected(qp, this.#attrOf(QpState.RTR));
-    if (qp.state !== QpState.RTS) moveConnected(qp, this.#attrOf(QpState.RTS));
-  }
-
-  /** {@linkcode CmId.#ready} on another thread. The wait ends with the id. */
-  async #readyLater(qp: QueuePair, cause: Cause, signal: AbortSignal | undefined): Promise<void> {
-    if (this.#state === "RESPONDED") this.#grant(qp);
+  /** Moves the queue pair to RTS, in part on another thread. The wait ends with the id. */
+  async #completeLater(
+    qp: QueuePair,
+    cause: Cause,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    if (this.state === "RESPONDED") connected.grant(qp, this.#attrOf);
     const ending = this.#ending ??= new AbortController();
     const ends = signal === undefined ? ending.signal : AbortSignal.any([signal, ending.signal]);
-    this.#isMoving = true;
+    this.#states.isMoving = true;
     try {
-      if (isBeforeRtr(qp)) await moveConnectedLater(qp, this.#attrOf(QpState.RTR), cause, ends);
+      await connected.beginLater(qp, this.#attrOf, cause, ends);
     } finally {
-      this.#isMoving = false;
+      this.#states.isMoving = false;
     }
     assertOpen(this);
-    this.#ready(qp);
+    connected.complete(qp, this.#attrOf);
   }
 
   /**
@@ -1005,7 +931,7 @@ export class CmId extends NativeResource<RdmaCmId> {
       if (!isUnknown || !isOpen(this)) throw error;
       using deadline = new Deadline(REASON_MS, () => error, [signal]);
       await this.disconnected({ signal: deadline.signal }).catch(() => {});
-      const end = this.#end;
+      const { end } = this.#states;
       if (end !== undefined) throw this.#error(action, end);
       throw error;
     }
@@ -1013,63 +939,14 @@ export class CmId extends NativeResource<RdmaCmId> {
 
   /** Linux has no event for a request that the peer takes back before it is answered. */
   #whyUnknown(code: string): string | undefined {
-    if (this.#state !== "REQUESTED" || isKnown(this.#handle)) return undefined;
+    if (this.state !== "REQUESTED" || isKnown(this.#handle)) return undefined;
     return causeOf(REQUEST_CAUSES, code, {});
-  }
-
-  #checkQp(qp: QueuePair): void {
-    instance(qp, QueuePair, "qp");
-    const { device } = this;
-    if (device === undefined) {
-      throw new TypeError("Cannot use queue pair: the id has no device yet");
-    }
-    const type = serviceOf(this) === "UD" ? QpType.UD : QpType.RC;
-    if (qp.type !== type) {
-      throw new TypeError(
-        `Cannot use queue pair: its type is ${nameOf(QpType, qp.type)}, and the id needs ` +
-          nameOf(QpType, type),
-      );
-    }
-    const { name } = qp.context.device;
-    if (name === device.name) return;
-    throw new TypeError(
-      `Cannot use queue pair: it is of device "${name}", and the connection goes over "${device.name}"`,
-    );
-  }
-
-  #param(qp: QueuePair | number, param: ConnParamInit, message: CmMessage): DataView<ArrayBuffer> {
-    const qpNum = typeof qp === "number" ? uint24(qp, "qp") : instance(qp, QueuePair, "qp").qpNum;
-    const given = snapshot(param, "connection parameters", connParamCodec.names as never);
-    const privateData = checkPrivateData(given.privateData, message, serviceOf(this));
-    const own = { privateDataLen: privateData.length, qpNum };
-    return connParamCodec.write({ ...given, privateData }, own).view;
-  }
-
-  #assertState(action: string, needed: readonly CmState[]): void {
-    assertOpen(this);
-    const state = this.#state;
-    if (needed.includes(state)) return;
-    throw new TypeError(
-      `Cannot ${action}: the connection identifier is in state ${state}, and ${
-        needed.join(" or ")
-      } is needed`,
-    );
   }
 
   /** Checks that the connection has not ended during a step. */
   #assertOn(action: string): void {
-    const end = this.#end;
+    const { end } = this.#states;
     if (end !== undefined) throw this.#error(action, end);
-  }
-
-  #assertStill(action: string): void {
-    if (!this.#isMoving) return;
-    throw new TypeError(`Cannot ${action}: a method of the id is moving the queue pair`);
-  }
-
-  #assertEnds(action: string): void {
-    if (serviceOf(this) !== "UD") return;
-    throw new TypeError(`Cannot ${action}: the id is for datagrams, which have no connection`);
   }
 
   /** Waits for the end of a step. */
@@ -1080,7 +957,7 @@ export class CmId extends NativeResource<RdmaCmId> {
     signal: AbortSignal | undefined,
   ): Promise<CmEvent> {
     const all = [...ends, ...failures];
-    const isEnd = ({ type }: CmEvent): boolean => all.includes(type) || OVER.includes(this.#state);
+    const isEnd = ({ type }: CmEvent): boolean => all.includes(type) || this.#states.isOver;
     const event = await this.#events.step(this, isEnd, signal);
     if (ends.includes(event.type)) return event;
     throw this.#error(action, event);
@@ -1088,9 +965,8 @@ export class CmId extends NativeResource<RdmaCmId> {
 
   #error(action: string, event: CmEvent): CmError {
     const { conn, ud } = event;
-    const exists = EXISTING.includes(this.#state);
     const peer = isOpen(this) ? this.peerAddress : undefined;
-    return eventError(action, event, exists, (conn ?? ud)?.privateData, peer);
+    return eventError(action, event, this.#states.exists, (conn ?? ud)?.privateData, peer);
   }
 
   /** Reads an event of this id, or a request to it. */
@@ -1116,22 +992,15 @@ export class CmId extends NativeResource<RdmaCmId> {
   }
 
   #request(address: bigint): CmId {
-    const id = new CmId(this.#channel, handOver(new Adopted(handleAt<RdmaCmId>(address)!)));
-    id.#state = "REQUESTED";
-    return id;
+    return new CmId(this.#channel, handOver(new Adopted(handleAt<RdmaCmId>(address)!)));
   }
 
   /** Takes over the state that an event leads to. */
   #follow(event: CmEvent): void {
-    const { type } = event;
-    const state = this.#state;
-    const next = AFTER[type];
-    if (next === undefined || type === TYPE.UNREACHABLE && EXISTING.includes(state)) return;
-    this.#state = next;
-    if (!OVER.includes(next)) return;
-    this.#end ??= event;
-    this.#stopQp();
-    if (next !== "DISCONNECTED" || state === "DISCONNECTING") return;
+    const { state } = this;
+    if (!this.#states.follow(event)) return;
+    connected.stop(this.#qp);
+    if (this.state !== "DISCONNECTED" || state === "DISCONNECTING") return;
     try {
       // Without an answer the peer waits for minutes.
       callCm("rdma_disconnect", "answer", [this.unsafeHandle]);
@@ -1140,20 +1009,9 @@ export class CmId extends NativeResource<RdmaCmId> {
     }
   }
 
-  /** Moves the queue pair to ERR, if the connection is its only one. */
-  #stopQp(): void {
-    const qp = this.#qp;
-    if (qp === undefined || !isOpen(qp) || qp.type === QpType.UD) return;
-    try {
-      qp.modify({ qpState: QpState.ERR });
-    } catch {
-      // The device has gone, and the queue pair with it.
-    }
-  }
-
   #closing(): void {
     const events = this.#events;
-    const state = this.#state;
+    const { isConnected } = this.#states;
     events.receivers.delete(this.#address);
     for (const { id } of events.takeOf(this, true)) {
       // Requests that nobody has taken. The others of this id are only forgotten.
@@ -1163,23 +1021,18 @@ export class CmId extends NativeResource<RdmaCmId> {
     events.endSteps(this, why);
     this.#ending?.abort(new TypeError(`Cannot move queue pair: ${why}`));
     this.#groups.leaveAll(handleOf(this));
-    if (CONNECTED.includes(state)) this.#stopQp();
+    if (isConnected) connected.stop(this.#qp);
   }
 }
 
 /** Whether the system knows the connection of an id. */
 function isKnown(id: RdmaCmId): boolean {
   try {
-    attrOf(id, QpState.INIT);
+    connected.attrOf(id, QpState.INIT);
     return true;
   } catch {
     return false;
   }
-}
-
-/** Whether a queue pair has to move to RTR yet. */
-function isBeforeRtr({ state }: QueuePair): boolean {
-  return state !== QpState.RTR && state !== QpState.RTS;
 }
 
 function closeQuietly(id: CmId): void {
@@ -1193,27 +1046,3 @@ function closeQuietly(id: CmId): void {
 function hostOrder(value: number): number {
   return (value & 0xff) << 8 | value >> 8;
 }
-
-function create(channel: EventChannel, portSpace: PortSpace): RdmaCmId {
-  const known = Object.values<number>(PortSpace);
-  if (!known.includes(integer(portSpace, "portSpace", 0, 0xffff_ffff))) {
-    throw new RangeError(`Cannot use portSpace ${portSpace}: it is none of ${known.join(", ")}`);
-  }
-  const id = new BigUint64Array(1);
-  const args = [channel.unsafeHandle, id, 0n, portSpace] as const;
-  callCm("rdma_create_id", "create connection identifier", args, { hint: hintNoDevice });
-  return handleAt<RdmaCmId>(id[0]!)!;
-}
-
-function resolveOptions(
-  options: ResolveOptions,
-): { timeout: number; signal: AbortSignal | undefined } {
-  const { timeout = 2000, signal } = snapshot(options, "options", ["timeout", "signal"]);
-  return { timeout: milliseconds(timeout, "timeout"), signal: checkSignal(signal) };
-}
-
-export const REQUEST_CAUSES: Causes = [
-  ["EINVAL", "The peer has taken back its request, or has gone"],
-];
-
-export const EVENT_CAUSES: Causes = [["EINVAL", "Linux 6.17 and newer have it"]];

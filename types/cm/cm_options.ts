@@ -97,6 +97,11 @@ function settingsOf(id: CmFacts, options: CmOptions): CmSetting[] {
 
 /** How the connections of an id are made: the limits of private data depend on it. */
 export function serviceOf({ portSpace, device }: Omit<CmFacts, "state">): CmService {
-  if (portSpace === PortSpace.UDP || portSpace === PortSpace.IPOIB) return "UD";
+  if (isOfDatagrams(portSpace)) return "UD";
   return device?.transportType === TransportType.IWARP ? "iWARP" : "RC";
+}
+
+/** Whether the ids of a port space are for datagrams, which have no connection. */
+export function isOfDatagrams(portSpace: PortSpace): boolean {
+  return portSpace === PortSpace.UDP || portSpace === PortSpace.IPOIB;
 }

@@ -1,10 +1,12 @@
 import { constants, structs } from "../../ffi/layout.ts";
 import { handleAt, nativeView } from "../../ffi/pointers.ts";
 import { readField } from "../../ffi/struct.ts";
-import { copyOfBytes } from "../../internal/checks.ts";
+import { copyOfBytes, snapshot, uint24 } from "../../internal/checks.ts";
 import type { Optional } from "../../internal/optional.ts";
 import { type AhAttr, ahAttrCodec } from "../address/ah_attr.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
+import { instance } from "../core/checks.ts";
+import { QueuePair } from "../queue_pair/queue_pair.ts";
 
 /**
  * What a peer tells of its side of a connection (`struct rdma_conn_param`).
@@ -73,8 +75,10 @@ interface Own {
 const own = true;
 const MOST = constants.RDMA_MAX_RESP_RES;
 
-export const connParamCodec: AttributeCodec<ConnParamInit, Omit<ConnParam, "privateData">, Own> =
-  codecOf("rdma_conn_param", "connection parameters", {
+const connParamCodec: AttributeCodec<ConnParamInit, Omit<ConnParam, "privateData">, Own> = codecOf(
+  "rdma_conn_param",
+  "connection parameters",
+  {
     privateData: { pointer: true },
     privateDataLen: { own },
     responderResources: { fallback: MOST },
@@ -84,7 +88,8 @@ export const connParamCodec: AttributeCodec<ConnParamInit, Omit<ConnParam, "priv
     rnrRetryCount: { max: 7, fallback: 7 },
     srq: { boolean: 1 },
     qpNum: { own },
-  });
+  },
+);
 
 const udParamCodec: AttributeCodec<Omit<UdParam, "privateData" | "ahAttr">> = codecOf(
   "rdma_ud_param",
@@ -111,7 +116,7 @@ export function readConnParam(
   return { ...rest, privateData };
 }
 
-/** Reads those of datagrams. */
+/** Reads the parameters of an event of datagrams, whose private data was copied. */
 export function readUdParam(
   view: DataView<ArrayBuffer>,
   base: number,
@@ -154,4 +159,23 @@ export function checkPrivateData(
   throw new RangeError(
     `Cannot use privateData of ${bytes.length} bytes: a ${message} of ${service} takes at most ${limit}`,
   );
+}
+
+/**
+ * The C struct of the parameters of a connection.
+ *
+ * @param qp The queue pair, or its number.
+ * @throws {RangeError} If the private data is longer than the message takes, or a number is out of range.
+ */
+export function connParamOf(
+  qp: QueuePair | number,
+  param: ConnParamInit,
+  message: CmMessage,
+  service: CmService,
+): DataView<ArrayBuffer> {
+  const qpNum = typeof qp === "number" ? uint24(qp, "qp") : instance(qp, QueuePair, "qp").qpNum;
+  const given = snapshot(param, "connection parameters", connParamCodec.names as never);
+  const privateData = checkPrivateData(given.privateData, message, service);
+  const own = { privateDataLen: privateData.length, qpNum };
+  return connParamCodec.write({ ...given, privateData }, own).view;
 }

@@ -6,10 +6,13 @@ import { allocStruct, writeField } from "../../ffi/struct.ts";
 import { type BlockingCall, callLater, callNow, type Cause } from "../core/abortable.ts";
 import { nameOf } from "../core/enums.ts";
 import { checked } from "../core/errors.ts";
+import { instance } from "../core/checks.ts";
+import { isOpen } from "../core/resource.ts";
+import type { DeviceInfo } from "../device/device.ts";
 import { hintModify } from "../queue_pair/hints.ts";
-import { qpAttrCodec } from "../queue_pair/qp_attr.ts";
-import { QpState } from "../queue_pair/qp_enums.ts";
-import type { QueuePair } from "../queue_pair/queue_pair.ts";
+import { qpAttrCodec, type QpModifyAttr } from "../queue_pair/qp_attr.ts";
+import { QpState, QpType } from "../queue_pair/qp_enums.ts";
+import { qpCore, QueuePair } from "../queue_pair/queue_pair.ts";
 import { callCm } from "./errors.ts";
 
 /** The attributes of a state, as librdmacm writes them, and their mask. */
@@ -33,22 +36,98 @@ export function attrOf(
   return { qpState, view, mask: mask[0]! };
 }
 
+/** Reads attributes that librdmacm has written. */
+export function readStateAttr({ view, mask }: StateAttr): QpModifyAttr {
+  return qpAttrCodec.read(view, 0, mask);
+}
+
+/** Asks for the attributes of a state of one connection. */
+export type AttrOf = (qpState: QpState) => StateAttr;
+
+/** Moves a queue pair as far as it can go before the peer is known. */
+export function prepare(qp: QueuePair, isOfDatagrams: boolean, attr: AttrOf): void {
+  const isUnprepared = qp.state === QpState.RESET;
+  if (!isOfDatagrams) {
+    if (isUnprepared) moveConnected(qp, attr(QpState.INIT));
+    return;
+  }
+  if (isUnprepared) qp.modify(readStateAttr(attr(QpState.INIT)));
+  if (qp.state === QpState.INIT) qp.modify({ qpState: QpState.RTR });
+  if (qp.state === QpState.RTR) qp.modify({ qpState: QpState.RTS, sqPsn: 0 });
+}
+
+/** librdmacm knows what the peer may do only since the request, before which connect() has moved the queue pair. */
+export function grant(qp: QueuePair, attr: AttrOf): void {
+  if (qp.state === QpState.INIT && !qpCore(qp).states.hasOwnAccess) {
+    moveConnected(qp, attr(QpState.INIT));
+  }
+}
+
+/** Moves a queue pair on, when the peer's number is known. */
+export function complete(qp: QueuePair, attr: AttrOf): void {
+  if (isBeforeRtr(qp)) moveConnected(qp, attr(QpState.RTR));
+  if (qp.state !== QpState.RTS) moveConnected(qp, attr(QpState.RTS));
+}
+
+/** The part of {@linkcode complete} that may take a second, on another thread. The queue pair exists until the call ends. */
+export async function beginLater(
+  qp: QueuePair,
+  attr: AttrOf,
+  cause: Cause,
+  signal: AbortSignal,
+): Promise<void> {
+  if (isBeforeRtr(qp)) await callLater({ ...moveTo(qp, attr(QpState.RTR)), cause }, signal);
+}
+
+/** Moves a queue pair to ERR, if the connection is its only one. */
+export function stop(qp: QueuePair | undefined): void {
+  if (qp === undefined || !isOpen(qp) || qp.type === QpType.UD) return;
+  try {
+    qp.modify({ qpState: QpState.ERR });
+  } catch {
+    // The device has gone, and the queue pair with it.
+  }
+}
+
+/** Whether a queue pair has to move to RTR yet. */
+function isBeforeRtr({ state }: QueuePair): boolean {
+  return state !== QpState.RTR && state !== QpState.RTS;
+}
+
+/**
+ * Checks that a queue pair fits the connection of an id.
+ *
+ * @throws {TypeError} If it is of another device or transport, or the id has no device yet.
+ */
+export function checkQp(
+  qp: QueuePair,
+  device: DeviceInfo | undefined,
+  isOfDatagrams: boolean,
+): void {
+  instance(qp, QueuePair, "qp");
+  if (device === undefined) {
+    throw new TypeError("Cannot use queue pair: the id has no device yet");
+  }
+  const type = isOfDatagrams ? QpType.UD : QpType.RC;
+  if (qp.type !== type) {
+    throw new TypeError(
+      `Cannot use queue pair: its type is ${nameOf(QpType, qp.type)}, and the id needs ` +
+        nameOf(QpType, type),
+    );
+  }
+  const { name } = qp.context.device;
+  if (name === device.name) return;
+  throw new TypeError(
+    `Cannot use queue pair: it is of device "${name}", and the connection goes over "${device.name}"`,
+  );
+}
+
 /**
  * Moves a connected queue pair to a state with the attributes that librdmacm writes. They are passed on as they are: reading
  * and writing each of them in between took most of the time of a connection.
  */
-export function moveConnected(qp: QueuePair, attr: StateAttr): void {
+function moveConnected(qp: QueuePair, attr: StateAttr): void {
   callNow(moveTo(qp, attr));
-}
-
-/** {@linkcode moveConnected} on another thread. The queue pair exists until the call ends. */
-export async function moveConnectedLater(
-  qp: QueuePair,
-  attr: StateAttr,
-  cause: Cause,
-  signal: AbortSignal | undefined,
-): Promise<void> {
-  await callLater({ ...moveTo(qp, attr), cause }, signal);
 }
 
 function moveTo(
