@@ -22,6 +22,7 @@ import {
   NativeResource,
 } from "../core/native_resource.ts";
 import { assertOpen, isOpen, moveTo } from "../core/resource.ts";
+import { untilClosed } from "../core/until_closed.ts";
 import { EventType } from "../device/async_events.ts";
 import type { DeviceInfo } from "../device/device.ts";
 import { type Ece, eceCodec, type QpModifyAttr } from "../queue_pair/qp_attr.ts";
@@ -138,19 +139,16 @@ export class EventChannel extends NativeResource<RdmaEventChannel> {
   }
 
   /**
-   * The events that no method of an id waits for, as they come.
+   * The events that no method of an id waits for, as they come. Closing the channel ends it.
    *
-   * @throws {TypeError} If the channel is disposed, also during the wait.
+   * @throws {TypeError} If the channel is disposed, or the signal is not an AbortSignal.
    * @throws {VerbsError} If reading fails.
    * @throws The reason of the signal, if it aborts.
    */
-  async *events(options: AbortOptions = {}): AsyncGenerator<CmEvent, void, void> {
+  events(options: AbortOptions = {}): AsyncGenerator<CmEvent, void, void> {
     const signal = signalOf(options);
-    while (true) {
-      signal?.throwIfAborted();
-      assertOpen(this);
-      yield await inTurn(() => eventsOf(this).next(signal));
-    }
+    assertOpen(this);
+    return untilClosed(this, signal, () => inTurn(() => eventsOf(this).next(signal)));
   }
 
   /**

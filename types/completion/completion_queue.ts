@@ -26,6 +26,7 @@ import { call, type CheckOptions, lacking } from "../core/errors.ts";
 import { makeNonblocking } from "../core/event_descriptor.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { assertOpen, type Resource } from "../core/resource.ts";
+import { orClosed } from "../core/until_closed.ts";
 import { registerElement, unregisterElement } from "../device/async_events.ts";
 import { Context } from "../device/context.ts";
 import { countsOf } from "../device/counts.ts";
@@ -510,13 +511,14 @@ export class CompletionQueue<C extends WorkCompletion = WorkCompletion>
   /**
    * Completions as they come, for `for await`. It waits while there are none, misses none, and keeps the order. Several
    * iterations over one queue share its completions. Leaving the loop loses none: the next poll or iteration goes on.
+   * Closing the queue ends it.
    *
    * While completions keep coming, it lets timers and other events run about once a millisecond.
    *
    * A Worker that is terminated here leaves a thread behind for up to 10 seconds. Abort the signal before the
    * termination to avoid it.
    *
-   * @throws {TypeError} If the queue has no channel, or is disposed meanwhile, or if an option is not valid.
+   * @throws {TypeError} If the queue has no channel, or is disposed, or if an option is not valid.
    * @throws {RangeError} If `batch` or `spinMicroseconds` is out of range.
    * @throws {VerbsError} If the provider fails. Of a queue that has overrun only some do: see {@linkcode CqInitAttr.cqe}.
    * @throws The reason of the signal, if it aborts.
@@ -530,11 +532,13 @@ export class CompletionQueue<C extends WorkCompletion = WorkCompletion>
     } = snapshot(options, "options", names);
     const events = this.#channelEvents();
     positiveInt(batch, "batch");
+    assertOpen(this);
     return new Completions({
       read: () => this.#core.ahead(this.unsafeHandle, batch),
       take: () => this.#core.take(),
       arm: () => this.reqNotify(),
       wait: (signal) => events.waitFor(this, signal),
+      orClosed: (error) => orClosed(error, this, signal),
       signal: signal === undefined ? undefined : instance(signal, AbortSignal, "signal"),
       busyPoll: new BusyPoll(
         integer(spinMicroseconds, "spinMicroseconds", 0, MAX_SPIN_MICROSECONDS),

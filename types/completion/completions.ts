@@ -1,6 +1,7 @@
 import { textOf } from "../../internal/texts.ts";
 import { find, type Source } from "../../wait/loop.ts";
 import { inTurn, mayContinue, nextTurn } from "../../wait/turns.ts";
+import type { CLOSED } from "../core/until_closed.ts";
 import type { WorkCompletion } from "./work_completion.ts";
 
 /** The queue that an iteration is over. */
@@ -9,8 +10,10 @@ export interface CompletionSource<C = WorkCompletion> extends Omit<Source, "bell
   readonly take: () => C;
   /** Waits for an event of the queue. */
   readonly wait: (signal: AbortSignal | undefined) => Promise<unknown>;
-  /** Ends the iteration. */
+  /** Ends the iteration: it throws the reason. */
   readonly signal: AbortSignal | undefined;
+  /** What the outcome of a step is that has failed. */
+  readonly orClosed: (error: unknown) => typeof CLOSED;
 }
 
 /**
@@ -87,7 +90,8 @@ export class Completions<C = WorkCompletion> implements AsyncIterableIterator<C,
       return END;
     } catch (error) {
       this.#ended = true;
-      throw error;
+      this.#source.orClosed(error);
+      return END;
     } finally {
       this.#steps--;
     }

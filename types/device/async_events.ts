@@ -10,7 +10,8 @@ import { Events } from "../../wait/events.ts";
 import { inTurn } from "../../wait/turns.ts";
 import { EventDescriptor, makeNonblocking, noEvent } from "../core/event_descriptor.ts";
 import { handleOf, type NativeResource } from "../core/native_resource.ts";
-import { assertOpen, disposedError, isOpen, type Resource, rootOf } from "../core/resource.ts";
+import { disposedError, isOpen, type Resource, rootOf } from "../core/resource.ts";
+import { untilClosed } from "../core/until_closed.ts";
 
 const { fields } = structs.ibv_async_event;
 
@@ -260,8 +261,8 @@ function throwAll(errors: readonly unknown[]): void {
 }
 
 /**
- * The events of a context as they come. Several iterations get the same events; each event is read and acknowledged
- * once.
+ * The events of a context as they come, until it is closed. Several iterations get the same events; each event is read and
+ * acknowledged once.
  */
 export async function* iterateEvents(
   context: NativeResource<IbvContext>,
@@ -270,24 +271,20 @@ export async function* iterateEvents(
   const signal = signalOf(options);
   const reader = asyncEvents(context);
   using events = reader.subscribe();
-  while (true) {
-    signal?.throwIfAborted();
-    assertOpen(context);
-    const event = events.shift();
-    if (event === undefined) await inTurn(() => reader.wait(signal));
-    else yield await inTurn(() => event);
-  }
+  yield* untilClosed(context, signal, async () => {
+    while (events.length === 0) await inTurn(() => reader.wait(signal));
+    return await inTurn(() => events.shift()!);
+  });
 }
 
-/** As {@linkcode iterateEvents}, on this thread. It ends if no event comes for as long as the time limit. */
+/** As {@linkcode iterateEvents}, on this thread. It also ends if no event comes for as long as the time limit. */
 export function* iterateEventsSync(
   context: NativeResource<IbvContext>,
   timeout: number,
 ): Generator<AsyncEvent, void, void> {
   const reader = asyncEvents(context);
   using events = reader.subscribe();
-  while (true) {
-    assertOpen(context);
+  while (isOpen(context)) {
     const event = events.shift();
     if (event !== undefined) yield event;
     else if (!reader.readSync(endOf(timeout))) return;

@@ -223,9 +223,9 @@ export class Context extends NativeResource<IbvContext> {
   /**
    * Asynchronous events of the device as they come, for `for await` (`ibv_get_async_event`,
    * `ibv_ack_async_event`). Each event names the object or the port that it is about. Several iterations get the same
-   * events. An iteration gets the events that are read from its first step on.
+   * events. An iteration gets the events that are read from its first step on. Closing the context ends it.
    *
-   * @throws {TypeError} If the context is disposed, or is disposed meanwhile, or if the signal is not an AbortSignal.
+   * @throws {TypeError} If the context is disposed, or if the signal is not an AbortSignal.
    * @throws {VerbsError} If the device is gone.
    * @throws The reason of the signal, if it aborts.
    *
@@ -241,6 +241,7 @@ export class Context extends NativeResource<IbvContext> {
    * ```
    */
   events(options: AbortOptions = {}): AsyncGenerator<AsyncEvent, void, void> {
+    assertOpen(this);
     return iterateEvents(this, options);
   }
 
@@ -267,7 +268,7 @@ export class Context extends NativeResource<IbvContext> {
 
   /**
    * Asynchronous events of the device, for a program that has the thread to itself: as {@linkcode Context.events}, but it
-   * blocks the thread. The iteration ends when no event comes for as long as `timeout`. What others read between two
+   * blocks the thread. The iteration also ends when no event comes for as long as `timeout`. What others read between two
    * iterations, such as a `ReplyPath`, is not given. `CompletionQueue.waitSync` tells when blocking is right, and what
    * ends the wait.
    *

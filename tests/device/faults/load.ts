@@ -96,7 +96,7 @@ export class Load {
     await Promise.all(this.#work);
   }
 
-  /** What ended the waits, once the context is closed. */
+  /** The errors that ended the waits, once the context is closed; `undefined` for those that the closing ended. */
   async ends(): Promise<unknown[]> {
     return await Promise.all(this.#waits);
   }

@@ -101,9 +101,8 @@ on.test("CompletionChannel forgets the events of a queue that is closed", async 
   two.close();
   const controller = new AbortController();
   const none = channel.getCqEvent({ signal: controller.signal });
-  const iteration = assertRejects(() => wait, TypeError, "the completion queue was disposed");
   one.close();
-  await iteration;
+  assertEquals((await wait).done, true);
   controller.abort(new Error("no event"));
   await assertRejects(() => none, Error, "no event");
 });

@@ -86,8 +86,7 @@ Deno.test("Context.events() ends when the context is closed or the device goes a
   await wait;
   const next = context.events().next();
   context.close();
-  await assertRejects(() => next, TypeError, "the context was disposed");
-  await assertRejects(() => busy.next(), TypeError, "it is disposed");
+  assertEquals([(await next).done, (await busy.next()).done], [true, true]);
   assertEquals(recorder.live(), 0);
   using other = open();
   const gone = other.events().next();

@@ -25,6 +25,9 @@ function sourceOf(overrides: Partial<CompletionSource>): CompletionSource {
     arm: () => {},
     wait: async () => await Promise.resolve(),
     signal: undefined,
+    orClosed: (error) => {
+      throw error;
+    },
     busyPoll: new BusyPoll(0),
     ...overrides,
   };

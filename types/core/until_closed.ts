@@ -1,0 +1,31 @@
+import { isOpen, type Resource } from "./resource.ts";
+
+/**
+ * What comes from a resource, for `for await`, until the resource is closed. Closing it ends the loop, also while the loop
+ * waits. A signal that aborts during the wait and all other errors go to the loop.
+ */
+export async function* untilClosed<T>(
+  resource: Resource,
+  signal: AbortSignal | undefined,
+  next: () => Promise<T>,
+): AsyncGenerator<T, void, void> {
+  while (isOpen(resource)) {
+    signal?.throwIfAborted();
+    const step = await next().catch((error) => orClosed(error, resource, signal));
+    if (step === CLOSED) return;
+    yield step as T;
+  }
+}
+
+/** What a wait gives that has ended because its resource was closed. */
+export const CLOSED: unique symbol = Symbol("closed");
+
+/** The outcome of a wait that has failed: {@linkcode CLOSED}, or the error is thrown. */
+export function orClosed(
+  error: unknown,
+  resource: Resource,
+  signal: AbortSignal | undefined,
+): typeof CLOSED {
+  if (isOpen(resource) || signal?.aborted) throw error;
+  return CLOSED;
+}
