@@ -79,6 +79,6 @@ export type { CmOptions } from "./types/cm/cm_options.ts";
 export type { ConnParam, ConnParamInit, UdParam } from "./types/cm/conn_param.ts";
 export { CmEventType, type CmState, PortSpace } from "./types/cm/enums.ts";
 export { CmError } from "./types/cm/errors.ts";
-export { eventStr, getDevices } from "./types/cm/functions.ts";
+export { eventStr } from "./types/cm/functions.ts";
 export type { ResolveOptions } from "./types/cm/resolve_options.ts";
 export type { SocketAddress } from "./types/cm/socket_address.ts";

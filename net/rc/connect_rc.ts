@@ -85,7 +85,7 @@ export interface RcConnectByTcp extends RcOptions {
 export interface RcConnectByExchange extends RcOptions {
   /**
    * The exchange of addresses by any other means, with a peer that calls `connectRc` with `exchange` as well. Both ends
-   * must get the other's address at about the same time: an end retries for about four seconds (`timeout`, `retryCnt`).
+   * must get the other's address at about the same time: an end retries for about four seconds (`ackTimeout`, `retryCnt`).
    */
   readonly exchange: RcExchange;
   /** It is not used with `exchange`. */

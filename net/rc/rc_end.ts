@@ -135,7 +135,7 @@ export class RcEnd implements AsyncDisposable {
       readonly late: Late;
     },
   ): Promise<this> {
-    const { timeout, retryCnt } = this.settings;
+    const { ackTimeout: timeout, retryCnt } = this.settings;
     if (this.#gidIndex !== undefined && Gid.parse(peer.gid).isZero) {
       throw new Deno.errors.InvalidData("Cannot connect: the address of the peer has no GID");
     }
@@ -196,7 +196,7 @@ export class RcEnd implements AsyncDisposable {
    */
   async #activateById(id: CmId, { mtu }: RcAddress, options: PeerOptions): Promise<void> {
     const { settings } = this;
-    const { timeout, retryCnt } = settings;
+    const { ackTimeout: timeout, retryCnt } = settings;
     const { rnrRetry, minRnrTimer } = RECEIVE_RETRIES;
     const { ahAttr, ...attr } = id.initQpAttr(QpState.RTR);
     const path = {

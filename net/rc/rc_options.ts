@@ -46,8 +46,11 @@ export interface RcOptions extends FabricOptions {
   readonly sendDepth?: number | undefined;
   /** The longest message in bytes that this end sends or receives, up to 16 MiB. The default is 32768. */
   readonly maxMessage?: number | undefined;
-  /** Time to wait for an acknowledgement: 4.096 us * 2^timeout, 1 to 31. The default is 17, that is 537 ms. */
-  readonly timeout?: number | undefined;
+  /**
+   * Time to wait for an acknowledgement, as an exponent 1 to 31: 4.096 us * 2^ackTimeout. The default is 17, that is 537 ms. It
+   * is `timeout` of `QpAttr`, whose names are those of C.
+   */
+  readonly ackTimeout?: number | undefined;
   /**
    * The number of retries after that time, 0 to 7. The default is 6. Then the connection is broken. Soft-RoCE retries for
    * ever if it is 7.
@@ -56,7 +59,7 @@ export interface RcOptions extends FabricOptions {
   /**
    * If nothing was sent for so many milliseconds, the connection checks that the peer is there. The default is 1000; 0
    * means never: an end that only receives does not notice then that the peer is gone. With `port` the kernel of the peer
-   * tells at once that its program has ended. Otherwise, or if the host has gone, `timeout` and `retryCnt` follow the check:
+   * tells at once that its program has ended. Otherwise, or if the host has gone, `ackTimeout` and `retryCnt` follow the check:
    * with the defaults it takes about ten seconds on soft-RoCE.
    */
   readonly keepAlive?: number | undefined;
@@ -93,7 +96,7 @@ export const RC_RULES: Rules<RcSettings> = {
   credits: option(within(1, MAX_CREDITS), 32),
   sendDepth: option(within(1, MAX_CREDITS), 32),
   maxMessage: option(within(8, MAX_MESSAGE), 32768),
-  timeout: option(within(1, 31), 17),
+  ackTimeout: option(within(1, 31), 17),
   retryCnt: option(within(0, 7), 6),
   keepAlive: option(within(0, MAX_MS, " ms"), 1000),
   spinMicroseconds: spinning,

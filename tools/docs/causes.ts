@@ -81,7 +81,7 @@ const VERBS: readonly Section[] = [
   ["`ibv_create_rwq_ind_table`", TABLE_CAUSES],
   ["`ibv_create_flow`", FLOW_CAUSES],
   [
-    "`rdma_create_event_channel`, `rdma_create_id`, `rdma_get_devices`, `rdma_getaddrinfo`",
+    "`rdma_create_event_channel`, `rdma_create_id`, `rdma_getaddrinfo`",
     CHANNEL_CAUSES,
   ],
   ["`rdma_bind_addr`, `rdma_resolve_addr`, `rdma_resolve_route`", ip.ADDRESS_CAUSES],

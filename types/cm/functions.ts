@@ -1,6 +1,6 @@
 import type { IbvContext, IbvDevice, RdmaCmId, RdmaEventChannel } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
-import { handleAt, readCString, readPointers } from "../../ffi/pointers.ts";
+import { handleAt, readCString } from "../../ffi/pointers.ts";
 import { rdmacm } from "../../ffi/rdmacm.ts";
 import { readNative } from "../../ffi/struct.ts";
 import { integer, uint32 } from "../../internal/checks.ts";
@@ -33,23 +33,6 @@ export function createId(
   const args = [channel.unsafeHandle, id, 0n, portSpace] as const;
   callCm("rdma_create_id", "create connection identifier", args, { hint: hintNoDevice });
   return handleAt<RdmaCmId>(id[0]!)!;
-}
-
-/**
- * The devices that connections by address can use (`rdma_get_devices`). librdmacm opens them all, and keeps them open until
- * the process ends: a device that it keeps open cannot be removed.
- *
- * @throws {VerbsError} If there is no RDMA device (ENODEV), or a device cannot be opened.
- * @category Addresses
- */
-export function getDevices(): DeviceInfo[] {
-  const count = new Int32Array(1);
-  const list = callCm("rdma_get_devices", "list devices", [count], { hint: hintNoDevice });
-  try {
-    return readPointers(list, count[0]!).map((context) => deviceInfoOf(context as IbvContext));
-  } finally {
-    rdmacm().rdma_free_devices(list);
-  }
 }
 
 /**

@@ -98,8 +98,7 @@ export interface Class {
 /** Classes whose causes are found out, and asked before those of the verb itself. */
 export const CERTAIN: readonly Class[] = [
   {
-    title:
-      "`ibv_open_device`, `rdma_create_event_channel`, `rdma_create_id`, `rdma_get_devices`, `rdma_getaddrinfo`",
+    title: "`ibv_open_device`, `rdma_create_event_channel`, `rdma_create_id`, `rdma_getaddrinfo`",
     verbs: /^(ibv_open_device|rdma_(create_event_channel|create_id|get_devices|getaddrinfo))$/,
     causes: OPEN,
   },

@@ -56,7 +56,7 @@ deviceTest(
       modify.call(this, attr);
     });
     const port = 7990;
-    const options = { connectTimeout, timeout: 16, retryCnt: 3 };
+    const options = { connectTimeout, ackTimeout: 16, retryCnt: 3 };
     for (const [trafficClass, expected] of [[undefined, 104], [8, 8]] as const) {
       qps.clear();
       await using listener = await listenRc({

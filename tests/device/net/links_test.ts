@@ -55,7 +55,7 @@ deviceTest("RcListener serves on after its address was away", async () => {
     await link.flap(address, 3);
     await until("the address", () => link.slotOf(address) !== undefined);
     const accepted = listener.accept({ signal: AbortSignal.timeout(connectTimeout) });
-    await using client = await connectRc({ device, tcpPort, connectTimeout, timeout: 10 });
+    await using client = await connectRc({ device, tcpPort, connectTimeout, ackTimeout: 10 });
     await using server = await accepted;
     await client.send(bytes("after a flap"));
     assertEquals(text(await server.receive()), "after a flap");

@@ -16,7 +16,7 @@ export interface RcPair extends AsyncDisposable {
 /** Only reached by what hangs; emulated guests are slow. */
 export const connectTimeout = 30_000;
 
-const COMMON = { device: RXE, connectTimeout, timeout: 19 };
+const COMMON = { device: RXE, connectTimeout, ackTimeout: 19 };
 
 /** Connects two ends of this process over TCP. */
 export async function rcPair(

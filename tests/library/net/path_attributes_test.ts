@@ -95,10 +95,12 @@ for (const way of Object.keys(WAYS)) {
   testOn(`Both ends that connect by ${way} have the attributes of the table`, async (bed) => {
     bed.connect("IPv4");
     bed.net.state(undefined, Mtu[4096]);
-    for (const options of [{}, { timeout: 15, retryCnt: 2 }, { trafficClass: 0, sl: 0 }, FABRIC]) {
+    for (
+      const options of [{}, { ackTimeout: 15, retryCnt: 2 }, { trafficClass: 0, sl: 0 }, FABRIC]
+    ) {
       const attrs = await connected(way, options);
       assertEquals(attrs.length, 2);
-      const { timeout = 17, retryCnt = 6, ...fabric }: RcOptions = options;
+      const { ackTimeout: timeout = 17, retryCnt = 6, ...fabric }: RcOptions = options;
       for (const attr of attrs) {
         assertEquals(ownOf(attr), { ...OWN, timeout, retryCnt }, way);
         assertEquals(pathOf(attr), { ...PATHS[way], ...fabric }, way);

@@ -216,7 +216,7 @@ tight.test("RcConn.close() ends the calls that wait", async ({ client, server })
 });
 
 test("RcConn[Symbol.dispose]() ends at once, and the peer notices it", async () => {
-  await using pair = await rcPair({ timeout: 14, keepAlive: 50 });
+  await using pair = await rcPair({ ackTimeout: 14, keepAlive: 50 });
   const { client, server } = pair;
   await client.send(bytes("last"));
   await client.flush();

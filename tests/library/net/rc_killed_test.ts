@@ -32,7 +32,7 @@ async function accept(action: string, peers: AsyncDisposableStack): Promise<[RcC
   await using listener = await listenRc({
     device: RXE,
     connectTimeout: 60_000,
-    timeout: 14, // 67 ms, 7 times: a guest on a busy host stands still for 100 ms
+    ackTimeout: 14, // 67 ms, 7 times: a guest on a busy host stands still for 100 ms
     keepAlive: 200,
   });
   const [command, ...args] = denoCommand(PEER, [RXE, String(listener.addr.port), action]);

@@ -122,10 +122,6 @@ export const CM_RECIPES: Readonly<Record<string, Recipe>> = {
   "CmId#setLocalEce": () => [{ vendorId: 1, options: 2 }],
   "CmId#initQpAttr": () => [QpState.INIT],
   getAddrInfo: () => ["localhost", "7471", hints()],
-  getDevices: (world) => {
-    world.cmNet;
-    return [];
-  },
   eventStr: () => [TYPE.REJECTED],
 };
 

@@ -27,7 +27,7 @@ const RC = {
   ...{ rdAtomic: 16, credits: 32, maxMessage: 4096 },
 } as const;
 
-/** Times. The timeout of RC is none: it is an exponent. */
+/** Times. */
 const IN_MS = ["keepAlive", "connectTimeout"];
 
 /** What reads objects with numbers, and the numbers it takes. */
@@ -41,7 +41,7 @@ const READERS: Readonly<
     credits: [1, 2 ** 15, 32],
     sendDepth: [1, 2 ** 15, 32],
     maxMessage: [8, 2 ** 24, 32768],
-    timeout: [1, 31, 17],
+    ackTimeout: [1, 31, 17],
     retryCnt: [0, 7, 6],
     keepAlive: [0, INT32, 1000],
     spinMicroseconds: [0, 1000, 200],
