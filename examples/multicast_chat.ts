@@ -40,9 +40,8 @@ export const main = program({
     const { signal } = interruption;
     await using socket = await listenUd({ ...socketOptions(options), qkey: QKEY, signal });
     // The group is an address like any other. A send to it reaches all members.
-    const group = options.group.includes(":")
-      ? socket.attachMcast(options.group)
-      : await socket.join(options.group, { signal });
+    const deviceOnly = options.group.includes(":");
+    const group = await socket.join(options.group, { signal, deviceOnly });
     console.log(`group ${group.gid}, you are ${nameOf(socket.addr)}`);
     const showing = show(socket);
     for await (const line of linesOf(Deno.stdin.readable, signal)) await say(socket, group, line);

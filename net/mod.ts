@@ -108,4 +108,4 @@ export { ExposedMemory } from "./rc/remote_memory.ts";
 export type { RemoteMemory } from "../mod.ts";
 export type { UdAddress } from "./ud/ud_address.ts";
 export { listenUd, UdConn, type UdStats } from "./ud/ud_conn.ts";
-export type { UdOptions } from "./ud/ud_options.ts";
+export type { JoinOptions, UdOptions } from "./ud/ud_options.ts";

@@ -27,7 +27,7 @@ export class Groups implements Disposable {
     using stack = new DisposableStack();
     const id = stack.use(new CmId(this.#channel, PortSpace.UDP));
     id.bindAddr(from);
-    const { ahAttr } = await id.joinMulticast({ hostname: address, port: 0 }, { signal });
+    const { ahAttr } = await id.joinMulticast(address, { signal });
     // The answer may have been there already when the signal aborted.
     signal.throwIfAborted();
     // Another call for the same group may have been faster.

@@ -2,7 +2,7 @@ import { settled } from "../../wait/descriptors.ts";
 import { textOf } from "../../internal/texts.ts";
 import { toCaller } from "../../internal/caller.ts";
 import { type AbortOptions, closeOnAbort, signalOf } from "../../wait/abort.ts";
-import { byteArray, integer, listOf } from "../../internal/checks.ts";
+import { byteArray, listOf } from "../../internal/checks.ts";
 import { timers } from "../../wait/clock.ts";
 import { noteClosed, noted, partOf } from "../../internal/left_open.ts";
 import { paced } from "../../wait/paced.ts";
@@ -25,7 +25,13 @@ import { Recovery } from "./recovery.ts";
 import { Routes } from "./routes.ts";
 import { checkLength, Sender } from "./sender.ts";
 import { checkTarget, type Target, type UdAddress } from "./ud_address.ts";
-import { readUdOptions, type UdOptions, type UdSettings } from "./ud_options.ts";
+import {
+  type JoinOptions,
+  readJoinOptions,
+  readUdOptions,
+  type UdOptions,
+  type UdSettings,
+} from "./ud_options.ts";
 
 /**
  * Counters of a connection.
@@ -107,6 +113,8 @@ export class UdConn
   readonly #sender: Sender;
   readonly #recovery: Recovery;
   readonly #groups: Groups = new Groups();
+  /** The groups that only the queue pair is in, with their LIDs. */
+  readonly #attached: Map<string, number> = new Map();
   readonly #closing: AbortController = new AbortController();
   #closed: () => void = () => {};
 
@@ -445,7 +453,8 @@ export class UdConn
 
   /**
    * Joins a multicast group by its IP address, with librdmacm. The connection then receives the datagrams of the group.
-   * The host takes its packets, and the switches on the way learn of it (IGMP).
+   * The host takes its packets, and the switches on the way learn of it (IGMP). Of groups that this cannot join,
+   * {@linkcode JoinOptions.deviceOnly} says more.
    *
    * On soft-RoCE (rxe) a datagram to the group reaches all members, also those of the sender's own host and the sender
    * itself. Many adapters do not give it back to the sender.
@@ -461,13 +470,12 @@ export class UdConn
    * }
    * ```
    *
-   * @param address The IP address of the group, such as `"239.1.2.3"`. Over RoCE, Linux has groups of IPv4 only:
-   * {@linkcode UdConn.attachMcast} joins others.
-   * @param options The signal that ends the wait.
+   * @param address The IP address of the group, such as `"239.1.2.3"`. Over RoCE, Linux has groups of IPv4 only.
+   * @param options The signal that ends the wait, and whether only the device joins.
    * @returns The address to send to all members.
    * @throws {TypeError} If an argument has the wrong type, or the connection is in the group.
    * @throws {SyntaxError} If the text is no IP address.
-   * @throws {RangeError} If the address is not one of multicast.
+   * @throws {RangeError} If the address is not one of multicast, or the LID is out of range.
    * @throws {Deno.errors.NotFound} If librdmacm is not installed.
    * @throws {Deno.errors.NotSupported} If the device has no groups, or the GID of the connection is no IP address
    * of a network interface.
@@ -476,17 +484,28 @@ export class UdConn
    * @throws {Deno.errors.BadResource} If the connection is closed.
    * @throws The reason of the signal, if it aborts.
    */
-  async join(address: string, options?: AbortOptions): Promise<UdAddress> {
+  async join(address: string, options?: JoinOptions): Promise<UdAddress> {
     return await inTurn(async () => {
-      const signal = signalOf(options);
+      const { signal, deviceOnly, lid } = readJoinOptions(options);
       signal?.throwIfAborted();
-      this.#checkGroup(address, 0, "join multicast group");
+      const group = this.#checkGroup(address, "join multicast group");
+      if (deviceOnly) return this.#attach(group, lid);
       const closing = this.#closing.signal;
       const ends = signal === undefined ? closing : AbortSignal.any([closing, signal]);
       const attach = (group: Gid): void => this.#qp.attachMcast(group, 0);
       const { local } = this.#routes;
       return this.#groupAddress(await this.#groups.join(address, local, attach, ends), 0);
     });
+  }
+
+  #attach(group: Gid, lid: number): UdAddress {
+    const name = group.toString();
+    if (this.#attached.has(name)) {
+      throw new TypeError(`Cannot join group ${name}: the connection is in it already`);
+    }
+    this.#qp.attachMcast(group, lid);
+    this.#attached.set(name, lid);
+    return this.#groupAddress(group, lid);
   }
 
   /**
@@ -496,30 +515,13 @@ export class UdConn
    * @throws As {@linkcode UdConn.join}; {TypeError} if the connection is not in the group.
    */
   leave(address: string): void {
-    const group = this.#checkGroup(address, 0, "leave multicast group");
-    this.#groups.leave(address, () => this.#qp.detachMcast(group, 0));
-  }
-
-  /**
-   * Joins a multicast group by its GID, on this device only (`ibv_attach_mcast`). The connection then receives the
-   * datagrams of the group that reach the device. {@linkcode UdConn.join} also has the network deliver them.
-   *
-   * The host itself is not in the group. On RoCE it drops the packets then, also those of its own programs, unless something
-   * else has joined it: `ip addr add 239.1.2.3/32 dev eth0 autojoin`.
-   *
-   * @param gid The GID of the group as text, such as `"::ffff:239.1.2.3"` or `"ff0e::1"`.
-   * @param lid The LID of the group; 0 on RoCE, and if left out.
-   * @returns The address to send to all members.
-   * @throws {TypeError} If an argument has the wrong type.
-   * @throws {SyntaxError} If the text is not a GID.
-   * @throws {RangeError} If the GID is not one of multicast, or the LID is out of range.
-   * @throws {VerbsError} If the device refuses.
-   * @throws {Deno.errors.BadResource} If the connection is closed.
-   */
-  attachMcast(gid: string, lid: number = 0): UdAddress {
-    const group = this.#checkGroup(gid, lid, "join multicast group");
-    this.#qp.attachMcast(group, lid);
-    return this.#groupAddress(group, lid);
+    const group = this.#checkGroup(address, "leave multicast group");
+    const lid = this.#attached.get(group.toString());
+    if (lid === undefined) {
+      return this.#groups.leave(address, () => this.#qp.detachMcast(group, 0));
+    }
+    this.#qp.detachMcast(group, lid);
+    this.#attached.delete(group.toString());
   }
 
   #groupAddress(group: Gid, lid: number): UdAddress {
@@ -528,21 +530,8 @@ export class UdConn
     return { transport, gid: group.toString(), lid, qpn: MULTICAST_QPN, qkey };
   }
 
-  /**
-   * Leaves a multicast group that {@linkcode UdConn.attachMcast} has joined (`ibv_detach_mcast`).
-   *
-   * @param gid The GID of the group as text.
-   * @param lid The LID of the group; 0 on RoCE, and if left out.
-   * @throws As {@linkcode UdConn.attachMcast}; {VerbsError} if the connection is not a member.
-   */
-  detachMcast(gid: string, lid: number = 0): void {
-    const group = this.#checkGroup(gid, lid, "leave multicast group");
-    this.#qp.detachMcast(group, lid);
-  }
-
-  #checkGroup(gid: string, lid: number, action: string): Gid {
-    const group = Gid.parse(gid);
-    integer(lid, "lid", 0, 0xffff);
+  #checkGroup(address: string, action: string): Gid {
+    const group = Gid.parse(address);
     if (!group.isMulticast) {
       throw new RangeError(`Cannot ${action}: ${group} is not a GID of multicast`);
     }

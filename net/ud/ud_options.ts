@@ -1,6 +1,6 @@
 import { spinning } from "../../wait/busy_poll.ts";
-import { checkSignal } from "../../wait/abort.ts";
-import { callable, text } from "../../internal/checks.ts";
+import { type AbortOptions, checkSignal } from "../../wait/abort.ts";
+import { boolean, callable, integer, snapshot, text } from "../../internal/checks.ts";
 import {
   option,
   readOptions,
@@ -61,6 +61,40 @@ export interface UdOptions extends FabricOptions {
   readonly onOutage?: ((error: Error) => void) | undefined;
   /** Closes the connection when it aborts. */
   readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Options of {@linkcode UdConn.join}.
+ *
+ * @category Datagrams
+ */
+export interface JoinOptions extends AbortOptions {
+  /**
+   * Whether only the device joins (`ibv_attach_mcast`), and neither the host nor the switches learn of it. The default is
+   * `false`. It is for groups that librdmacm cannot join, such as those of IPv6 over RoCE.
+   *
+   * On RoCE the host drops the packets of the group then, also those of its own programs, unless something else has joined it:
+   * `ip addr add 239.1.2.3/32 dev eth0 autojoin`.
+   */
+  readonly deviceOnly?: boolean | undefined;
+  /** With `deviceOnly` on InfiniBand: the LID of the group, 0 to 65535. The default is 0, as RoCE needs it. */
+  readonly lid?: number | undefined;
+}
+
+/** Reads and checks the options of {@linkcode UdConn.join}. */
+export function readJoinOptions(options: JoinOptions = {}): {
+  readonly signal: AbortSignal | undefined;
+  readonly deviceOnly: boolean;
+  readonly lid: number;
+} {
+  const given = snapshot(options, "options", ["signal", "deviceOnly", "lid"]);
+  const { deviceOnly = false, lid = 0 } = given;
+  const signal = checkSignal(given.signal);
+  integer(lid, "lid", 0, 0xffff);
+  if (!boolean(deviceOnly, "deviceOnly") && given.lid !== undefined) {
+    throw new TypeError("Cannot use lid: it is for deviceOnly; librdmacm finds the LID of a group");
+  }
+  return { signal, deviceOnly, lid };
 }
 
 /** Options with all defaults. */

@@ -56,7 +56,7 @@ import { callCm, type CmError, eventError, hintNoDevice } from "./errors.ts";
 import { createId, deviceInfoOf } from "./functions.ts";
 import { Groups } from "./groups.ts";
 import { readResolveOptions, type ResolveOptions } from "./resolve_options.ts";
-import { readSockaddr, sockaddrOf, type SocketAddress } from "./socket_address.ts";
+import { groupSockaddrOf, readSockaddr, sockaddrOf, type SocketAddress } from "./socket_address.ts";
 
 /**
  * A connection event (`struct rdma_cm_event`). It is a copy, and is acknowledged already.
@@ -175,6 +175,16 @@ export class EventChannel extends NativeResource<RdmaEventChannel> {
   [Symbol.asyncIterator](): AsyncGenerator<CmEvent, void, void> {
     return this.events();
   }
+}
+
+/**
+ * Options of {@linkcode CmId.joinMulticast}.
+ *
+ * @category Connections
+ */
+export interface JoinMulticastOptions extends AbortOptions {
+  /** Whether the program only sends to the group. The default is `false`. */
+  readonly sendOnly?: boolean;
 }
 
 const TYPE = CmEventType;
@@ -817,22 +827,22 @@ export class CmId extends NativeResource<RdmaCmId> {
    * Joins a multicast group (`rdma_join_multicast`), also with the switches on the way. Attach the queue pair afterwards, by
    * `QueuePair.attachMcast()` with the GID of the answer, if it shall receive.
    *
-   * @param address The address of the group. The port is not used. Over RoCE Linux has groups of IPv4 only.
-   * @param options `sendOnly`: whether the program only sends to the group.
+   * @param address The IP address of the group, such as `"239.1.2.3"`. Over RoCE Linux has groups of IPv4 only. An IPv6 address
+   * may have a network interface behind it: `ff12::1%eth0`.
    * @returns What reaches the group: `new AddressHandle(pd, ahAttr)`, and the number and the key for sends.
    * @throws {TypeError} If the id has no device yet, or is not for datagrams.
    * @throws {CmError} If the group cannot be joined.
    * @throws {VerbsError} If the system refuses, for instance EADDRNOTAVAIL, or ENOSYS over iWARP.
    */
   async joinMulticast(
-    address: SocketAddress,
-    options: AbortOptions & { readonly sendOnly?: boolean | undefined } = {},
+    address: string,
+    options: JoinMulticastOptions = {},
   ): Promise<UdParam> {
     return await inTurn(async () => {
       const given = snapshot(options, "options", ["signal", "sendOnly"]);
       const signal = checkSignal(given.signal);
       const sendOnly = given.sendOnly !== undefined && boolean(given.sendOnly, "sendOnly");
-      const sockaddr = sockaddrOf(address);
+      const sockaddr = groupSockaddrOf(address);
       this.#states.assert("joinMulticast");
       if (this.device === undefined) {
         const { hostname } = this.localAddress!;
@@ -857,8 +867,8 @@ export class CmId extends NativeResource<RdmaCmId> {
    * @param address The address, as it was joined. Of a group that was joined several times, the last one is left.
    * @throws {VerbsError} If the id has not joined it (EADDRNOTAVAIL).
    */
-  leaveMulticast(address: SocketAddress): void {
-    const sockaddr = sockaddrOf(address);
+  leaveMulticast(address: string): void {
+    const sockaddr = groupSockaddrOf(address);
     const left = this.#groups.leave(this.unsafeHandle, sockaddr);
     if (left !== undefined) this.#events.endSteps(this, "the group was left", left);
   }

@@ -68,6 +68,11 @@ export function sockaddrOf(value: SocketAddress): DataView<ArrayBuffer> {
   return ipv6.write({ ...given, hostname, ...named }, { family: constants.AF_INET6 }).view;
 }
 
+/** The C struct of the address of a group, which has no port. It throws as {@linkcode sockaddrOf} does. */
+export function groupSockaddrOf(hostname: string): DataView<ArrayBuffer> {
+  return sockaddrOf({ hostname: text(hostname, "address"), port: 0 });
+}
+
 /** The index of a network interface, which is told by its name or by the index itself. */
 function interfaceOf({ hostname, scopeId }: SocketAddress, zone: string): number {
   const index = netdevIndex(zone) || (DIGITS.test(zone) ? Number(zone) : 0);

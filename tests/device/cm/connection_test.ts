@@ -106,7 +106,7 @@ deviceTest(
     assertEquals(ud!.qpNum, right.qp.qpNum);
     const member = new CmId(bed.channel, PortSpace.UDP);
     member.bindAddr({ hostname: HOSTS.IPv4, port: 0 });
-    const address = { hostname: "239.1.2.3", port: 0 };
+    const address = "239.1.2.3";
     const group = await member.joinMulticast(address);
     assertEquals(group.qpNum, 0xff_ffff);
     right.qp.attachMcast(group.ahAttr.grh.dgid);
@@ -121,7 +121,7 @@ deviceTest(
     using other = new CmId(bed.channel, PortSpace.UDP);
     other.bindAddr({ hostname: HOSTS.IPv6, port: 0 });
     await assertRejects(
-      () => other.joinMulticast({ hostname: "ff0e::1:3", port: 0 }),
+      () => other.joinMulticast("ff0e::1:3"),
       VerbsError,
       "Linux joins only IPv4 groups over RoCE",
     );

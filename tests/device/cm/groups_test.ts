@@ -20,7 +20,7 @@ deviceTest(
   "A group that an id has joined has all members of this host, also the sender",
   async () => {
     using bed = new CmBed();
-    const address = { hostname: "239.1.2.5", port: 0 };
+    const address = "239.1.2.5";
     const ends: End[] = [];
     for (let i = 0; i < 3; i++) {
       const id = new CmId(bed.channel, PortSpace.UDP);

@@ -240,7 +240,7 @@ export class Member implements Disposable {
     const id = new CmId(bed.channel, PortSpace.UDP);
     await id.resolveAddr(GROUP, { source: { hostname, port: 0 }, timeout: SOON_MS });
     const end = endFor(bed, id, OF_GROUP);
-    const group = await id.joinMulticast(GROUP);
+    const group = await id.joinMulticast(GROUP.hostname);
     end.qp.attachMcast(group.ahAttr.grh.dgid);
     return new Member(bed, id, end, group);
   }

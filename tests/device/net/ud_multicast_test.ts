@@ -13,7 +13,7 @@ for (
   ] as const
 ) {
   deviceTest(
-    `UdConn.attachMcast() receives datagrams of an ${family} group, and answers`,
+    `UdConn.join() on the device only receives datagrams of an ${family} group, and answers`,
     async () => {
       await using link = await twinLink();
       const open = async (device: string): Promise<UdConn> => {
@@ -24,7 +24,7 @@ for (
       await using member = await open(link.devices[1]);
       await using other = await open(link.devices[1]);
       await link.listen(address);
-      const target = member.attachMcast(group);
+      const target = await member.join(group, { deviceOnly: true });
       await sender.send(Uint8Array.of(1), JSON.parse(JSON.stringify(target)));
       const [message, from] = await member.receive(undefined, patience());
       assertEquals([message, from.gid], [Uint8Array.of(1), sender.addr.gid]);
@@ -32,7 +32,7 @@ for (
       await member.send(Uint8Array.of(2), from);
       const [reply, peer] = await sender.receive(undefined, patience());
       assertEquals([reply, peer.qpn], [Uint8Array.of(2), member.addr.qpn]);
-      member.detachMcast(group);
+      member.leave(group);
       await sender.send(Uint8Array.of(3), target);
       await sender.send(Uint8Array.of(4), member.addr);
       assertEquals((await member.receive(undefined, patience()))[0], Uint8Array.of(4));

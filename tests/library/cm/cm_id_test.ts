@@ -23,7 +23,7 @@ import { Random } from "../../random.ts";
 import { until } from "../../until.ts";
 
 const TO = { hostname: "10.0.0.2", port: 7471 };
-const GROUP = { hostname: "239.1.2.3", port: 0 };
+const GROUP = "239.1.2.3";
 
 /** Calls of the methods that need a state, and the states that they need. */
 const METHODS: [name: string, states: string[], call: (id: CmId, bed: FakeBed) => unknown][] = [

@@ -116,8 +116,9 @@ test("CmId refuses network interfaces that there are not, before native code", a
   for (const [address, type, words] of refused) {
     assertThrows(() => id.bindAddr(address), type, words);
     await assertRejects(() => id.resolveAddr(address), type, words);
-    await assertRejects(() => id.joinMulticast(address), type, words);
-    assertThrows(() => id.leaveMulticast(address), type, words);
+    if (address.scopeId !== undefined) continue;
+    await assertRejects(() => id.joinMulticast(address.hostname), type, words);
+    assertThrows(() => id.leaveMulticast(address.hostname), type, words);
   }
   assertEquals([id.state, net.takeCalls()], ["IDLE", []]);
 });

@@ -6,7 +6,7 @@ import { type FakeBed, test } from "./fake.ts";
 
 const TYPE = CmEventType;
 const TO = { hostname: "10.0.0.2", port: 7471 };
-const GROUP = { hostname: "239.1.2.3", port: 0 };
+const GROUP = "239.1.2.3";
 
 /** The methods that wait for an event, and the state that they need. */
 const WAITS: Readonly<
@@ -83,7 +83,7 @@ test("CmId.disconnected() refuses an id for datagrams, whose connection has no e
 test("CmId.leaveMulticast() ends the wait of who joins that group, and of no other", async (bed) => {
   bed.net.answerGroups(undefined);
   const id = await bed.net.idIn("BOUND", PortSpace.UDP);
-  const other = { hostname: "239.1.2.4", port: 0 };
+  const other = "239.1.2.4";
   const left = assertRejects(() => id.joinMulticast(GROUP), TypeError, "was left");
   let joined = false;
   const joining = id.joinMulticast(other).then(() => joined = true, () => {});
@@ -99,7 +99,7 @@ test("CmId.close() leaves the groups that the program has not left, and librdmac
   const id = await bed.net.idIn("BOUND", PortSpace.UDP);
   await id.joinMulticast(GROUP);
   await id.joinMulticast(GROUP, { sendOnly: true });
-  await id.joinMulticast({ ...GROUP, port: 1 });
+  await id.joinMulticast("239.1.2.4");
   id.leaveMulticast(GROUP);
   bed.net.answerGroups(undefined);
   await assertRejects(() => id.joinMulticast(GROUP, { signal: AbortSignal.timeout(1) }));

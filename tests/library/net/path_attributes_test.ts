@@ -178,9 +178,9 @@ testOn(
       // A packet has the class of its sender, and no level.
       const answered = { ...expected, trafficClass: expected.trafficClass || 32 };
       assertEquals([reply, others], [answered, []], "to a sender");
-      await conn.send(ONE, conn.attachMcast("::ffff:239.1.2.3"));
+      await conn.send(ONE, await conn.join("::ffff:239.1.2.3", { deviceOnly: true }));
       assertEquals(handles(), [expected], "to a group");
-      conn.detachMcast("::ffff:239.1.2.3");
+      conn.leave("::ffff:239.1.2.3");
     }
   },
 );

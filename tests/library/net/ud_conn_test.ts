@@ -16,7 +16,13 @@ import {
   ProtectionDomain,
   VerbsError,
 } from "../../../mod.ts";
-import { listenUd, type UdAddress, type UdConn, type UdOptions } from "../../../net/mod.ts";
+import {
+  type JoinOptions,
+  listenUd,
+  type UdAddress,
+  type UdConn,
+  type UdOptions,
+} from "../../../net/mod.ts";
 import { bytes, QKEY, RXE, test, text } from "./bed.ts";
 import { until } from "../../until.ts";
 
@@ -231,14 +237,20 @@ test("UdConn drops the oldest datagrams when too many wait", async () => {
   assertEquals(text((await server.receive())[0]), "9");
 });
 
-test("UdConn.attachMcast() and detachMcast() refuse what cannot work", async () => {
+test("UdConn.join() on the device only and leave() refuse what cannot work", async () => {
   const conn = await listen();
-  assertThrows(() => conn.attachMcast("10.0.0.1"), RangeError, "not a GID of multicast");
-  assertThrows(() => conn.attachMcast("nowhere"), SyntaxError);
-  assertThrows(() => conn.attachMcast(GROUP, 2 ** 16), RangeError);
-  assertThrows(() => conn.detachMcast(GROUP), VerbsError);
+  const join = (group: string, more: JoinOptions = {}): Promise<UdAddress> =>
+    conn.join(group, { deviceOnly: true, ...more });
+  await assertRejects(() => join("10.0.0.1"), RangeError, "not a GID of multicast");
+  await assertRejects(() => join("nowhere"), SyntaxError);
+  await assertRejects(() => join(GROUP, { lid: 2 ** 16 }), RangeError);
+  await assertRejects(() => conn.join(GROUP, { lid: 1 }), TypeError, "for deviceOnly");
+  assertThrows(() => conn.leave(GROUP), TypeError, "has not joined");
+  assertEquals((await join(GROUP, { lid: 0xc001 })).lid, 0xc001);
+  await assertRejects(() => join(GROUP), TypeError, "in it already");
+  conn.leave(GROUP);
   // Closing leaves the groups.
-  conn.attachMcast(GROUP);
+  await join(GROUP);
   await conn[Symbol.asyncDispose]();
 });
 
@@ -285,10 +297,9 @@ test("UdConn ends what waits when it is closed or a signal aborts, and says what
     conn.close();
     await Promise.all([...waiting, ...calls.map(rejected)]);
     assertEquals([await iterated, conn.stats.recvErrors], [[], 0]);
-    const groups = { join: () => conn.attachMcast(GROUP), leave: () => conn.detachMcast(GROUP) };
-    for (const [action, call] of Object.entries(groups)) {
-      assertThrows(call, BadResource, `Cannot ${action} multicast group`);
-    }
+    const joined = conn.join(GROUP, { deviceOnly: true });
+    await assertRejects(() => joined, BadResource, "Cannot join multicast group");
+    assertThrows(() => conn.leave(GROUP), BadResource, "Cannot leave multicast group");
     await conn[Symbol.asyncDispose]();
     // The native call goes on, and keeps the device.
     await until("the end of the device", () => recorder.live() === 0);

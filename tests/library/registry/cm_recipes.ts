@@ -7,12 +7,12 @@ import {
   type CmId,
   EventChannel,
   PortSpace,
-  type SocketAddress,
 } from "../../../cm.ts";
 import { EventType, QpState, QpType } from "../../../mod.ts";
 import type { Receiver, Recipe } from "./parts.ts";
 import type { World } from "./world.ts";
 
+const GROUP = "239.1.2.3";
 const TYPE = CmEventType;
 
 const signal = (): AbortSignal => new AbortController().signal;
@@ -75,10 +75,10 @@ const STEPS: Readonly<Record<string, Step>> = {
   joinMulticast: [
     "BOUND",
     undefined,
-    () => [address(), { sendOnly: true, signal: signal() }],
+    () => [GROUP, { sendOnly: true, signal: signal() }],
     PortSpace.UDP,
   ],
-  leaveMulticast: ["BOUND", undefined, () => [address()], PortSpace.UDP],
+  leaveMulticast: ["BOUND", undefined, () => [GROUP], PortSpace.UDP],
   migrate: [
     "ESTABLISHED",
     undefined,
@@ -90,7 +90,7 @@ function idFor(world: World, name: string): Promise<CmId> {
   const [state, , , portSpace] = STEPS[name]!;
   return world.once(`id for ${name}`, async () => {
     const id = await world.cmNet.idIn(state, portSpace);
-    if (name === "leaveMulticast") await id.joinMulticast(address() as SocketAddress);
+    if (name === "leaveMulticast") await id.joinMulticast(GROUP);
     return id;
   });
 }

@@ -8,7 +8,6 @@ import type { Receiver, Recipe } from "./parts.ts";
 import { QKEY, type World } from "./world.ts";
 
 const IP_GROUP = "239.1.2.3";
-const GROUP = "ff0e::1";
 const MESSAGE = new Uint8Array(8);
 
 const RC = {
@@ -19,7 +18,7 @@ const RC = {
   credits: 4,
   sendDepth: 4,
   maxMessage: 64,
-  timeout: 17,
+  ackTimeout: 17,
   retryCnt: 1,
   keepAlive: 0,
   spinMicroseconds: 0,
@@ -84,17 +83,12 @@ export const OTHER_RECIPES: Readonly<Record<string, Recipe>> = {
   ],
   "UdConn#join": (world) => {
     world.cmNet;
-    return [IP_GROUP, { signal: signal() }];
+    return [IP_GROUP, { signal: signal(), deviceOnly: false }];
   },
   "UdConn#leave": async (world) => {
     world.cmNet;
     await (await world.udConn()).join(IP_GROUP);
     return [IP_GROUP];
-  },
-  "UdConn#attachMcast": () => [GROUP, 0],
-  "UdConn#detachMcast": async (world) => {
-    (await world.udConn()).attachMcast(GROUP);
-    return [GROUP, 0];
   },
   listenRc: ({ signal }) => [
     {
