@@ -37,7 +37,7 @@
  * await client.resolveRoute();
  * using qp = new QueuePair(pd, init);
  * await client.connect(qp, { privateData: new TextEncoder().encode("hello") });
- * client.establish();
+ * await client.establish();
  * console.log(`answered: ${await client.disconnect({ timeout: 5000 })}`);
  * await served;
  * ```

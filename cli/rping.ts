@@ -103,7 +103,7 @@ async function ping(
     const { id, qp, mr, signal } = end;
     expectNote(end);
     await id.connect(qp, {}, { signal });
-    id.establish();
+    await id.establish();
     void followEnd(end);
     const [source, sink] = [mr.slice(DATA, size), mr.slice(DATA + size, size)];
     let rounds = 0;

@@ -29,7 +29,7 @@ export function connections(isServer: boolean): Echo {
     },
     play: exchanging(async () => {
       await id!.connect(qp);
-      id!.establish();
+      await id!.establish();
     }, async () => {
       if (id !== undefined) {
         id.close();

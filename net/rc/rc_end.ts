@@ -158,7 +158,7 @@ export class RcEnd implements AsyncDisposable {
     const peer = await addressOf(id, offer, signal);
     await orReset(id, signal, async () => {
       await this.#activateById(id, peer, { signal });
-      await id.establishAsync({ signal });
+      await id.establish({ signal });
     });
     this.#watch(id);
     await this.#start(peer, signal);

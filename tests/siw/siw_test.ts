@@ -74,7 +74,7 @@ class Bed extends Fixture {
     right.postRecv({ sge: this.mr.slice(2048, 64) });
     await server.accept(right);
     await connected;
-    client.establish();
+    await client.establish();
     return { client, server, left, right };
   }
 

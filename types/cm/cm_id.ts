@@ -218,7 +218,7 @@ const numbers = new WeakMap<CmEvent, bigint>();
  *   await id.resolveRoute();
  *   using qp = makeQp(id.device!.name);
  *   await id.connect(qp);
- *   id.establish();
+ *   await id.establish();
  *   // messages
  *   await id.disconnect({ timeout: 1000 });
  * }
@@ -639,30 +639,16 @@ export class CmId extends NativeResource<RdmaCmId> {
    * **What the peer may do** is REMOTE_WRITE, and with `responderResources` REMOTE_READ and REMOTE_ATOMIC too, as in C: unless
    * the program has set `qpAccessFlags` itself, at any time since the queue pair was in RESET.
    *
-   * @throws {TypeError} If the peer has not answered, or the queue pair is disposed.
-   * @throws {VerbsError} If the device or the system refuses.
-   */
-  establish(): void {
-    this.#states.assert("establish");
-    const { state, qp } = this;
-    if (state === "ESTABLISHED") return;
-    if (qp !== undefined) {
-      connected.grant(qp, this.#attrOf);
-      connected.complete(qp, this.#attrOf);
-    }
-    callCm("rdma_establish", "establish connection", [this.unsafeHandle]);
-    this.#states.enter("establish");
-  }
-
-  /**
-   * {@linkcode CmId.establish} with the queue pair moved on another thread: on RoCE the kernel looks for the link address of
-   * the peer, which may take a second. If the signal aborts, the step goes on: close the id to end it.
+   * The queue pair is moved on another thread, because on RoCE the kernel looks for the link address of the peer, which may take
+   * a second. If the signal aborts, the step goes on: close the id to end it.
    *
-   * @throws As {@linkcode CmId.establish}; {TypeError} if the id is disposed or the queue pair is being moved.
+   * @throws {TypeError} If the peer has not answered, the queue pair is disposed or is being moved, or the id is closed
+   * meanwhile.
    * @throws {CmError} If the connection ends meanwhile.
+   * @throws {VerbsError} If the device or the system refuses.
    * @throws The reason of the signal, if it aborts.
    */
-  async establishAsync(options: AbortOptions = {}): Promise<void> {
+  async establish(options: AbortOptions = {}): Promise<void> {
     return await inTurn(async () => {
       const signal = signalOf(options);
       this.#states.assert("establish");

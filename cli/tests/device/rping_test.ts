@@ -98,7 +98,7 @@ deviceTest(
       const id = await bed.routed({ hostname: HOSTS.IPv4, port: p });
       const [qp, mr] = [bed.newQp(QpType.RC), bed.newMr()];
       await id.connect(qp);
-      id.establish();
+      await id.establish();
       const ended = id.disconnected();
       new DataView(mr.bytes().buffer).setUint32(12, Number(size));
       if (size !== 0) qp.postSend({ sge: mr.slice(0, 16) });

@@ -65,7 +65,7 @@ export class CmBed extends Fixture {
     const { id: server } = await this.request();
     const accepted = server.accept(this.newQp(QpType.RC));
     await connected;
-    client.establish();
+    await client.establish();
     await accepted;
     return { client, server };
   }

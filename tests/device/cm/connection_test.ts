@@ -26,7 +26,7 @@ for (const [family, hostname] of Object.entries(HOSTS)) {
     assertEquals(type, CmEventType.CONNECT_RESPONSE);
     assertEquals(reply!.privateData.subarray(0, 5), Uint8Array.of(...bytes("pong"), 0));
     assertEquals([client.state, left.state], ["RESPONDED", QpState.INIT]);
-    client.establish();
+    await client.establish();
     await accepted;
     assertEquals([client.state, server.state], ["ESTABLISHED", "ESTABLISHED"]);
     assertEquals([left.state, right.state], [QpState.RTS, QpState.RTS]);

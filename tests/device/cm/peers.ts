@@ -182,7 +182,7 @@ export async function beClient(
   isOver: () => boolean,
 ): Promise<void> {
   const { id, end, answer: { ud } } = await connectTo(bed, to, talk, isOver);
-  id.establish();
+  await id.establish();
   if (ud === undefined) return await converse({ id, end }, "client", talk);
   using ah = new AddressHandle(bed.pd, ud.ahAttr);
   await send(end, talk, datagram(end.qp, ah, ud));
@@ -284,7 +284,7 @@ export async function connected(
   isOver: () => boolean,
 ): Promise<CmId> {
   const { id } = await connectTo(bed, to, { count: 0, size: 0 }, isOver);
-  id.establish();
+  await id.establish();
   return id;
 }
 

@@ -144,7 +144,7 @@ export class FakeNet implements Disposable {
       await stepped;
       if (state === done) return;
     }
-    id.establish();
+    await id.establish();
     if (state === "ESTABLISHED") return;
     if (state === "DISCONNECTING") return void id.disconnect().catch(() => {});
     const type = state === "REMOVED" ? TYPE.DEVICE_REMOVAL : TYPE.DISCONNECTED;

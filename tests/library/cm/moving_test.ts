@@ -16,7 +16,7 @@ const STEPS: readonly [
   step: (id: CmId, qp: QueuePair, signal?: AbortSignal) => Promise<void>,
 ][] = [
   ["accept", "REQUESTED", "accept", (id, qp, signal) => id.accept(qp, {}, { signal })],
-  ["establishAsync", "RESPONDED", "establish", (id, _qp, signal) => id.establishAsync({ signal })],
+  ["establish", "RESPONDED", "establish", (id, _qp, signal) => id.establish({ signal })],
 ];
 
 for (const [name, state, call, step] of STEPS) {
@@ -27,9 +27,8 @@ for (const [name, state, call, step] of STEPS) {
     bed.net.takeCalls();
     const stepped = step(id, qp);
     assertEquals([calls.started(), bed.net.takeCalls().includes(call)], [1, false]);
-    for (const other of [() => id.reject(), () => id.establish()]) {
-      assertThrows(other, TypeError);
-    }
+    assertThrows(() => id.reject(), TypeError);
+    await assertRejects(() => id.establish(), TypeError);
     await assertRejects(() => step(id, qp), TypeError, "is moving the queue pair");
     calls.go();
     await until(call, () => bed.net.takeCalls().includes(call));

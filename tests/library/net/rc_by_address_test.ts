@@ -121,7 +121,7 @@ for (
 ) {
   test(`A request by address that states ${what} is refused, and nothing is made or sent for it`, async (bed) => {
     await using listener = await listenRc({ port, connectTimeout: 60_000 });
-    using _ = stub(CmId.prototype, "establishAsync", () => Promise.resolve());
+    using _ = stub(CmId.prototype, "establish", () => Promise.resolve());
     bed.net.state(gid, mtu);
     recorder.take();
     const error = await refusal(listener);
@@ -212,7 +212,7 @@ test("RcListener tells that a client has taken back its request, of which no eve
 });
 
 /** A step that does not end before its signal aborts. */
-function endless(step: "connect" | "establishAsync"): Stub {
+function endless(step: "connect" | "establish"): Stub {
   return stub(CmId.prototype, step, (...args: unknown[]) => {
     const { signal } = args.at(-1) as { readonly signal: AbortSignal };
     const { promise, reject } = Promise.withResolvers<never>();
@@ -224,7 +224,7 @@ function endless(step: "connect" | "establishAsync"): Stub {
 for (
   const [step, words] of [
     ["connect", ": the host does not answer: it may drop RoCE packets (UDP port"],
-    ["establishAsync", ": the peer has answered, and then sent no first message"],
+    ["establish", ": the peer has answered, and then sent no first message"],
   ] as const
 ) {
   test(`connectRc() tells what a host has not done when ${step}() takes too long`, async () => {
