@@ -12,7 +12,7 @@ import { Incoming } from "../../wait/incoming.ts";
 import type { Loop } from "../../wait/loop.ts";
 import { loopOf } from "../shared/completions.ts";
 import type { Peers } from "./peers.ts";
-import { runAt, Slots } from "./slots.ts";
+import { Slots } from "./slots.ts";
 import type { UdAddress } from "./ud_address.ts";
 
 export type Datagram = [Uint8Array<ArrayBuffer>, UdAddress];
@@ -74,6 +74,8 @@ export class Receiver {
   /** The memory of the slots; a copy of it once the connection is closed. */
   #bytes: Uint8Array<ArrayBuffer>;
   readonly #words: Uint32Array<ArrayBuffer>;
+  /** The last message of each slot: to make a view takes longer than to copy a short message, and most are of one length. */
+  #messages: (Uint8Array<ArrayBuffer> | undefined)[];
   readonly #requests: RecvRequestList;
   /** How many receives are posted. */
   #posted = 0;
@@ -93,6 +95,7 @@ export class Receiver {
     this.#words = new Uint32Array(this.#bytes.buffer, this.#bytes.byteOffset, mr.length / 4);
     const { size } = this.#slots = new Slots((mr.length - overflow) / slotSize);
     this.#depth = size - maxQueued;
+    this.#messages = new Array(size).fill(undefined);
     const rest = overflow > 0 ? [mr.slice(size * slotSize, overflow)] : [];
     this.#requests = new RecvRequestList({ capacity: size, maxSge: 1 + rest.length });
     for (let i = 0; i < size; i++) {
@@ -187,12 +190,18 @@ export class Receiver {
       );
     }
     const target = buffer ?? new Uint8Array(length);
-    const { slotSize, headroom } = this.#parts;
-    const start = slot * slotSize + headroom;
-    target.set(this.#bytes.subarray(start, start + length));
+    target.set(this.#messageIn(slot, length));
     this.#queue.shift();
     this.#slots.give(slot);
     return [room === length ? target : target.subarray(0, length), from];
+  }
+
+  #messageIn(slot: number, length: number): Uint8Array<ArrayBuffer> {
+    const last = this.#messages[slot];
+    if (last !== undefined && last.length === length) return last;
+    const { slotSize, headroom } = this.#parts;
+    const start = slot * slotSize + headroom;
+    return this.#messages[slot] = this.#bytes.subarray(start, start + length);
   }
 
   /** Reads completed receives, and posts others. Returns how many there were. */
@@ -231,7 +240,8 @@ export class Receiver {
   }
 
   #dropExcess(): void {
-    const excess = Math.max(this.#queue.length - this.#parts.maxQueued, 0);
+    const excess = this.#queue.length - this.#parts.maxQueued;
+    if (excess <= 0) return;
     for (const { slot } of this.#queue.splice(0, excess)) this.#slots.give(slot);
     this.dropped += excess;
   }
@@ -264,13 +274,13 @@ export class Receiver {
 
   /** Posts receives in place of those that have ended, as far as slots are free. */
   #post(): void {
-    const count = Math.min(this.#depth - this.#posted, this.#slots.free);
-    const slots = Array.from({ length: count }, () => this.#slots.take());
-    this.#posted += count;
-    for (let at = 0; at < slots.length;) {
-      const count = runAt(slots, at);
-      this.#parts.qp.postRecv(this.#requests, slots[at]!, count);
-      at += count;
+    const { qp } = this.#parts;
+    const slots = this.#slots;
+    while (this.#posted < this.#depth && slots.free > 0) {
+      const { first } = slots;
+      const count = slots.takeRun(this.#depth - this.#posted);
+      this.#posted += count;
+      qp.postRecv(this.#requests, first, count);
     }
   }
 
@@ -287,6 +297,7 @@ export class Receiver {
     this.#isClosing = true;
     this.drain();
     if (this.#queue.length > 0) this.#bytes = this.#bytes.slice();
+    this.#messages.fill(undefined);
     this.fail(reason);
     this.#failure = reason;
   }

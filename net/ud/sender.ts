@@ -13,7 +13,7 @@ import {
 import { copyMessage } from "../shared/copy_message.ts";
 import type { Loop } from "../../wait/loop.ts";
 import { loopOf } from "../shared/completions.ts";
-import { runAt, Slots } from "./slots.ts";
+import { Slots } from "./slots.ts";
 import type { Target } from "./ud_address.ts";
 
 /** The completions are read after this many sends at the latest: an error stops all sends after it. */
@@ -64,8 +64,9 @@ export class Sender {
   readonly #requests: SendRequestList;
   readonly #batch: WorkCompletionList;
   readonly #slots: Slots;
-  /** The slots whose datagrams are not posted. */
-  #unposted: number[] = [];
+  /** The datagrams that are not posted: how many, in slots that follow each other, and the slot of the first. */
+  #unposted = 0;
+  #firstUnposted = 0;
   /** Sends since the completions were read. */
   #unread = 0;
   /** Those who wait for a slot, and those who wait until their datagrams have arrived. */
@@ -135,6 +136,7 @@ export class Sender {
     const { length } = message;
     checkLength(length, slotSize);
     const slot = this.#slots.first;
+    if (slot !== this.#firstUnposted + this.#unposted) this.#post();
     copyMessage(this.#bytes, message, slot * slotSize);
     requests.setLength(slot, length);
     requests.setAh(slot, ah);
@@ -145,19 +147,20 @@ export class Sender {
     this.sent++;
     if (this.#waits !== state.polls) this.#endRow();
     const isFirst = this.#inRow++ === 0;
-    if (this.#unposted.push(slot) >= MAX_LIST || isFirst && !this.#isBurst || !mayWait()) {
+    if (this.#unposted === 0) this.#firstUnposted = slot;
+    if (++this.#unposted >= MAX_LIST || isFirst && !this.#isBurst || !mayWait()) {
       return this.#post();
     }
-    state.unposted.add(this);
+    if (this.#unposted === 1) state.unposted.add(this);
     if (!this.#scheduled) void this.#flushWhenQuiet();
   }
 
   async #flushWhenQuiet(): Promise<void> {
     this.#scheduled = true;
     let listed = 0;
-    for (let quiet = 0; quiet <= QUIET_TASKS && this.#unposted.length > 0; quiet++) {
-      if (this.#unposted.length !== listed) quiet = 0;
-      listed = this.#unposted.length;
+    for (let quiet = 0; quiet <= QUIET_TASKS && this.#unposted > 0; quiet++) {
+      if (this.#unposted !== listed) quiet = 0;
+      listed = this.#unposted;
       await undefined;
     }
     this.#scheduled = false;
@@ -177,19 +180,16 @@ export class Sender {
   }
 
   #post(): void {
-    const slots = this.#unposted;
-    if (slots.length === 0) return;
+    const count = this.#unposted;
+    if (count === 0) return;
     state.unposted.delete(this);
-    this.#unposted = [];
-    for (let at = 0; at < slots.length && this.#failure === undefined;) {
-      const count = runAt(slots, at);
-      try {
-        this.#parts.qp.postSend(this.#requests, slots[at], count);
-      } catch (error) {
-        this.errors += slots.length - at;
-        return this.fail(error);
-      }
-      at += count;
+    this.#unposted = 0;
+    if (this.#failure !== undefined) return;
+    try {
+      this.#parts.qp.postSend(this.#requests, this.#firstUnposted, count);
+    } catch (error) {
+      this.errors += count;
+      return this.fail(error);
     }
     if (this.arrivals.size > 0) this.#loop.look();
   }
@@ -252,7 +252,7 @@ export class Sender {
     for (const slot of this.#arrivalWaiters.keys()) this.#end(slot, reason);
     this.errors += this.#slots.size - this.#slots.free;
     this.#slots.reset([]);
-    this.#unposted = [];
+    this.#unposted = 0;
     this.#unread = 0;
     this.#loop.look();
   }

@@ -35,6 +35,17 @@ export class Slots {
     return slot;
   }
 
+  /** Takes slots that follow each other, at most so many. Returns how many: the first of them was {@linkcode Slots.first}. */
+  takeRun(most: number): number {
+    const { first } = this;
+    let count = 0;
+    while (count < most && this.#free > 0 && this.first === first + count) {
+      this.take();
+      count++;
+    }
+    return count;
+  }
+
   /** A slot that was taken is free again. */
   give(slot: number): void {
     const last = this.#first + this.#free++;
@@ -49,11 +60,4 @@ export class Slots {
       if (!isTaken.has(slot)) this.give(slot);
     }
   }
-}
-
-/** How many slots from one on follow each other. */
-export function runAt(slots: readonly number[], at: number): number {
-  let count = 1;
-  while (slots[at + count] === slots[at]! + count) count++;
-  return count;
 }

@@ -217,6 +217,7 @@ export class NativeList {
     const max = region === undefined ? 0xffff_ffff : region.length - this.#offsets[slot]!;
     integer(length, "length", 0, Math.min(max, 0xffff_ffff));
     const element = this.#element(slot);
+    if (element.length === length) return;
     this.lengths[index]! += length - element.length;
     element.length = length;
     this.checkedBy = undefined;
