@@ -15,6 +15,8 @@ export const state: {
     start: number;
     /** Steps since then. */
     steps: number;
+    /** The step that looks at the clock next. */
+    nextLook: number;
     /** When the next one was asked for, in the time of `clock.precise()`. */
     asked: number;
     /** Resolves in the next one, if one was asked for. */
@@ -57,6 +59,7 @@ export const state: {
   turn: {
     start: -Infinity,
     steps: 0,
+    nextLook: 0,
     asked: -Infinity,
     next: undefined,
     isWaited: false,

@@ -227,6 +227,25 @@ Deno.test("mayContinue() lets quick steps follow each other for a millisecond, a
   assertEquals(await steps(10), [2, 2, 2]);
 });
 
+Deno.test("mayContinue() looks seldom at the clock while steps are quick, and lets few slow ones follow", async () => {
+  await nextTurn();
+  let now = Date.now() + 30_000;
+  using looks = stub(clock, "now", () => Math.floor(now));
+  using _watch = stub(clock, "precise", () => now);
+  await nextTurn();
+  const before = looks.calls.length;
+  for (let quick = 0; quick < 500; quick++, now += 0.001) assertEquals(mayContinue(), true);
+  assertGreater(500 / 3, looks.calls.length - before);
+  let slow = 0;
+  for (; mayContinue(); slow++) now += 10;
+  assertGreater(10, slow);
+  // After the wait no step is slow without a look.
+  await nextTurn();
+  for (slow = 0; mayContinue(); slow++) now += 10;
+  assertEquals(slow, 2);
+  await nextTurn();
+});
+
 Deno.test("mayContinue() ends a slice although the clocks stand still", async () => {
   for (const count of await steps(0)) {
     assertEquals(count > 1000 && count < 1e6, true, `${count} steps`);
