@@ -5,7 +5,7 @@ import { verbs } from "../../ffi/library.ts";
 import type { Verbs } from "../../ffi/verbs.ts";
 import { causeOf, type Causes } from "../core/causes.ts";
 import { failure } from "../core/errors.ts";
-import { SenderTable } from "./sender_table.ts";
+import type { SendTracker } from "./send_tracker.ts";
 import { WcOpcode, type WorkCompletion } from "./work_completion.ts";
 import { BatchCore, type Format } from "./work_completion_list.ts";
 
@@ -28,7 +28,7 @@ const MAX_BATCH = 65_536;
  */
 export class CqCore<C = WorkCompletion> {
   /** The trackers of the queue pairs that send to the queue, by queue pair number. */
-  readonly senders: SenderTable = new SenderTable();
+  readonly senders: Map<number, SendTracker> = new Map();
   protected readonly verb: string = "ibv_poll_cq";
   readonly #verb: Verbs["ibv_poll_cq"] = verbs().ibv_poll_cq;
   readonly #format: Format<C>;
@@ -140,7 +140,11 @@ export class CqCore<C = WorkCompletion> {
 }
 
 /** Reports completed sends to the trackers, so that they release the address handles of these sends. */
-function account(senders: SenderTable, words: Int32Array, count: number): void {
+function account(
+  senders: ReadonlyMap<number, SendTracker>,
+  words: Int32Array,
+  count: number,
+): void {
   let qpNum = words[QP_NUM]!;
   let sends = 0;
   const end = count * WORDS | 0;
