@@ -339,23 +339,6 @@ const SEND_NAMES: ReadonlySet<string> = new Set<keyof SendAttributes>([
   "sge",
 ]);
 
-/** Whether a send has an attribute of this name. The usual names do not need the set: see docs/performance.md. */
-function isKnown(name: string): boolean {
-  switch (name) {
-    case "wrId":
-    case "sge":
-    case "ah":
-    case "remoteQpn":
-    case "remoteQkey":
-    case "opcode":
-    case "remoteAddr":
-    case "rkey":
-      return true;
-    default:
-      return SEND_NAMES.has(name);
-  }
-}
-
 /** Reads and checks a send, each property of the caller's once, then writes it. */
 export function writeSend(list: NativeList, index: number, request: SendAttributes): void {
   try {
@@ -369,7 +352,7 @@ function layOutSend(list: NativeList, index: number, request: SendAttributes): v
   if (typeof request !== "object" || request === null) throw notRequest(request, "send");
   let isNamed = false;
   for (const name in request) {
-    if (!isKnown(name)) throw unknownAttribute(request, name, "send");
+    if (!SEND_NAMES.has(name)) throw unknownAttribute(request, name, "send");
     isNamed = true;
   }
   if (!isNamed && isForeign(request, SEND_NAMES)) throw notRequest(request, "send");
