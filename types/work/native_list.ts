@@ -281,15 +281,13 @@ export class NativeList {
     this.checkedBy = undefined;
   }
 
-  /** Begins a send that will have these attributes. Those that it had before and will not have are cleared. */
+  /** Begins a send that will have these attributes. Those that it had before are cleared. */
   begin(index: number, opcode: number, flags: number, given = 0): void {
     const { words } = this;
     const at = index * this.stride;
     words[at + OPCODE] = opcode;
     words[at + FLAGS] = flags;
-    if ((this.given[index]! & ~given) !== 0) {
-      for (let i = at + FLAGS + 1; i < at + ATTRIBUTES_END; i++) words[i] = 0;
-    }
+    words.fill(0, at + FLAGS + 1, at + ATTRIBUTES_END);
     this.given[index] = given;
     this.ahs[index] = undefined;
     if (this.binds !== undefined) this.binds[index] = undefined;
