@@ -256,10 +256,6 @@ export function noneOf(source: object, what: string): TypeError {
   return new TypeError(`Cannot use ${what}: ${classOf(source)} has none of the attributes`);
 }
 
-/** Makes objects that inherit nothing. V8 reads them faster than those of `Object.create(null)`. */
-const Bare = function (): void {} as unknown as new () => object;
-Bare.prototype = Object.create(null);
-
 /**
  * Reads the known properties of an object, each exactly once, into a plain object. Code of the caller, such as a getter
  * or a Proxy, runs only here: the copy does not change any more.
@@ -289,7 +285,7 @@ export function snapshot<T extends object>(
       snapshot,
     );
   }
-  const copy: Optional<T> = new Bare();
+  const copy: Optional<T> = Object.create(null);
   let isEmpty = true;
   for (const name of names) {
     const value = source[name];
