@@ -141,25 +141,6 @@ export function allocStruct(layout: Struct, count = 1): DataView<ArrayBuffer> {
   return new DataView(new ArrayBuffer(layout.size * count));
 }
 
-/** What {@linkcode callStruct} takes its structs from, and how much of it is used. */
-let room = new ArrayBuffer(0);
-let used = 0;
-
-/**
- * A zeroed buffer for a struct that lives about as long as a call. Several lie in one `ArrayBuffer`, which V8 makes more
- * slowly than a struct is written: see "Help for V8" in docs/performance.md.
- */
-export function callStruct({ size }: Struct): DataView<ArrayBuffer> {
-  if (used + size > room.byteLength) {
-    room = new ArrayBuffer(Math.max(4096, size));
-    used = 0;
-  }
-  const view = new DataView(room, used, size);
-  // The alignment that malloc() gives.
-  used += (size + 15) & ~15;
-  return view;
-}
-
 /**
  * A name of C in camelCase: `max_send_wr` gives `maxSendWr`. The dots of nested fields stay.
  *

@@ -8,7 +8,7 @@ import { verbs } from "../../ffi/library.ts";
 import type { Outcome } from "../../ffi/library/bind.ts";
 import { structs } from "../../ffi/layout.ts";
 import { handleAddress } from "../../ffi/pointers.ts";
-import { callStruct } from "../../ffi/struct.ts";
+import { allocStruct } from "../../ffi/struct.ts";
 import { ahAttrCodec, type AhAttrInit } from "../address/ah_attr.ts";
 import type { Grh } from "../address/grh.ts";
 import type { SendTracker } from "../completion/send_tracker.ts";
@@ -269,7 +269,7 @@ export class AddressHandle extends NativeResource<IbvAh> {
 }
 
 function readAttr(pd: ProtectionDomain, attr: AhAttrInit): DataView<ArrayBuffer> {
-  const { view, given } = ahAttrCodec.write(attr, {}, callStruct(structs.ibv_ah_attr));
+  const { view, given } = ahAttrCodec.write(attr, {}, allocStruct(structs.ibv_ah_attr));
   checkPort(pdCore(pd).context, given.portNum);
   return view;
 }

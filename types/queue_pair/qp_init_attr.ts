@@ -1,7 +1,7 @@
 import { cutTo } from "../../internal/caller.ts";
 import { members } from "../../ffi/members.ts";
 import { structs } from "../../ffi/layout.ts";
-import { callStruct } from "../../ffi/struct.ts";
+import { allocStruct } from "../../ffi/struct.ts";
 import { snapshot, uint32 } from "../../internal/checks.ts";
 import type { Optional } from "../../internal/optional.ts";
 import { CompletionQueue } from "../completion/completion_queue.ts";
@@ -167,7 +167,7 @@ export function writeQpInit(
   init: AnyQpInitAttr,
 ): Written<AnyQpInitAttr> {
   return cutTo(writeQpInit, () => {
-    const written = codec.write(init, { pd }, callStruct(structs.ibv_qp_init_attr_ex));
+    const written = codec.write(init, { pd }, allocStruct(structs.ibv_qp_init_attr_ex));
     // Not every type has the protection domain in its struct.
     assertOpen(pd);
     checkQueues(written.given);
