@@ -118,14 +118,6 @@ type AnyRule =
   >
   & Common;
 
-/** Gives all rules the same properties: see "Help for V8" in docs/performance.md. */
-const NO_RULE: { readonly [K in keyof AnyRule]-?: undefined } = {
-  ...{ field: undefined, mask: undefined, required: undefined, own: undefined },
-  ...{ fallback: undefined, derive: undefined, bits: undefined, min: undefined, max: undefined },
-  ...{ values: undefined, bigEndian: undefined, boolean: undefined, struct: undefined },
-  ...{ pointer: undefined, from: undefined, to: undefined, resource: undefined, other: undefined },
-};
-
 /** A rule and its place. */
 interface Entry {
   readonly name: string;
@@ -266,7 +258,7 @@ export class AttributeCodec<T extends object, R extends object = T, O extends ob
   #placed(): readonly Entry[] {
     return this.#entries ??= Object.entries(this.#rules).map(([name, rule]) => ({
       name,
-      rule: { ...NO_RULE, ...rule } as AnyRule,
+      rule,
       field: fieldOf(this.layout, name, rule),
     }));
   }
