@@ -8,21 +8,6 @@ import { nameOf, namesOf } from "../core/enums.ts";
 import { hintFailure } from "./failure_hints.ts";
 
 const { fields } = structs.ibv_wc;
-// Constants of their own for V8: see "Help for V8" in docs/performance.md.
-const WR_ID = fields.wr_id.offset;
-const STATUS = fields.status.offset;
-const OPCODE = fields.opcode.offset;
-const VENDOR_ERR = fields.vendor_err.offset;
-const BYTE_LEN = fields.byte_len.offset;
-const IMM_DATA = fields.imm_data.offset;
-const INVALIDATED_RKEY = fields.invalidated_rkey.offset;
-const QP_NUM = fields.qp_num.offset;
-const SRC_QP = fields.src_qp.offset;
-const WC_FLAGS = fields.wc_flags.offset;
-const PKEY_INDEX = fields.pkey_index.offset;
-const SLID = fields.slid.offset;
-const SL = fields.sl.offset;
-const DLID_PATH_BITS = fields.dlid_path_bits.offset;
 
 /**
  * Result of a work request (`enum ibv_wc_status`).
@@ -244,20 +229,20 @@ export class WorkCompletion implements WcAddress {
   // Attributes of their own can be compared, spread and cloned.
   /** @ignore Copies a `struct ibv_wc` that starts at a byte offset of a view. */
   constructor(view: DataView, base: number) {
-    this.wrId = view.getBigUint64(base + WR_ID, true);
-    this.status = view.getUint32(base + STATUS, true) as WcStatus;
-    this.opcode = view.getUint32(base + OPCODE, true) as WcOpcode;
-    this.vendorErr = view.getUint32(base + VENDOR_ERR, true);
-    this.byteLen = view.getUint32(base + BYTE_LEN, true);
-    this.immData = view.getUint32(base + IMM_DATA);
-    this.invalidatedRkey = view.getUint32(base + INVALIDATED_RKEY, true);
-    this.qpNum = view.getUint32(base + QP_NUM, true);
-    this.srcQp = view.getUint32(base + SRC_QP, true);
-    this.wcFlags = view.getUint32(base + WC_FLAGS, true);
-    this.pkeyIndex = view.getUint16(base + PKEY_INDEX, true);
-    this.slid = view.getUint16(base + SLID, true);
-    this.sl = view.getUint8(base + SL);
-    this.dlidPathBits = view.getUint8(base + DLID_PATH_BITS);
+    this.wrId = view.getBigUint64(base + fields.wr_id.offset, true);
+    this.status = view.getUint32(base + fields.status.offset, true) as WcStatus;
+    this.opcode = view.getUint32(base + fields.opcode.offset, true) as WcOpcode;
+    this.vendorErr = view.getUint32(base + fields.vendor_err.offset, true);
+    this.byteLen = view.getUint32(base + fields.byte_len.offset, true);
+    this.immData = view.getUint32(base + fields.imm_data.offset);
+    this.invalidatedRkey = view.getUint32(base + fields.invalidated_rkey.offset, true);
+    this.qpNum = view.getUint32(base + fields.qp_num.offset, true);
+    this.srcQp = view.getUint32(base + fields.src_qp.offset, true);
+    this.wcFlags = view.getUint32(base + fields.wc_flags.offset, true);
+    this.pkeyIndex = view.getUint16(base + fields.pkey_index.offset, true);
+    this.slid = view.getUint16(base + fields.slid.offset, true);
+    this.sl = view.getUint8(base + fields.sl.offset);
+    this.dlidPathBits = view.getUint8(base + fields.dlid_path_bits.offset);
   }
 
   /** Whether the status is SUCCESS. */

@@ -5,20 +5,6 @@ import { WcOpcode, WcStatus, WorkCompletion } from "./work_completion.ts";
 
 const { size: SIZE, fields: WC } = structs.ibv_wc;
 
-const BYTE_LEN = WC.byte_len.offset;
-const DLID_PATH_BITS = WC.dlid_path_bits.offset;
-const IMM_DATA = WC.imm_data.offset;
-const INVALIDATED_RKEY = WC.invalidated_rkey.offset;
-const OPCODE = WC.opcode.offset;
-const QP_NUM = WC.qp_num.offset;
-const SL = WC.sl.offset;
-const SLID = WC.slid.offset;
-const SRC_QP = WC.src_qp.offset;
-const STATUS = WC.status.offset;
-const VENDOR_ERR = WC.vendor_err.offset;
-const WC_FLAGS = WC.wc_flags.offset;
-const WR_ID = WC.wr_id.offset;
-
 function offsetOf(index: number): number {
   if (typeof index !== "number" || index >>> 0 !== index) uint32(index, "index");
   return index * SIZE;
@@ -138,7 +124,7 @@ export class WorkCompletionList<C extends WorkCompletion = WorkCompletion> {
       try {
         return batch.#core;
       } catch {
-        // Only batches have the field. Each poll asks: instanceof takes longer.
+        // What only looks like a batch has no such field.
         throw notBatch(batch);
       }
     };
@@ -167,72 +153,72 @@ export class WorkCompletionList<C extends WorkCompletion = WorkCompletion> {
 
   /** The `wrId` of the request. */
   wrId(index: number): bigint {
-    return this.#view.getBigUint64(offsetOf(index) + WR_ID, true);
+    return this.#view.getBigUint64(offsetOf(index) + WC.wr_id.offset, true);
   }
 
   /** The lower 32 bits of the `wrId`. It makes no bigint, and suffices if all `wrId` are small. */
   wrIdLow(index: number): number {
-    return this.#view.getUint32(offsetOf(index) + WR_ID, true);
+    return this.#view.getUint32(offsetOf(index) + WC.wr_id.offset, true);
   }
 
   /** The result. 0 is SUCCESS. */
   status(index: number): WcStatus {
-    return this.#view.getUint32(offsetOf(index) + STATUS, true) as WcStatus;
+    return this.#view.getUint32(offsetOf(index) + WC.status.offset, true) as WcStatus;
   }
 
   /** The kind of request. */
   opcode(index: number): WcOpcode {
-    return this.#view.getUint32(offsetOf(index) + OPCODE, true) as WcOpcode;
+    return this.#view.getUint32(offsetOf(index) + WC.opcode.offset, true) as WcOpcode;
   }
 
   /** The error code of the vendor. */
   vendorErr(index: number): number {
-    return this.#view.getUint32(offsetOf(index) + VENDOR_ERR, true);
+    return this.#view.getUint32(offsetOf(index) + WC.vendor_err.offset, true);
   }
 
   /** Bytes received. On a UD queue pair they include the 40 bytes of the GRH. */
   byteLen(index: number): number {
-    return this.#view.getUint32(offsetOf(index) + BYTE_LEN, true);
+    return this.#view.getUint32(offsetOf(index) + WC.byte_len.offset, true);
   }
 
   /** Immediate data in host order. */
   immData(index: number): number {
-    return this.#view.getUint32(offsetOf(index) + IMM_DATA);
+    return this.#view.getUint32(offsetOf(index) + WC.imm_data.offset);
   }
 
   /** The rkey that the peer's send invalidated. */
   invalidatedRkey(index: number): number {
-    return this.#view.getUint32(offsetOf(index) + INVALIDATED_RKEY, true);
+    return this.#view.getUint32(offsetOf(index) + WC.invalidated_rkey.offset, true);
   }
 
   /** The number of the local queue pair. */
   qpNum(index: number): number {
-    return this.#view.getUint32(offsetOf(index) + QP_NUM, true);
+    return this.#view.getUint32(offsetOf(index) + WC.qp_num.offset, true);
   }
 
   /** The number of the sender's queue pair. */
   srcQp(index: number): number {
-    return this.#view.getUint32(offsetOf(index) + SRC_QP, true);
+    return this.#view.getUint32(offsetOf(index) + WC.src_qp.offset, true);
   }
 
   /** {@linkcode WcFlags}, combined. */
   wcFlags(index: number): number {
-    return this.#view.getUint32(offsetOf(index) + WC_FLAGS, true);
+    return this.#view.getUint32(offsetOf(index) + WC.wc_flags.offset, true);
   }
 
   /** The LID of the sender. */
   slid(index: number): number {
-    return this.#view.getUint16(offsetOf(index) + SLID, true);
+    return this.#view.getUint16(offsetOf(index) + WC.slid.offset, true);
   }
 
   /** The service level. */
   sl(index: number): number {
-    return this.#view.getUint8(offsetOf(index) + SL);
+    return this.#view.getUint8(offsetOf(index) + WC.sl.offset);
   }
 
   /** The low bits of the LID that the packet was sent to. */
   dlidPathBits(index: number): number {
-    return this.#view.getUint8(offsetOf(index) + DLID_PATH_BITS);
+    return this.#view.getUint8(offsetOf(index) + WC.dlid_path_bits.offset);
   }
 
   /** Whether it is a send that succeeded. The kind of a failed request is not known. */
