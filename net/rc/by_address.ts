@@ -16,7 +16,7 @@ import { paced } from "../../wait/paced.ts";
 import { reasonOf } from "../../internal/reasons.ts";
 import { TransportType, VerbsError } from "../../mod.ts";
 import { RcConn } from "./rc_conn.ts";
-import { SharedDevice } from "./rc_device.ts";
+import { deviceFor } from "./rc_device.ts";
 import { RcEnd } from "./rc_end.ts";
 import { RC_RULES, type RcSettings } from "./rc_options.ts";
 
@@ -94,7 +94,7 @@ async function connectAt(
   await id.resolveRoute({ signal });
   assertMessages(id);
   const { name } = id.device!;
-  const shared = new SharedDevice({ device: name, portNum: id.portNum });
+  const shared = deviceFor({ ...settings, device: name, portNum: id.portNum });
   const device = await paced(() => shared.use());
   await using end = await RcEnd.make(device, settings, id);
   const conn = new RcConn(await refused(target, end.connectById(signal, late)));

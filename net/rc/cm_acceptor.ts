@@ -61,7 +61,8 @@ export class CmAcceptor implements Acceptor {
   #deviceOf({ device, portNum }: CmId): SharedDevice {
     const { name } = device!;
     const key = `${name} ${portNum}`;
-    const shared = this.#devices.get(key) ?? new SharedDevice({ device: name, portNum });
+    const shared = this.#devices.get(key) ??
+      new SharedDevice({ ...this.#settings, device: name, portNum });
     this.#devices.set(key, shared);
     return shared;
   }

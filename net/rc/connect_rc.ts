@@ -13,7 +13,7 @@ import { type Late, NO_ADDRESS } from "./late.ts";
 import { checkOwn, checkStated, checkUnicast, endsOf } from "./peer_gid.ts";
 import { type RcAddress, readRcAddress } from "./rc_address.ts";
 import { RcConn } from "./rc_conn.ts";
-import { SharedDevice } from "./rc_device.ts";
+import { deviceFor } from "./rc_device.ts";
 import { RcEnd } from "./rc_end.ts";
 import { MAX_MS, RC_RULES, type RcOptions, type RcSettings } from "./rc_options.ts";
 
@@ -196,7 +196,7 @@ async function overTcp(
   late.reason = NO_ADDRESS;
   closeOnAbort(conn, signal);
   const ends = endsOf(conn);
-  const device = await paced(() => new SharedDevice(settings).use());
+  const device = await paced(() => deviceFor(settings).use());
   await using end = await RcEnd.make(device, settings, ends);
   const value = await unlessAborted(signal, async () => {
     await writeAddress(conn, end.address, signal);
@@ -266,7 +266,7 @@ async function overExchange(
   signal: AbortSignal,
   late: Late,
 ): Promise<RcConn> {
-  const device = await paced(() => new SharedDevice(settings).use());
+  const device = await paced(() => deviceFor(settings).use());
   await using end = await RcEnd.make(device, settings);
   late.reason = ": exchange() has not given the address of the peer";
   const given = Promise.try(exchange, end.address, { signal });

@@ -1,5 +1,4 @@
 import {
-  type CompletionQueue,
   type MemoryRegion,
   type QueuePair,
   type SendRequest,
@@ -8,21 +7,19 @@ import {
   WcStatus,
   type WorkCompletion,
   WorkCompletionError,
-  WorkCompletionList,
+  type WorkCompletionList,
   WrOpcode,
 } from "../../mod.ts";
 import { orAborted } from "../../wait/abort.ts";
-import { BusyPoll } from "../../wait/busy_poll.ts";
-import { type Timer, timers } from "../../wait/clock.ts";
-import { mayContinue, nextTurn } from "../../wait/turns.ts";
+import { nextTurn } from "../../wait/turns.ts";
 import { Waiters } from "../../wait/waiters.ts";
 import { Incoming } from "../../wait/incoming.ts";
-import type { Loop } from "../../wait/loop.ts";
-import { BATCH, loopOf } from "../shared/completions.ts";
 import { FIRST_RECEIVE, Inbox } from "./inbox.ts";
+import type { KeepAlive } from "./keep_alive.ts";
 import { Outbox } from "./outbox.ts";
 import { FrameType, peerLeft, Protocol } from "./protocol.ts";
 import type { RcSettings } from "./rc_options.ts";
+import type { Reader, Seat } from "./shared_queue.ts";
 
 /** What somebody who waits for a slot will post. It takes effect when it is the turn of the waiter. */
 interface Sending {
@@ -44,14 +41,13 @@ interface Target {
 const { CREDIT, HELLO, END, BYE, DATA, WRITE } = FrameType;
 
 /** Moves the frames of a connection: those who wait to send and to receive, and the queues of the device. */
-export class Link {
-  readonly #cq: CompletionQueue;
-  readonly #keepAliveMs: number;
+export class Link implements Reader {
+  readonly #seat: Seat;
+  readonly #keepAlive: KeepAlive;
   readonly #hasEnded: () => boolean;
   readonly #protocol: Protocol;
   readonly #inbox: Inbox;
   readonly #outbox: Outbox;
-  readonly #batch: WorkCompletionList = new WorkCompletionList(BATCH);
   /** The immediate data of writes that nobody has taken yet. */
   readonly #written: number[] = [];
   readonly messages: Incoming<Target, Uint8Array<ArrayBuffer>>;
@@ -63,31 +59,27 @@ export class Link {
   /** The turn of the event loop in which they are served, if they are to be served without a completion. */
   #serving: Promise<void> | undefined;
   /** Those who wait until so many requests have completed. */
-  readonly #flushing: Waiters<{ readonly count: number }, void> = new Waiters(() =>
-    this.#loop.look()
-  );
+  readonly #flushing: Waiters<{ readonly count: number }, void> = new Waiters(() => this.#look());
   readonly #greeted: PromiseWithResolvers<void> = Promise.withResolvers();
-  readonly #loop: Loop;
   #isConnecting = false;
   /** The connection ends: this end posts no receives and gives no credits. */
   #isEnding = false;
-  #keepAlive: Timer | undefined;
   /** Why nothing works any more. */
   #failure: unknown;
   /** A request was flushed: the reason is in another completion. */
-  #flushed: WorkCompletion | undefined;
+  #isFlushed = false;
 
   /** `hasEnded` tells that the connection has ended outside of the queue pair: {@linkcode Link.break} gets the reason. */
   constructor(
     qp: QueuePair,
-    cq: CompletionQueue,
+    { seat, keepAlive }: { readonly seat: Seat; readonly keepAlive: KeepAlive },
     { send, recv }: { readonly send: MemoryRegion; readonly recv: MemoryRegion },
     settings: RcSettings,
     hasEnded: () => boolean,
   ) {
-    this.#cq = cq;
+    this.#seat = seat;
+    this.#keepAlive = keepAlive;
     this.#hasEnded = hasEnded;
-    this.#keepAliveMs = settings.keepAlive;
     this.#protocol = new Protocol(settings.credits);
     // The connection can break before somebody waits for the peer.
     this.#greeted.promise.catch(() => {});
@@ -95,9 +87,9 @@ export class Link {
     this.#inbox = new Inbox(qp, recv, settings.maxMessage);
     const supply = {
       hasEnded: () => this.#hasPeerEnded(),
-      drain: () => void this.#drain(),
-      spin: () => void this.#loop.spin(),
-      look: () => this.#loop.look(),
+      drain: () => void this.#read(),
+      spin: () => void seat.queue.loop.spin(),
+      look: () => this.#look(),
     };
     this.messages = new Incoming({
       ...supply,
@@ -112,18 +104,21 @@ export class Link {
       size: () => this.#written.length,
       take: () => this.#consume(this.#written.shift()!),
     });
-    this.#loop = loopOf(cq, {
-      read: () => this.#drain(),
-      isOpen: () => this.#failure === undefined,
-      isAwaited: () =>
-        this.#isConnecting || this.messages.isAwaited || this.writes.isAwaited ||
-        this.#hasWaiting || this.#flushing.size > 0 || this.#outbox.isAwaited,
-      unawaited: () => this.#outbox.completed < this.#outbox.posted ? "expected" : "any",
-      busyPoll: new BusyPoll(settings.spinMicroseconds),
-      onRead: () => this.#flushed === undefined ? undefined : this.#endFlushed(),
-      onError: (error) => this.#fail(error),
-    });
-    this.#loop.look();
+    seat.begin(qp.qpNum, this);
+  }
+
+  /** Takes note of what has changed: somebody waits, or nobody does any more, or a request was posted. */
+  #look(): void {
+    const isOpen = this.#failure === undefined;
+    this.#seat.note(
+      isOpen && this.#isAwaited,
+      isOpen && this.#outbox.completed < this.#outbox.posted,
+    );
+  }
+
+  get #isAwaited(): boolean {
+    return this.#isConnecting || this.messages.isAwaited || this.writes.isAwaited ||
+      this.#hasWaiting || this.#flushing.size > 0 || this.#outbox.isAwaited;
   }
 
   get isOver(): boolean {
@@ -138,12 +133,12 @@ export class Link {
   ): Promise<void> {
     this.#protocol.start(credits);
     this.#isConnecting = true;
-    this.#loop.look();
+    this.#look();
     if (answer === undefined) this.#control(HELLO);
     else await answer();
     await orAborted(this.#greeted.promise, signal);
     this.#isConnecting = false;
-    this.#loop.look();
+    this.#look();
     if (answer !== undefined) this.#control(HELLO);
   }
 
@@ -191,17 +186,17 @@ export class Link {
   #post(sending: Sending, signal: AbortSignal | undefined): Promise<void> | undefined {
     signal?.throwIfAborted();
     const isNext = !this.#hasWaiting;
-    if (isNext && !this.#mayPost(sending)) this.#drain();
+    if (isNext && !this.#mayPost(sending)) this.#read();
     this.#assertSending(sending);
     if (isNext && this.#mayPost(sending)) {
       sending.post();
-      this.#loop.look();
+      this.#look();
       return undefined;
     }
     const sent = this.#waitersOf(sending).wait({ ...sending, number: ++this.#lastNumber }, signal);
     // Those that wait for credits do not stop other requests.
     if (!isNext && sending.needs !== "credit") this.#serveSoon();
-    this.#loop.look();
+    this.#look();
     return sent;
   }
 
@@ -231,7 +226,7 @@ export class Link {
   /** A wait to send has ended early: it may have stopped others. */
   #hasGivenUp(): void {
     if (this.#hasWaiting) this.#serveSoon();
-    this.#loop.look();
+    this.#look();
   }
 
   #serveSoon(): void {
@@ -270,11 +265,11 @@ export class Link {
   async flush(signal: AbortSignal | undefined): Promise<void> {
     signal?.throwIfAborted();
     const count = this.#outbox.posted;
-    this.#drain();
+    this.#read();
     if (this.#failure !== undefined) throw this.#failure;
     if (this.#outbox.completed >= count) return;
     const flushed = this.#flushing.wait({ count }, signal);
-    this.#loop.look();
+    this.#look();
     await flushed;
   }
 
@@ -302,9 +297,11 @@ export class Link {
    */
   #readRest(): Promise<void> | undefined {
     this.#isEnding = true;
-    while (this.#drain() > 0) {
-      if (!mayContinue()) return nextTurn().then(() => this.#readRest());
-    }
+    return this.#seat.queue.readRestInTurns();
+  }
+
+  #read(): void {
+    if (this.#failure === undefined) this.#seat.queue.read();
   }
 
   #control(type: FrameType): void {
@@ -318,45 +315,32 @@ export class Link {
     if (this.#protocol.owesCredits) this.#control(CREDIT);
   }
 
-  #checkPeer(): void {
+  /** Called once in a while. */
+  checkPeer(): void {
     if (this.isOver) return;
     try {
       this.#outbox.checkPeer();
     } catch (error) {
-      this.#fail(error);
+      this.fail(error);
     }
+    this.#look();
   }
 
   /** A request is flushed after the one that has failed. If the latter is one of the peer, this end does not see it. */
-  async #endFlushed(): Promise<void> {
+  async #endFlushed(flushed: WorkCompletion): Promise<void> {
     await nextTurn();
     if (this.#hasEnded()) return;
-    this.#drain();
-    this.#endBy(broken(new WorkCompletionError(this.#flushed!), ELSEWHERE));
+    this.#read();
+    this.#endBy(broken(new WorkCompletionError(flushed), ELSEWHERE));
   }
 
-  #drain(): number {
-    if (this.#failure !== undefined) return 0;
-    const count = this.#poll();
-    for (let i = 0; i < count && this.#failure === undefined; i++) this.#take(i);
-    if (count > 0 && this.#failure === undefined) this.#serve();
-    return count;
-  }
-
-  #poll(): number {
-    try {
-      return this.#cq.pollInto(this.#batch);
-    } catch (error) {
-      this.#fail(error);
-      return 0;
-    }
-  }
-
-  #serve(): void {
+  serve(): void {
+    if (this.#failure !== undefined) return;
     this.#giveCredits();
     if (this.#flushing.size > 0) this.#serveFlushes();
     this.#serveReceives();
     if (this.#hasWaiting) this.#serveSends();
+    this.#look();
   }
 
   #serveFlushes(): void {
@@ -371,29 +355,34 @@ export class Link {
     this.writes.serve();
   }
 
-  #take(index: number): void {
-    const batch = this.#batch;
+  take(batch: WorkCompletionList, index: number): void {
+    if (this.#failure !== undefined) return;
     const id = batch.wrIdLow(index);
     const isRecv = id >= FIRST_RECEIVE;
     const status = batch.status(index);
-    if (status === WcStatus.WR_FLUSH_ERR) this.#flushed ??= batch.at(index);
+    if (status === WcStatus.WR_FLUSH_ERR) this.#noteFlushed(batch.at(index));
     else if (status !== WcStatus.SUCCESS) {
       const cause = new WorkCompletionError(batch.at(index));
       if (!isRecv) this.#outbox.fail(id, cause);
       this.#endBy(broken(cause));
-    } else if (isRecv) this.#receiveFrame(id - FIRST_RECEIVE, index);
+    } else if (isRecv) this.#receiveFrame(id - FIRST_RECEIVE, batch, index);
     else this.#outbox.complete(id);
   }
 
-  #receiveFrame(slot: number, index: number): void {
-    const batch = this.#batch;
+  #noteFlushed(completion: WorkCompletion): void {
+    if (this.#isFlushed) return;
+    this.#isFlushed = true;
+    void this.#endFlushed(completion);
+  }
+
+  #receiveFrame(slot: number, batch: WorkCompletionList, index: number): void {
     const immData = batch.wcFlags(index) & WcFlags.WITH_IMM ? batch.immData(index) : 0;
     const isWrite = batch.opcode(index) === WcOpcode.RECV_RDMA_WITH_IMM;
     let type: FrameType;
     try {
       type = isWrite ? this.#protocol.receiveWrite() : this.#protocol.receive(immData);
     } catch (error) {
-      return this.#fail(error);
+      return this.fail(error);
     }
     if (type === WRITE) this.#written.push(immData);
     if (type === DATA) return this.#inbox.add(slot, batch.byteLen(index));
@@ -404,32 +393,28 @@ export class Link {
   }
 
   #greet(): void {
-    const ms = this.#keepAliveMs;
     // Not before: to check a peer that is not ready yet breaks the connection.
-    if (ms > 0) {
-      this.#keepAlive ??= timers.setInterval(() => this.#checkPeer(), ms);
-      timers.unrefTimer(this.#keepAlive);
-    }
+    this.#keepAlive.add(this);
     this.#greeted.resolve();
   }
 
   #peerLeft(): void {
-    timers.clearInterval(this.#keepAlive);
+    this.#keepAlive.delete(this);
     this.#rejectSends(peerLeft());
     this.#greeted.reject(peerLeft());
   }
 
   /** Messages that were received stay. */
-  #fail(reason: unknown): void {
+  fail(reason: unknown): void {
     if (this.#failure !== undefined) return;
     this.#failure = reason;
-    timers.clearInterval(this.#keepAlive);
+    this.#keepAlive.delete(this);
     this.#outbox.failAll(reason);
     this.#greeted.reject(reason);
     this.#rejectSends(reason);
     this.#flushing.rejectAll(reason);
     this.#serveReceives();
-    this.#loop.look();
+    this.#look();
   }
 
   /** The connection has ended outside of the queue pair. What came before stays. */
@@ -440,15 +425,15 @@ export class Link {
 
   /** What happens to a connection that the peer has closed is only the consequence. */
   #endBy(reason: Error): void {
-    this.#fail(this.#protocol.peerLeft ? peerLeft() : reason);
+    this.fail(this.#protocol.peerLeft ? peerLeft() : reason);
   }
 
   /** Ends all waits, before the memory of the slots is freed. Messages that were received can still be taken. */
   close(reason: Error): void {
     this.#isEnding = true;
-    while (this.#drain() > 0);
+    if (this.#failure === undefined) this.#seat.queue.readRest();
     this.#inbox.keep();
-    this.#fail(reason);
+    this.fail(reason);
     this.#failure = reason;
     this.messages.rejectAll(reason);
     this.writes.rejectAll(reason);

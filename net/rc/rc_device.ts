@@ -1,36 +1,72 @@
 import { partOf } from "../../internal/left_open.ts";
 import { Context, ProtectionDomain } from "../../mod.ts";
+import { KeepAlive } from "./keep_alive.ts";
+import { SLOTLESS_SENDS } from "./outbox.ts";
+import { CONTROL_RECEIVES } from "./protocol.ts";
 import type { RcSettings } from "./rc_options.ts";
+import { SharedQueues } from "./shared_queue.ts";
 
-/** The use of a device. Disposing it ends the use; disposing it again does nothing. */
-export interface RcDevice extends Disposable {
+/** What connections of a device share. */
+interface Shared {
   readonly context: Context;
   readonly pd: ProtectionDomain;
+  readonly queues: SharedQueues;
+  readonly keepAlive: KeepAlive;
+}
+
+/** The use of a device. Disposing it ends the use; disposing it again does nothing. */
+export type RcDevice = Shared & Disposable;
+
+/** The options that all who share a device have in common. */
+type DeviceSettings = Pick<
+  RcSettings,
+  | "device"
+  | "portNum"
+  | "maxMessage"
+  | "credits"
+  | "sendDepth"
+  | "spinMicroseconds"
+  | "keepAlive"
+>;
+
+/** The requests that a connection may have under way. */
+export function capOf({ credits, sendDepth }: Pick<RcSettings, "credits" | "sendDepth">): {
+  readonly maxSendWr: number;
+  readonly maxRecvWr: number;
+} {
+  return { maxSendWr: sendDepth + SLOTLESS_SENDS, maxRecvWr: credits + CONTROL_RECEIVES };
 }
 
 /** A device that is open while somebody uses it. All who use it at the same time use the same one, as long as it works. */
 export class SharedDevice {
-  readonly #settings: Pick<RcSettings, "device" | "portNum">;
-  #current: { readonly context: Context; readonly pd: ProtectionDomain; users: number } | undefined;
+  readonly #settings: DeviceSettings;
+  readonly #onUnused: () => void;
+  #current: Shared & { users: number } | undefined;
 
-  constructor(settings: Pick<RcSettings, "device" | "portNum">) {
+  /** `onUnused` is called when the last use has ended. */
+  constructor(settings: DeviceSettings, onUnused: () => void = () => {}) {
     this.#settings = settings;
+    this.#onUnused = onUnused;
   }
 
   use(): RcDevice {
     if (!this.#isAlive()) this.#current = undefined;
-    const shared = this.#current ??= { ...openDevice(this.#settings.device), users: 0 };
-    const { context, pd } = shared;
+    const shared = this.#current ??= { ...openDevice(this.#settings), users: 0 };
+    const { context, pd, queues, keepAlive } = shared;
     shared.users++;
     let isOver = false;
     const end = (): void => {
       // If it fails, at once or when its last wait ends, it can be tried again.
-      if (shared.users === (isOver ? 0 : 1)) context.close();
+      if (shared.users === (isOver ? 0 : 1)) {
+        queues.close();
+        context.close();
+        if (shared === this.#current) this.#onUnused();
+      }
       if (isOver) return;
       isOver = true;
       shared.users--;
     };
-    return { context, pd, [Symbol.dispose]: end };
+    return { context, pd, queues, keepAlive, [Symbol.dispose]: end };
   }
 
   #isAlive(): boolean {
@@ -44,10 +80,25 @@ export class SharedDevice {
   }
 }
 
-function openDevice(name: string | undefined): { context: Context; pd: ProtectionDomain } {
+/** The devices of connections that the program opens itself. */
+const devices: Map<string, SharedDevice> = new Map();
+
+/** The device of connections that have these options and that no listener makes. */
+export function deviceFor(settings: DeviceSettings): SharedDevice {
+  const { device, portNum, maxMessage, credits, sendDepth, spinMicroseconds, keepAlive } = settings;
+  const numbers = [portNum, maxMessage, credits, sendDepth, spinMicroseconds, keepAlive];
+  const key = JSON.stringify([device, ...numbers]);
+  const shared = devices.get(key) ?? new SharedDevice(settings, () => devices.delete(key));
+  devices.set(key, shared);
+  return shared;
+}
+
+function openDevice(settings: DeviceSettings): Shared {
   using stack = new DisposableStack();
-  const context = stack.use(partOf(Context.open(name)));
+  const context = stack.use(partOf(Context.open(settings.device)));
   const pd = new ProtectionDomain(context);
+  const { maxSendWr, maxRecvWr } = capOf(settings);
+  const queues = new SharedQueues(context, maxSendWr + maxRecvWr, settings.spinMicroseconds);
   stack.move();
-  return { context, pd };
+  return { context, pd, queues, keepAlive: new KeepAlive(settings.keepAlive) };
 }

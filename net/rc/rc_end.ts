@@ -6,8 +6,6 @@ import { settled } from "../../wait/descriptors.ts";
 import { paced } from "../../wait/paced.ts";
 import {
   AccessFlags,
-  CompletionChannel,
-  CompletionQueue,
   type Context,
   Gid,
   MemoryRegion,
@@ -24,11 +22,10 @@ import { addressOf, hasEnded, mtuWithin, orReset, resetBy } from "./cm_address.t
 import { readOffer, writeOffer } from "./exchange.ts";
 import { ANSWERED, type Late } from "./late.ts";
 import { Link } from "./link.ts";
-import { SLOTLESS_SENDS } from "./outbox.ts";
 import { gidOfTcp, type PeerEnds } from "./peer_gid.ts";
 import { CONTROL_RECEIVES } from "./protocol.ts";
 import { type RcAddress, toQpAddress } from "./rc_address.ts";
-import type { RcDevice } from "./rc_device.ts";
+import { capOf, type RcDevice } from "./rc_device.ts";
 import type { RcSettings } from "./rc_options.ts";
 import { ExposedMemory } from "./remote_memory.ts";
 
@@ -87,27 +84,33 @@ export class RcEnd implements AsyncDisposable {
     memory: { readonly send: MemoryRegion; readonly recv: MemoryRegion },
     stack: DisposableStack,
   ) {
-    const { context, pd } = device;
-    const { portNum, pkeyIndex, credits, sendDepth } = settings;
+    const { context, pd, queues, keepAlive } = device;
+    const { portNum, pkeyIndex } = settings;
     this.settings = settings;
     this.#pd = pd;
     const id = this.#id = via instanceof CmId ? via : undefined;
     const ends = via instanceof CmId ? undefined : via;
     const gidIndex = this.#gidIndex = id ? undefined : gidIndexFor(context, settings, ends);
-    const cap = { maxSendWr: sendDepth + SLOTLESS_SENDS, maxRecvWr: credits + CONTROL_RECEIVES };
-    const channel = stack.use(new CompletionChannel(context));
-    const cqe = cap.maxSendWr + cap.maxRecvWr;
-    const cq = stack.use(new CompletionQueue(context, { cqe, channel }));
-    const init = { type: QpType.RC, sendCq: cq, recvCq: cq, cap };
+    const seat = queues.seat();
+    stack.defer(() => seat.end());
+    const { cq } = seat.queue;
+    const init = { type: QpType.RC, sendCq: cq, recvCq: cq, cap: capOf(settings) };
     const qp = this.#qp = stack.use(new QueuePair(pd, init));
     // Rights are given when there is a peer.
     if (id !== undefined) qp.modify({ ...id.initQpAttr(QpState.INIT), qpAccessFlags: 0 });
     else qp.init({ portNum, pkeyIndex, ...(gidIndex !== undefined && { gidIndex }) });
-    this.link = new Link(qp, cq, memory, settings, () => id !== undefined && hasEnded(id));
+    this.link = new Link(
+      qp,
+      { seat, keepAlive },
+      memory,
+      settings,
+      () => id !== undefined && hasEnded(id),
+    );
     const exposed = { [Symbol.dispose]: () => this.#exposed.forEach((mr) => mr.close()) };
     // Ending the connection first tells the peer.
     const ways = id === undefined ? [] : [id.channel];
-    this.#parts = [device, memory.send, memory.recv, channel, cq, exposed, qp, ...ways];
+    const place = { [Symbol.dispose]: () => seat.end() };
+    this.#parts = [device, memory.send, memory.recv, exposed, place, qp, ...ways];
   }
 
   get address(): RcAddress {

@@ -1,0 +1,197 @@
+import { BusyPoll } from "../../wait/busy_poll.ts";
+import { mayContinue, nextTurn } from "../../wait/turns.ts";
+import { CompletionChannel, CompletionQueue, type Context, WorkCompletionList } from "../../mod.ts";
+import type { Loop } from "../../wait/loop.ts";
+import { BATCH, loopOf } from "../shared/completions.ts";
+
+/** Who gets the completions of one queue pair. */
+export interface Reader {
+  /** Takes a completion. It remains in the batch only during the call. */
+  take(batch: WorkCompletionList, index: number): void;
+  /** Those of a poll were taken: what waits for them goes on. */
+  serve(): void;
+  /** The queue gives no completions any more. */
+  fail(reason: unknown): void;
+}
+
+/** A queue pair's share of a queue: its entries, its completions, and whether somebody waits for them. */
+export class Seat {
+  readonly queue: SharedQueue;
+  #qpNum: number | undefined;
+  #isAwaited = false;
+  #isExpecting = false;
+  #isOver = false;
+
+  constructor(queue: SharedQueue) {
+    this.queue = queue;
+    queue.seats++;
+  }
+
+  /** Says who gets the completions of a queue pair, which is new. */
+  begin(qpNum: number, reader: Reader): void {
+    this.queue.readers.set(this.#qpNum = qpNum, reader);
+    this.queue.loop.look();
+  }
+
+  /** Says whether somebody waits for completions, and whether there will be some for which the program stays alive. */
+  note(isAwaited: boolean, isExpecting: boolean): void {
+    this.queue.awaited += Number(isAwaited) - Number(this.#isAwaited);
+    this.queue.expecting += Number(isExpecting) - Number(this.#isExpecting);
+    this.#isAwaited = isAwaited;
+    this.#isExpecting = isExpecting;
+    this.queue.loop.look();
+  }
+
+  /** The queue pair is destroyed. Its number may be that of the next one, so its completions are read before. */
+  end(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.queue.seats--;
+    if (this.#qpNum !== undefined) {
+      this.queue.readRest();
+      this.queue.readers.delete(this.#qpNum);
+    }
+    this.note(false, false);
+  }
+}
+
+/** A completion queue of many queue pairs, and what reads it. */
+export class SharedQueue {
+  readonly cq: CompletionQueue;
+  /** Reads when it is time. */
+  readonly loop: Loop;
+  readonly readers: Map<number, Reader> = new Map();
+  /** How many queue pairs use it, how many of them somebody waits for, and how many have requests under way. */
+  seats = 0;
+  awaited = 0;
+  expecting = 0;
+  /** How many queue pairs it has entries for. */
+  readonly #most: number;
+  readonly #batch: WorkCompletionList = new WorkCompletionList(BATCH);
+  /** The place in the batch. Code of the program can run while it is read, and read as well: it goes on there. */
+  #next = 0;
+  /** The readers that have taken completions of the batch. */
+  readonly #served: Reader[] = [];
+  #isOpen = true;
+
+  constructor(context: Context, most: number, entries: number, spinMicroseconds: number) {
+    this.#most = most;
+    using stack = new DisposableStack();
+    const channel = stack.use(new CompletionChannel(context));
+    this.cq = stack.use(new CompletionQueue(context, { cqe: most * entries, channel }));
+    this.loop = loopOf(this.cq, {
+      read: () => this.#drain(),
+      isOpen: () => this.#isOpen,
+      isAwaited: () => this.awaited > 0,
+      unawaited: () => this.seats === 0 ? "nothing" : this.expecting > 0 ? "expected" : "any",
+      busyPoll: new BusyPoll(spinMicroseconds),
+      onError: (error) => this.#fail(error),
+    });
+    stack.move();
+  }
+
+  get hasRoom(): boolean {
+    return this.#isOpen && this.seats < this.#most;
+  }
+
+  /** Reads completions without waiting. Returns how many there were. */
+  read(): number {
+    return this.#drain();
+  }
+
+  /** Reads those that are there now. Others that come meanwhile do not prolong it. */
+  readRest(): void {
+    let left = this.#entries;
+    for (let count; left > 0 && (count = this.read()) > 0;) left -= count;
+  }
+
+  /** The same, and lets the event loop turn if it takes long: it returns what to wait for then. */
+  readRestInTurns(left: number = this.#entries): Promise<void> | undefined {
+    for (let count; left > 0 && (count = this.read()) > 0;) {
+      left -= count;
+      if (!mayContinue()) return nextTurn().then(() => this.readRestInTurns(left));
+    }
+  }
+
+  get #entries(): number {
+    return this.#isOpen ? this.cq.cqe : 0;
+  }
+
+  /** Before the context is closed. */
+  close(): void {
+    this.#isOpen = false;
+    this.loop.look();
+  }
+
+  #drain(): number {
+    if (!this.#isOpen) return 0;
+    const batch = this.#batch;
+    if (this.#next >= batch.length && !this.#poll()) return 0;
+    const count = batch.length - this.#next;
+    while (this.#next < batch.length) this.#take(this.#next++);
+    for (let reader; (reader = this.#served.shift()) !== undefined;) reader.serve();
+    return count;
+  }
+
+  #poll(): boolean {
+    this.#next = 0;
+    try {
+      return this.cq.pollInto(this.#batch) > 0;
+    } catch (error) {
+      this.#fail(error);
+      return false;
+    }
+  }
+
+  /** Completions of a queue pair that is destroyed have no reader. */
+  #take(index: number): void {
+    const reader = this.readers.get(this.#batch.qpNum(index));
+    if (reader === undefined) return;
+    if (this.#served.at(-1) !== reader) this.#served.push(reader);
+    reader.take(this.#batch, index);
+  }
+
+  #fail(error: unknown): void {
+    this.close();
+    for (const reader of this.readers.values()) reader.fail(error);
+  }
+}
+
+/** More share no queue: the entries of one queue pair are near each other in the processor's cache. */
+const MOST_SEATS = 256;
+const FIRST_SEATS = 4;
+
+/** The completion queues of a device: each next one is for twice as many queue pairs, as far as the device permits. */
+export class SharedQueues {
+  readonly #context: Context;
+  readonly #entries: number;
+  readonly #spinMicroseconds: number;
+  readonly #queues: SharedQueue[] = [];
+  #nextSeats = FIRST_SEATS;
+
+  /** `entries` is what one queue pair needs. */
+  constructor(context: Context, entries: number, spinMicroseconds: number) {
+    this.#context = context;
+    this.#entries = entries;
+    this.#spinMicroseconds = spinMicroseconds;
+  }
+
+  /** Keeps entries for a queue pair. */
+  seat(): Seat {
+    return new Seat(this.#queues.find(({ hasRoom }) => hasRoom) ?? this.#add());
+  }
+
+  #add(): SharedQueue {
+    const permitted = Math.floor(this.#context.queryDevice().maxCqe / this.#entries);
+    const most = Math.max(1, Math.min(this.#nextSeats, permitted));
+    const queue = new SharedQueue(this.#context, most, this.#entries, this.#spinMicroseconds);
+    this.#nextSeats = Math.min(2 * this.#nextSeats, MOST_SEATS);
+    this.#queues.push(queue);
+    return queue;
+  }
+
+  /** Before the context is closed. */
+  close(): void {
+    for (const queue of this.#queues) queue.close();
+  }
+}

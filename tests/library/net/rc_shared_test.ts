@@ -1,0 +1,115 @@
+// What the connections of a listener, or of a program, share: and that each of them notices nothing of the others.
+import * as recorder from "../../provider/recorder.ts";
+import { assertEquals, assertRejects } from "@std/assert";
+import { spy } from "@std/testing/mock";
+import { CompletionQueue, WcOpcode, WcStatus } from "../../../mod.ts";
+import { connectRc, listenRc, type RcConn, type RcOptions } from "../../../net/mod.ts";
+import { bytes, RXE, test, text } from "./bed.ts";
+
+interface Pair {
+  readonly client: RcConn;
+  readonly server: RcConn;
+}
+
+/** Makes connections to one listener, which is closed when they are made. */
+async function pairsOf(count: number, options: RcOptions = {}): Promise<Pair[]> {
+  const all = { device: RXE, keepAlive: 0, maxMessage: 64, ...options };
+  await using listener = await listenRc(all);
+  const pairs: Pair[] = [];
+  for (let i = 0; i < count; i++) {
+    const connecting = connectRc({ ...all, tcpPort: listener.addr.port });
+    const [client, server] = await Promise.all([connecting, listener.accept()]);
+    pairs.push({ client, server });
+  }
+  return pairs;
+}
+
+async function closeAll(pairs: readonly Pair[]): Promise<void> {
+  for (const { client, server } of pairs) {
+    await client.close();
+    await server.close();
+  }
+}
+
+async function assertWorks({ client, server }: Pair, word: string): Promise<void> {
+  await client.send(bytes(word));
+  assertEquals(text(await server.receive()), word);
+  await server.send(bytes(`${word} back`));
+  assertEquals(text(await client.receive()), `${word} back`);
+}
+
+/** A queue of 4 connections, one of 8, one of 16, on each side. */
+const [MANY, QUEUES] = [20, 6];
+
+test("RcConn gets its own messages where many connections share queues", async () => {
+  const pairs = await pairsOf(MANY);
+  assertEquals(["qp", "cq", "context"].map((kind) => recorder.live(kind)), [2 * MANY, QUEUES, 2]);
+  const receiving = pairs.map(async ({ server }) => {
+    const words: string[] = [];
+    for await (const message of server) words.push(text(message)!);
+    return words;
+  });
+  for (const round of [1, 2, 3]) {
+    await Promise.all(pairs.map(({ client }, i) => client.send(bytes(`${i} ${round}`))));
+  }
+  await closeAll(pairs.map(({ client }) => ({ client, server: client })));
+  const expected = pairs.map((_, i) => [1, 2, 3].map((round) => `${i} ${round}`));
+  assertEquals(await Promise.all(receiving), expected);
+  await closeAll(pairs);
+});
+
+test("RcConn that breaks does not harm those that share its queue", async () => {
+  const pairs = await pairsOf(3);
+  const [broken, ...others] = pairs as [Pair, ...Pair[]];
+  const waiting = others.map(({ server }) => server.receive());
+  const memory = await broken.server.expose(64);
+  memory.close();
+  await assertRejects(() => broken.client.write(memory.remote, 0, bytes("x")));
+  await assertRejects(() => broken.server.receive(), Deno.errors.ConnectionReset);
+  for (const [i, { client }] of others.entries()) await client.send(bytes(`${i}`));
+  assertEquals((await Promise.all(waiting)).map(text), ["0", "1"]);
+  for (const pair of others) await assertWorks(pair, "on");
+  await closeAll(pairs);
+});
+
+for (
+  const [how, close] of [
+    ["close()", (conn: RcConn) => conn.close()],
+    ["dispose", (conn: RcConn) => Promise.resolve(conn[Symbol.dispose]())],
+  ] as const
+) {
+  test(`RcConn leaves no completions behind that another one would get, with ${how}`, async () => {
+    const pairs = await pairsOf(2);
+    const [first, second] = pairs as [Pair, Pair];
+    const received = second.server.receive();
+    await first.client.send(bytes("not read"));
+    const left = { qp_num: first.client.peer.qpn, opcode: WcOpcode.RECV, byte_len: 8 };
+    using polls = spy(CompletionQueue.prototype, "pollInto");
+    const closing = close(first.server);
+    for (let i = 0; i < 3; i++) recorder.complete("cq0", left);
+    await closing;
+    assertEquals(polls.calls.at(-1)!.returned, 0);
+    // Its number is that of no queue pair now.
+    recorder.complete("cq0", { ...left, status: WcStatus.WR_FLUSH_ERR });
+    await second.client.send(bytes("to the other one"));
+    assertEquals(text(await received), "to the other one");
+    await closeAll(pairs);
+  });
+}
+
+test("RcConn works on when its listener is closed, and others of the listener are", async () => {
+  const pairs = await pairsOf(4);
+  for (const pair of pairs) {
+    await assertWorks(pair, "without a listener");
+    await closeAll([pair]);
+  }
+  assertEquals(recorder.live(), 0);
+});
+
+test("RcConn that reads for the last time keeps what it was waiting for of others", async () => {
+  const pairs = await pairsOf(3);
+  for (const { client } of pairs) await client.send(bytes("there"));
+  pairs[0]!.server[Symbol.dispose]();
+  for (const { server } of pairs.slice(1)) assertEquals(text(await server.receive()), "there");
+  await closeAll(pairs);
+});

@@ -1,0 +1,86 @@
+// The checks of the peers of many connections, by one timer that the test moves.
+import { assertEquals, assertGreater } from "@std/assert";
+import { stub } from "@std/testing/mock";
+import { type Timer, timers } from "../../../wait/clock.ts";
+import { KeepAlive } from "../../../net/rc/keep_alive.ts";
+
+const PERIOD = 1000;
+
+/** The timers of the runtime, which end when they are told. */
+class Clock implements Disposable {
+  readonly #stubs = [
+    stub(timers, "setTimeout", (call, ms) => {
+      this.#waiting.push({ call, ms });
+      return this.#waiting.length as unknown as Timer;
+    }),
+    stub(timers, "clearTimeout", () => void this.#waiting.pop()),
+    stub(timers, "unrefTimer"),
+  ];
+  readonly #waiting: { call: () => void; ms: number }[] = [];
+
+  get timers(): number {
+    return this.#waiting.length;
+  }
+
+  /** Lets the only timer end. Returns how long it was. */
+  tick(): number {
+    const { call, ms } = this.#waiting.pop()!;
+    call();
+    return ms;
+  }
+
+  [Symbol.dispose](): void {
+    for (const one of this.#stubs) one.restore();
+  }
+}
+
+class Connection {
+  checks = 0;
+  checkPeer(): void {
+    this.checks++;
+  }
+}
+
+for (const count of [1, 15, 16, 17, 100, 1000, 10_000]) {
+  Deno.test(`KeepAlive checks each of ${count} connections once in a period, by one timer`, () => {
+    using clock = new Clock();
+    const keepAlive = new KeepAlive(PERIOD);
+    const connections = Array.from({ length: count }, () => new Connection());
+    for (const connection of connections) keepAlive.add(connection);
+    // The first round was begun for the first one.
+    clock.tick();
+    const before = connections.map(({ checks }) => checks);
+    let most = 0;
+    for (let left = PERIOD; left > PERIOD / 1e6;) {
+      const sum = (): number => connections.reduce((sum, { checks }) => sum + checks, 0);
+      const checked = sum();
+      left -= clock.tick();
+      most = Math.max(most, sum() - checked);
+    }
+    assertEquals(connections.map(({ checks }, i) => checks - before[i]!), Array(count).fill(1));
+    assertEquals(clock.timers, 1);
+    assertGreater(Math.max(17, count / 99), most);
+  });
+}
+
+Deno.test("KeepAlive checks no connection that has ended, and waits for nothing without any", () => {
+  using clock = new Clock();
+  const keepAlive = new KeepAlive(PERIOD);
+  const [first, second] = [new Connection(), new Connection()];
+  keepAlive.add(first);
+  keepAlive.add(second);
+  keepAlive.delete(first);
+  for (let i = 0; i < 3; i++) clock.tick();
+  assertEquals([first.checks, clock.timers], [0, 1]);
+  keepAlive.delete(second);
+  assertEquals(clock.timers, 0);
+  keepAlive.add(first);
+  clock.tick();
+  assertEquals([first.checks, clock.timers], [1, 1]);
+});
+
+Deno.test("KeepAlive of 0 ms checks nothing", () => {
+  using clock = new Clock();
+  new KeepAlive(0).add(new Connection());
+  assertEquals(clock.timers, 0);
+});
