@@ -1,10 +1,20 @@
 import type { Watcher } from "./bell.ts";
 import type { Timer } from "./clock.ts";
+import { Waiters } from "./waiters.ts";
 
 /** Who looks now and then: see glance.ts. */
 export interface Looker {
   /** Looks if its time has come. Returns whether it goes on. */
   turn(now: number): boolean;
+}
+
+/** Who is the reason for a call: the program, a stranger who asks for a connection, or one who has sent a datagram. */
+export type Cause = "program" | "connection" | "datagram";
+
+/** Calls with one cause: how many run, and those that wait for their turn. */
+interface Lane {
+  running: number;
+  readonly waiting: Waiters<object, void>;
 }
 
 /** All that waiting knows of a thread of JavaScript. There is nothing else at the level of a module. */
@@ -53,6 +63,8 @@ export const state: {
   };
   /** The line of native work: see paced.ts. */
   readonly line: { last: Promise<unknown>; waiting: number };
+  /** The calls on other threads: see lanes.ts. */
+  readonly lanes: Readonly<Record<Cause, Lane>>;
   /** What waits for descriptors, after the first wait: see descriptors.ts. */
   descriptors: Watcher | undefined;
 } = {
@@ -72,5 +84,10 @@ export const state: {
   unposted: new Set(),
   glances: { all: new Set(), held: 0, timer: undefined, due: Infinity },
   line: { last: Promise.resolve(), waiting: 0 },
+  lanes: { program: lane(), connection: lane(), datagram: lane() },
   descriptors: undefined,
 };
+
+function lane(): Lane {
+  return { running: 0, waiting: new Waiters() };
+}

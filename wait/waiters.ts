@@ -18,6 +18,10 @@ export class Waiters<W extends object, T> {
     return this.#waiting.keys().next().value;
   }
 
+  get last(): W | undefined {
+    return this.all().at(-1);
+  }
+
   all(): W[] {
     return [...this.#waiting.keys()];
   }

@@ -8,23 +8,23 @@ import { UD_RULES, type UdOptions, type UdSettings } from "../ud/ud_options.ts";
  */
 export interface SrdOptions extends Omit<UdOptions, "trafficClass"> {
   /** The name of the device. The default is the first Elastic Fabric Adapter. */
-  readonly device?: string;
+  readonly device?: string | undefined;
   /**
    * The number of received messages that may wait for `receive()` while all `recvDepth` receives stay posted, at least 1. The
    * default is 512. None is dropped: where more wait than `maxQueued` and `recvDepth` together, their senders wait. Each one
    * has registered memory for the longest message.
    */
-  readonly maxQueued?: number;
+  readonly maxQueued?: number | undefined;
   /**
    * How often a send is tried again where the peer has no receive, 0 to 7. The default is what the device does: it tries
    * for ever, as with 7.
    */
-  readonly rnrRetry?: number;
+  readonly rnrRetry?: number | undefined;
   /**
    * The service level of the queue pair, 0 to 15: 8 is for low latency. The default is 0. An older libefa knows no other
    * one, and gives EINVAL. The adapters have no traffic class.
    */
-  readonly sl?: number;
+  readonly sl?: number | undefined;
 }
 
 /** Options with all defaults. */

@@ -1,3 +1,4 @@
+import type { Optional } from "../../internal/optional.ts";
 import { settled } from "../../wait/descriptors.ts";
 import { textOf } from "../../internal/texts.ts";
 import { toCaller } from "../../internal/caller.ts";
@@ -188,7 +189,7 @@ export class UdConn
   }
 
   /** @ignore For the functions that make one. */
-  static open(settings: UdSettings, opening: Partial<Opening> = {}): UdConn {
+  static open(settings: UdSettings, opening: Optional<Opening> = {}): UdConn {
     const { device = () => settings.device } = opening;
     const { endpoint = (pd: ProtectionDomain) => makeEndpoint(pd, settings) } = opening;
     requireDeno();

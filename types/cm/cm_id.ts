@@ -8,7 +8,6 @@ import { boolean, integer, positiveInt, snapshot, uint64 } from "../../internal/
 import { REASON_MS } from "../../internal/cm_reasons.ts";
 import { Deadline } from "../../wait/deadline.ts";
 import { inTurn } from "../../wait/turns.ts";
-import type { Optional } from "../../internal/optional.ts";
 import { abortable, type Cause } from "../core/abortable.ts";
 import { causeOf } from "../core/causes.ts";
 import { instance } from "../core/checks.ts";
@@ -184,7 +183,7 @@ export class EventChannel extends NativeResource<RdmaEventChannel> {
  */
 export interface JoinMulticastOptions extends AbortOptions {
   /** Whether the program only sends to the group. The default is `false`. */
-  readonly sendOnly?: boolean;
+  readonly sendOnly?: boolean | undefined;
 }
 
 const TYPE = CmEventType;

@@ -9,13 +9,13 @@ interface Transition {
   /** The states in which it may be called. */
   readonly from: readonly CmState[];
   /** The state once the system has taken the call; the same state if there is none. */
-  readonly to?: CmState;
+  readonly to?: CmState | undefined;
   /** It may not be called while another method moves the queue pair. */
-  readonly isAlone?: true;
+  readonly isAlone?: true | undefined;
   /** It is about the end of a connection, which datagrams do not have. */
-  readonly isEnd?: true;
+  readonly isEnd?: true | undefined;
   /** It may also be called when the connection has ended. */
-  readonly isLast?: true;
+  readonly isLast?: true | undefined;
 }
 
 /** States in which the queue pair belongs to a connection. */

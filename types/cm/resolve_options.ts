@@ -8,7 +8,7 @@ import { milliseconds, snapshot } from "../../internal/checks.ts";
  */
 export interface ResolveOptions extends AbortOptions {
   /** The most milliseconds, 1 to 2^31 - 1. The default is 2000. */
-  readonly timeout?: number;
+  readonly timeout?: number | undefined;
 }
 
 /** Reads and checks options. `timeout` is `undefined` if it is left out. */

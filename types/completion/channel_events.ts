@@ -5,7 +5,7 @@ import { handleAt } from "../../ffi/pointers.ts";
 import { readNative } from "../../ffi/struct.ts";
 import { BusyPoll, SPIN_MICROSECONDS } from "../../wait/busy_poll.ts";
 import { Events } from "../../wait/events.ts";
-import { findSync, type Source } from "../../wait/loop.ts";
+import { type ArmedSource, findSync } from "../../wait/loop.ts";
 import { EventDescriptor, noEvent } from "../core/event_descriptor.ts";
 import type { NativeResource } from "../core/native_resource.ts";
 import { assertOpen, disposedError, isOpen, type Resource } from "../core/resource.ts";
@@ -84,7 +84,7 @@ export class ChannelEvents<Q extends Resource> {
    * How one who reads the completions of a queue waits for them, if nobody else waits for events of the channel. The event
    * itself is read when the queue is armed again: what it reports comes first.
    */
-  sourceOf(queue: Q & { readonly reqNotify: () => void }): Required<Pick<Source, "arm" | "bell">> {
+  sourceOf(queue: Q & { readonly reqNotify: () => void }): ArmedSource {
     let isArmed = false;
     const arm = (): void => {
       if (isArmed) this.#read();

@@ -14,7 +14,7 @@ import {
 import { boolean, integer, positiveInt, snapshot } from "../../internal/checks.ts";
 import { SOURCE } from "../../wait/bell.ts";
 import { clock } from "../../wait/clock.ts";
-import { findSync, type Source } from "../../wait/loop.ts";
+import { type ArmedSource, findSync } from "../../wait/loop.ts";
 import { partOf } from "../../internal/left_open.ts";
 import { checkTimeout, endOf, timeoutOf, type TimeoutOptions } from "../../wait/timeout.ts";
 import { inTurn } from "../../wait/turns.ts";
@@ -499,7 +499,7 @@ export class CompletionQueue<C extends WorkCompletion = WorkCompletion>
   }
 
   /** @ignore How a connection waits, whose channel is its own and has no other waits. */
-  [SOURCE](): Required<Pick<Source, "arm" | "bell">> {
+  [SOURCE](): ArmedSource {
     return this.#channelEvents().sourceOf(this);
   }
 

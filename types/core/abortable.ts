@@ -2,7 +2,7 @@ import { cutTo } from "../../internal/caller.ts";
 import { type AbortOptions, checkSignal } from "../../wait/abort.ts";
 import { boolean, snapshot } from "../../internal/checks.ts";
 import { forThisCall } from "../../internal/left_open.ts";
-import { Waiters } from "../../wait/waiters.ts";
+import { type Cause, enter, leave } from "../../wait/lanes.ts";
 import { errno } from "../../ffi/errno.ts";
 import { type BlockingVerb, nonblocking, verbs } from "../../ffi/library.ts";
 import type { Outcome } from "../../ffi/library/bind.ts";
@@ -32,8 +32,7 @@ export function peerOptions(
   return { signal: checkSignal(signal), forStranger: boolean(forStranger, "forStranger") };
 }
 
-/** Who is the reason for a call: the program, a stranger who asks for a connection, or one who has sent a datagram. */
-export type Cause = "program" | "connection" | "datagram";
+export type { Cause };
 
 /** A native call on another thread. */
 export interface AbortableCall<T, R> {
@@ -77,70 +76,6 @@ export async function callLater<V extends BlockingVerb, R>(
 }
 
 /**
- * How many calls run at the same time. Deno has 32 threads for native calls and files together, so calls that wait for
- * peers that do not answer must leave some of them free.
- */
-const MAX_RUNNING = 8;
-/** How many of them strangers of one kind can have: the program keeps some, whatever strangers ask for. */
-const MAX_STRANGERS = 3;
-/** How many calls for strangers of one kind wait. */
-const MAX_WAITING = 256;
-
-/** Calls with one cause. */
-class Lane {
-  /** Whether they are calls for strangers. */
-  readonly #isStrange: boolean;
-  readonly #waiting: Waiters<object, void> = new Waiters();
-  running = 0;
-
-  constructor(isStrange: boolean) {
-    this.#isStrange = isStrange;
-  }
-
-  get mayRun(): boolean {
-    return total() < MAX_RUNNING && (!this.#isStrange || this.running < MAX_STRANGERS);
-  }
-
-  /** Lets a call run, or returns what to wait for. */
-  enter(signal: AbortSignal | undefined): Promise<void> | undefined {
-    if (this.mayRun) {
-      this.running++;
-      return undefined;
-    }
-    if (this.#isStrange && this.#waiting.size >= MAX_WAITING) {
-      this.#waiting.reject(this.#waiting.first!, tooMany());
-    }
-    return this.#waiting.wait({}, signal);
-  }
-
-  /** Lets one that waits run. Among strangers the newest one goes first: who has waited long may not be there any more. */
-  startNext(): boolean {
-    const next = this.#isStrange ? this.#waiting.all().at(-1) : this.#waiting.first;
-    if (next === undefined || !this.mayRun) return false;
-    this.running++;
-    this.#waiting.resolve(next, undefined);
-    return true;
-  }
-}
-
-/** In the order in which they may run. */
-const LANES: Readonly<Record<Cause, Lane>> = {
-  program: new Lane(false),
-  connection: new Lane(true),
-  datagram: new Lane(true),
-};
-
-function total(): number {
-  return Object.values(LANES).reduce((sum, { running }) => sum + running, 0);
-}
-
-function tooMany(): Error {
-  return new Deno.errors.Busy(
-    `Cannot start call for a stranger: more than ${MAX_WAITING} others wait`,
-  );
-}
-
-/**
  * Runs a native call that cannot be stopped. If the signal aborts or the owner is disposed in the meantime, what the call
  * makes is destroyed again.
  */
@@ -148,7 +83,7 @@ export async function abortable<T, R>(call: AbortableCall<T, R>): Promise<R> {
   const { signal } = call;
   signal?.throwIfAborted();
   const finish = forThisCall(call.finish);
-  const turn = LANES[call.cause ?? "program"].enter(signal);
+  const turn = enter(call.cause ?? "program", signal);
   if (turn !== undefined) await turn;
   const waiter = Promise.withResolvers<R>();
   const abort = (): void => waiter.reject(signal!.reason);
@@ -188,7 +123,6 @@ async function run<T, R>(
   } catch (error) {
     reject(error);
   } finally {
-    LANES[cause].running--;
-    Object.values(LANES).some((lane) => lane.startNext());
+    leave(cause);
   }
 }

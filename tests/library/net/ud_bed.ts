@@ -1,7 +1,7 @@
 // A datagram socket on the recorder, whose requests end when a test says so.
 import { assertEquals } from "@std/assert";
 import { nextTurn } from "../../../wait/turns.ts";
-import { WcOpcode, type WcStatus } from "../../../mod.ts";
+import { type Optional, WcOpcode, type WcStatus } from "../../../mod.ts";
 import type { SrdOptions, UdConn, UdOptions } from "../../../net/mod.ts";
 import * as recorder from "../../provider/recorder.ts";
 
@@ -19,7 +19,7 @@ export class UdBed implements AsyncDisposable {
   /** Opens a connection with few slots, on a recorder that the caller has reset. */
   static async open<T extends UdOptions>(
     listen: (options: T) => Promise<UdConn>,
-    options: Partial<SrdOptions> = {},
+    options: Optional<SrdOptions> = {},
   ): Promise<UdBed> {
     const bed = new UdBed();
     const few = { recvDepth: 4, sendDepth: 4, maxQueued: 2 };

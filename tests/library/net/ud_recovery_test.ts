@@ -2,7 +2,15 @@
 import * as recorder from "../../provider/recorder.ts";
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { stub } from "@std/testing/mock";
-import { EventType, Gid, GidType, QpState, VerbsError, WcStatus } from "../../../mod.ts";
+import {
+  EventType,
+  Gid,
+  GidType,
+  type Optional,
+  QpState,
+  VerbsError,
+  WcStatus,
+} from "../../../mod.ts";
 import { structs } from "../../../ffi/layout.ts";
 import { listenUd, type UdOptions } from "../../../net/mod.ts";
 import type { Call, RecordedStruct } from "../../provider/records.ts";
@@ -13,7 +21,7 @@ const { WR_FLUSH_ERR, LOC_QP_OP_ERR } = WcStatus;
 const { ERR, RTS } = QpState;
 
 /** A connection that has sent one datagram. */
-async function open(options: Partial<UdOptions> = {}): Promise<UdBed> {
+async function open(options: Optional<UdOptions> = {}): Promise<UdBed> {
   recorder.reset();
   const bed = await UdBed.open(listenUd, options);
   const { conn } = bed;
