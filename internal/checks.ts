@@ -165,6 +165,16 @@ export function byteArray<T extends Uint8Array>(value: T, what: string): T {
 }
 
 /**
+ * Checks that the buffer of a caller's bytes is still there, after code of the caller has run.
+ *
+ * @throws {TypeError} If it was transferred.
+ */
+export function assertAttached({ buffer }: Uint8Array, what: string): void {
+  if (!(buffer instanceof ArrayBuffer) || !buffer.detached) return;
+  throw ofCaller(new TypeError(`Cannot use ${what}: its buffer is detached`), assertAttached);
+}
+
+/**
  * A copy of a caller's bytes, which may change afterwards.
  *
  * @throws {TypeError} If it is not a Uint8Array, or its buffer is gone.

@@ -1,7 +1,14 @@
 import { textOf } from "../../internal/texts.ts";
 import { toCaller } from "../../internal/caller.ts";
 import { type AbortOptions, checkSignal, signalOf } from "../../wait/abort.ts";
-import { byteArray, integer, snapshot, uint32, uint64 } from "../../internal/checks.ts";
+import {
+  assertAttached,
+  byteArray,
+  integer,
+  snapshot,
+  uint32,
+  uint64,
+} from "../../internal/checks.ts";
 import { noteClosed } from "../../internal/left_open.ts";
 import { asPromise, inTurn, mayContinue, nextTurn } from "../../wait/turns.ts";
 import { type RemoteMemory, type SendRequest, WrOpcode } from "../../mod.ts";
@@ -370,6 +377,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
     signal: AbortSignal | undefined,
     immData?: number,
   ): Promise<void> {
+    assertAttached(bytes, opcode === WrOpcode.RDMA_WRITE ? "data" : "buffer");
     const { link, settings } = this.#end;
     const { maxMessage } = settings;
     const count = Math.max(Math.ceil(bytes.length / maxMessage), immData === undefined ? 0 : 1);

@@ -239,6 +239,29 @@ test("RcConn checks an idle peer by empty writes, of which one in 16 has a compl
   assertEquals(signaled.slice(0, 20), Array.from({ length: 20 }, (_, i) => i === 15));
 });
 
+pair.test("RcConn.write() and read() refuse a buffer that code of the caller has transferred", async ({ client, server }) => {
+  const { remote } = await server.expose(8);
+  for (const imm of [undefined, 7]) {
+    const data = new Uint8Array(8);
+    const options = {
+      get imm(): number | undefined {
+        data.buffer.transfer();
+        return imm;
+      },
+    };
+    const written = client.write(remote, 0, data, options as { imm: number });
+    await assertRejects(() => written, TypeError, "Cannot use data: its buffer is detached");
+  }
+  const buffer = new Uint8Array(8);
+  const options = {
+    get signal(): undefined {
+      return void buffer.buffer.transfer();
+    },
+  };
+  const read = client.read(remote, 0, buffer, options);
+  await assertRejects(() => read, TypeError, "Cannot use buffer: its buffer is detached");
+});
+
 pair.test("RcConn names the numbers of atomics as its own arguments", async ({ client, server }) => {
   const [{ remote }, wrong] = [await server.expose(8), "5" as never];
   const calls = {
