@@ -4,13 +4,14 @@
  *
  * **Datagrams.** {@linkcode listenUd} opens a socket for datagrams, in the shape of `Deno.DatagramConn`. A datagram is
  * one packet. It can be lost. The address of a socket is plain data: give it to the peer by any means, for instance as
- * JSON. Both ends use the same qkey; the device drops datagrams with another one.
+ * JSON. With the option `port` peers find it by the address of its host: {@linkcode UdConn.prototype.lookup | UdConn.lookup}.
+ * Both ends have the same qkey; the device drops datagrams with another one.
  *
  * ```ts
  * import { listenUd } from "@rdma/ibverbs/net";
  *
- * using server = await listenUd({ qkey: 0x1111_1111 });
- * using client = await listenUd({ qkey: 0x1111_1111 });
+ * using server = await listenUd();
+ * using client = await listenUd();
  * await client.send(new TextEncoder().encode("hello"), server.addr);
  * const [message, from] = await server.receive();
  * await server.send(message, from);
@@ -106,6 +107,7 @@ export { RcConn, type RcWriteOptions } from "./rc/rc_conn.ts";
 export type { RcOptions } from "./rc/rc_options.ts";
 export { ExposedMemory } from "./rc/remote_memory.ts";
 export type { RemoteMemory } from "../mod.ts";
+export type { LookupOptions } from "./ud/lookup.ts";
 export type { UdAddress } from "./ud/ud_address.ts";
 export { listenUd, UdConn, type UdStats } from "./ud/ud_conn.ts";
 export type { JoinOptions, UdOptions } from "./ud/ud_options.ts";

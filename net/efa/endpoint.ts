@@ -17,7 +17,7 @@ export const EFA_DATAGRAMS: UdProvider = {
   // An adapter has one GID. A reply path makes the same of a sender's GID: so a peer has one handle.
   attrOf: (portNum, dgid) => ({ portNum, grh: { dgid, sgidIndex: 0 } }),
   namesHandles: true,
-  noGroups: "the device is an Elastic Fabric Adapter",
+  unmanaged: "the device is an Elastic Fabric Adapter",
 };
 
 /** Makes what reliable datagrams go over, ready to send. */

@@ -6,7 +6,9 @@ import { UD_RULES, type UdOptions, type UdSettings } from "../ud/ud_options.ts";
  *
  * @category Datagrams
  */
-export interface SrdOptions extends Omit<UdOptions, "trafficClass"> {
+export interface SrdOptions extends Omit<UdOptions, "trafficClass" | "port" | "qkey"> {
+  /** The qkey, 32 bits. The device drops datagrams with another qkey. */
+  readonly qkey: number;
   /** The name of the device. The default is the first Elastic Fabric Adapter. */
   readonly device?: string | undefined;
   /**
@@ -32,14 +34,15 @@ export interface SrdSettings extends UdSettings {
   readonly rnrRetry: number | undefined;
 }
 
-const { trafficClass: _, ...COMMON } = UD_RULES;
+const { trafficClass: _, port: _port, ...COMMON } = UD_RULES;
 
-const RULES: Rules<Omit<SrdSettings, "trafficClass">> = {
+const RULES: Rules<Omit<SrdSettings, "trafficClass" | "port">> = {
   ...COMMON,
+  qkey: within(0, 0xffff_ffff),
   rnrRetry: option(within(0, 7), undefined),
 };
 
 /** Reads and checks the options of {@linkcode listenSrd}. The device has still to check the port. */
 export function readSrdOptions(options: SrdOptions): SrdSettings {
-  return { ...readOptions(options, RULES), trafficClass: undefined };
+  return { ...readOptions(options, RULES), trafficClass: undefined, port: undefined };
 }

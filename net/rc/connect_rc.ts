@@ -1,12 +1,12 @@
 import { type AbortOptions, closeOnAbort, orAborted } from "../../wait/abort.ts";
 import { callable, quote, snapshot, text } from "../../internal/checks.ts";
-import { clock, timers } from "../../wait/clock.ts";
 import { Deadline } from "../../wait/deadline.ts";
 import { noted } from "../../internal/left_open.ts";
 import { option, readOptions, within } from "../../internal/options.ts";
 import { paced } from "../../wait/paced.ts";
 import { requireDeno } from "../../internal/runtime.ts";
 import { inTurn } from "../../wait/turns.ts";
+import { retrying } from "../shared/retrying.ts";
 import { BY_ADDRESS, connectByAddress, isAbsent } from "./by_address.ts";
 import { readLine, writeAddress } from "./exchange.ts";
 import { type Late, NO_ADDRESS } from "./late.ts";
@@ -162,7 +162,7 @@ export async function connectRc(options: RcConnectOptions): Promise<RcConn> {
     const { signal } = deadline;
     if (port !== undefined) {
       const attempt = () => connectByAddress(settings, hostname!, port, signal, late);
-      return await unlessAborted(signal, () => retrying(settings, signal, attempt));
+      return await unlessAborted(signal, () => retryingRefused(settings, signal, attempt));
     }
     if (exchange !== undefined) return await overExchange(settings, exchange, signal, late);
     return await overTcp(settings, tcpPort!, signal, late);
@@ -192,7 +192,7 @@ async function overTcp(
   const { hostname = "127.0.0.1" } = settings;
   const attempt = () => connectTcp(hostname, port, signal);
   late.reason = `: TCP port ${port} of ${quote(hostname)} does not answer`;
-  using conn = await retrying(settings, signal, attempt);
+  using conn = await retryingRefused(settings, signal, attempt);
   late.reason = NO_ADDRESS;
   closeOnAbort(conn, signal);
   const ends = endsOf(conn);
@@ -210,32 +210,18 @@ async function overTcp(
 }
 
 /** Tries again while nobody listens, if the program wants it. */
-async function retrying<T>(
+function retryingRefused<T>(
   { retryInterval, connectTimeout }: TcpSettings,
   signal: AbortSignal,
   attempt: () => Promise<T>,
 ): Promise<T> {
-  const end = clock.precise() + connectTimeout;
-  for (;;) {
-    try {
-      return await attempt();
-    } catch (error) {
-      const isRefused = error instanceof Deno.errors.ConnectionRefused && isAbsent(error.cause);
-      const isLast = retryInterval === 0 || clock.precise() + retryInterval >= end;
-      if (!isRefused || isLast) throw error;
-    }
-    await pause(retryInterval, signal);
-  }
-}
-
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = timers.setTimeout(resolve, ms);
-  try {
-    await orAborted(promise, signal);
-  } finally {
-    timers.clearTimeout(timer);
-  }
+  return retrying(
+    retryInterval,
+    connectTimeout,
+    signal,
+    attempt,
+    (error) => error instanceof Deno.errors.ConnectionRefused && isAbsent(error.cause),
+  );
 }
 
 async function connectTcp(

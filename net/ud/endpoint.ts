@@ -53,8 +53,11 @@ export interface UdProvider {
    * handle is then made at once, and kept as long as a datagram may have its number.
    */
   readonly namesHandles: boolean;
-  /** Why there are no multicast groups; undefined if there are. */
-  readonly noGroups: string | undefined;
+  /**
+   * Why the RDMA communication manager does not know the device, so that there are no multicast groups and no addresses;
+   * undefined if it does.
+   */
+  readonly unmanaged: string | undefined;
 }
 
 export const udProviders: ProviderTable<UdProvider> = new ProviderTable();

@@ -1,7 +1,7 @@
-import { CmId, EventChannel, PortSpace, type SocketAddress } from "../../cm.ts";
+import { CmId, EventChannel, PortSpace } from "../../cm.ts";
 import { partOf } from "../../internal/left_open.ts";
-import { needsInterface } from "../../internal/reach.ts";
 import type { Gid } from "../../mod.ts";
+import { ownAddress } from "./own_address.ts";
 import type { LocalPort } from "./ud_address.ts";
 
 /** The multicast groups that a connection is in by their IP addresses: the host and the switches know of them. */
@@ -22,7 +22,7 @@ export class Groups implements Disposable {
     attach: (group: Gid) => void,
     signal: AbortSignal,
   ): Promise<Gid> {
-    const from = addressOf(own);
+    const from = ownAddress(own, "join group");
     this.#channel ??= partOf(new EventChannel());
     using stack = new DisposableStack();
     const id = stack.use(new CmId(this.#channel, PortSpace.UDP));
@@ -55,25 +55,4 @@ export class Groups implements Disposable {
   [Symbol.dispose](): void {
     this.#channel?.close();
   }
-}
-
-/** The IP address of a port. */
-function addressOf({ gid, ndevIfindex, provider }: LocalPort): SocketAddress {
-  if (provider?.noGroups !== undefined) {
-    throw new Deno.errors.NotSupported(`Cannot join group: ${provider.noGroups}`);
-  }
-  if (gid.reach === "host") throw unfit(gid, "reaches this host only");
-  if (!needsInterface(gid.bytes)) return { hostname: ipOf(gid), port: 0 };
-  if (ndevIfindex !== 0) return { hostname: ipOf(gid), port: 0, scopeId: ndevIfindex };
-  throw unfit(gid, "is no IP address of a network interface");
-}
-
-function unfit(gid: Gid, why: string): Error {
-  return new Deno.errors.NotSupported(
-    `Cannot join group: ${gid} ${why}; choose another gidIndex`,
-  );
-}
-
-function ipOf(gid: Gid): string {
-  return gid.isIpv4Mapped ? gid.bytes.subarray(12).join(".") : gid.toString();
 }

@@ -5,10 +5,12 @@ import {
   type AddressHandle,
   type CompletionQueue,
   type MemoryRegion,
+  QpType,
   type QueuePair,
   SendRequestList,
   WorkCompletionError,
   WorkCompletionList,
+  WrOpcode,
 } from "../../mod.ts";
 import { copyMessage } from "../shared/copy_message.ts";
 import type { Loop } from "../../wait/loop.ts";
@@ -91,8 +93,13 @@ export class Sender {
     this.#requests = new SendRequestList({ capacity: size });
     this.#batch = new WorkCompletionList(size);
     this.#arrivalWaiters = Array.from({ length: size }, () => undefined);
+    const { type, qpNum } = parts.qp;
+    // Programs in C that find each other by address answer to the number in a datagram.
+    const opcode = type === QpType.UD
+      ? { opcode: WrOpcode.SEND_WITH_IMM, immData: qpNum } as const
+      : {};
     for (let i = 0; i < size; i++) {
-      this.#requests.set(i, { wrId: i, sge: mr.slice(i * slotSize, slotSize) });
+      this.#requests.set(i, { wrId: i, sge: mr.slice(i * slotSize, slotSize), ...opcode });
     }
     this.#loop = loopOf(parts.cq, {
       read: () => {

@@ -18,8 +18,11 @@ import {
   ProtectionDomain,
   type QueuePair,
 } from "../../mod.ts";
-import { type Endpoint, makeEndpoint } from "./endpoint.ts";
+import { type Endpoint, makeEndpoint, udProviders } from "./endpoint.ts";
 import { Groups } from "./groups.ts";
+import { lookUp, type LookupOptions, readLookup } from "./lookup.ts";
+import { LookupServer } from "./lookup_server.ts";
+import { assertManaged } from "./own_address.ts";
 import { Peers } from "./peers.ts";
 import { Receiver } from "./receiver.ts";
 import { Recovery } from "./recovery.ts";
@@ -116,6 +119,8 @@ export class UdConn
   readonly #groups: Groups = new Groups();
   /** The groups that only the queue pair is in, with their LIDs. */
   readonly #attached: Map<string, number> = new Map();
+  #lookups: LookupServer | undefined;
+  #port: number | undefined;
   readonly #closing: AbortController = new AbortController();
   #closed: () => void = () => {};
 
@@ -195,12 +200,38 @@ export class UdConn
     requireDeno();
     settings.signal?.throwIfAborted();
     using stack = new DisposableStack();
+    const { port } = settings;
+    // Before the rest: another program may use the port.
+    const lookups = port === undefined ? undefined : stack.use(new LookupServer(port));
     const context = stack.use(partOf(Context.open(device())));
+    if (port !== undefined) {
+      assertManaged({ provider: udProviders.of(context.device) }, "listen at a port");
+    }
     const conn = new UdConn(context, settings, endpoint);
+    if (lookups !== undefined) conn.#serveLookups(lookups);
     closeOnAbort(conn, settings.signal, conn.#closing.signal);
     conn.#closed = closeAtEnd(conn);
     stack.move();
     return conn;
+  }
+
+  #serveLookups(lookups: LookupServer): void {
+    const { portNum } = this.#settings;
+    const { device } = this.#context;
+    lookups.serve({
+      ...{ device: device.name, portNum },
+      ...{ qpn: this.#qp.qpNum, maxMessage: this.maxMessage },
+    });
+    this.#lookups = lookups;
+    this.#port = lookups.port;
+  }
+
+  /**
+   * The port at which peers find the connection by the address of this host; `undefined` if {@linkcode UdOptions.port} was not
+   * given.
+   */
+  get port(): number | undefined {
+    return this.#port;
   }
 
   /** The address that peers send to. Its GID and LID follow those of the port. */
@@ -453,6 +484,58 @@ export class UdConn
   }
 
   /**
+   * Finds another connection by the address of its host, with librdmacm: one that {@linkcode listenUd} has made with
+   * {@linkcode UdOptions.port}, or that of a program in C (`RDMA_PS_UDP`). It asks the kernel of that host, and needs nothing
+   * of TCP.
+   *
+   * The way leads from the device and the GID of this connection, on Ethernet to an address of the same family (IPv4 or IPv6).
+   * Each datagram of a connection names its queue pair in the immediate data too, because programs in C such as udaddy answer
+   * to it.
+   *
+   * @example A client
+   * ```ts
+   * import { listenUd } from "@rdma/ibverbs/net";
+   *
+   * async function ask(hostname: string, question: Uint8Array): Promise<Uint8Array> {
+   *   using conn = await listenUd();
+   *   const server = await conn.lookup({ hostname, port: 7471 });
+   *   await conn.send(question, server);
+   *   return (await conn.receive())[0];
+   * }
+   * ```
+   *
+   * @param address The name of the host or its address, and the port, 1 to 65535.
+   * @param options How long it may take, whether it tries again, and the signal that ends the wait.
+   * @returns The address to send to. It has `maxMessage` if the peer is a connection of this module.
+   * @throws {TypeError} If an argument has the wrong type, or the connection has another qkey than the default of
+   * {@linkcode UdOptions.qkey}.
+   * @throws {RangeError} If a number is out of range.
+   * @throws {Deno.errors.ConnectionRefused} If nobody listens at the port, with `retryInterval` when `timeout` is over.
+   * @throws {Deno.errors.TimedOut} If it takes longer than `timeout`.
+   * @throws {Deno.errors.NotFound} If librdmacm is not installed.
+   * @throws {Deno.errors.NotSupported} If another device leads there, the connection manager does not know the device, or the
+   * GID of the connection is no IP address of a network interface.
+   * @throws {CmError} If the name has no address, no way leads there, or the peer refuses. See `@rdma/ibverbs/cm`.
+   * @throws {VerbsError} If the system refuses.
+   * @throws {Deno.errors.BadResource} If the connection is closed.
+   * @throws The reason of the signal, if it aborts.
+   */
+  async lookup(
+    address: { readonly hostname: string; readonly port: number },
+    options?: LookupOptions,
+  ): Promise<UdAddress> {
+    return await inTurn(async () => {
+      const lookup = readLookup(address, options);
+      lookup.signal?.throwIfAborted();
+      this.#assertOpen("look up");
+      const { local } = this.#routes;
+      const { qkey } = this.#settings;
+      const own = { device: this.#context.device.name, local, qpn: this.#qp.qpNum, qkey };
+      return await lookUp(own, lookup, this.#closing.signal);
+    });
+  }
+
+  /**
    * Joins a multicast group by its IP address, with librdmacm. The connection then receives the datagrams of the group.
    * The host takes its packets, and the switches on the way learn of it (IGMP). Of groups that this cannot join,
    * {@linkcode JoinOptions.deviceOnly} says more.
@@ -572,6 +655,7 @@ export class UdConn
   }
 
   #end(): void {
+    this.#lookups?.[Symbol.dispose]();
     this.#groups[Symbol.dispose]();
     this.#context.close();
     noteClosed(this);
@@ -592,7 +676,7 @@ export class UdConn
     await inTurn(async () => {
       this.#stop();
       await paced(() => this.#end());
-      await this.#routes.ended;
+      await Promise.all([this.#routes.ended, this.#lookups?.ended]);
       await settled();
     });
   }
@@ -628,8 +712,7 @@ function closedError(action: string): Error {
  * import { listenUd } from "@rdma/ibverbs/net";
  *
  * async function serve(): Promise<void> {
- *   using conn = await listenUd({ qkey: 0x1111_1111 });
- *   console.log(JSON.stringify(conn.addr)); // what clients send to
+ *   using conn = await listenUd({ port: 7471 }); // clients find it by UdConn.lookup()
  *   for await (const [message, from] of conn) await conn.send(message, from);
  * }
  * ```
@@ -641,7 +724,7 @@ function closedError(action: string): Error {
  * @throws The reason of the signal, if it has aborted.
  * @category Datagrams
  */
-export async function listenUd(options: UdOptions): Promise<UdConn> {
+export async function listenUd(options: UdOptions = {}): Promise<UdConn> {
   return await noted(inTurn(() => {
     const settings = readUdOptions(options);
     return paced(() => UdConn.open(settings));

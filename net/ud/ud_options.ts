@@ -1,6 +1,7 @@
 import { spinning } from "../../wait/busy_poll.ts";
 import { type AbortOptions, checkSignal } from "../../wait/abort.ts";
 import { boolean, callable, integer, snapshot, text } from "../../internal/checks.ts";
+import { UDP_QKEY } from "../../internal/cm_numbers.ts";
 import {
   option,
   readOptions,
@@ -21,8 +22,18 @@ export interface UdOptions extends FabricOptions {
   readonly device?: string | undefined;
   /** The port of the device, counted from 1. The default is 1. */
   readonly portNum?: number | undefined;
-  /** The qkey, 32 bits. The device drops datagrams with another qkey. */
-  readonly qkey: number;
+  /**
+   * The qkey, 32 bits. The device drops datagrams with another qkey. The default is 0x01234567, as all have it who find each
+   * other by address.
+   */
+  readonly qkey?: number | undefined;
+  /**
+   * The port at which peers find the connection by the address of this host, as {@linkcode UdConn.lookup} does and programs in
+   * C that use librdmacm; 0 is any free one. They get the number of its queue pair. If it is left out, peers do not find it by
+   * address. It is found at all addresses of its device, and no other program of this host can use the port. It needs
+   * librdmacm, and the default of `qkey`.
+   */
+  readonly port?: number | undefined;
   /** The index of the GID to send from, 0 to 255. The default is the recommended one: see {@linkcode UdConn.gidReason}. */
   readonly gidIndex?: number | undefined;
   /**
@@ -100,7 +111,7 @@ export function readJoinOptions(options: JoinOptions = {}): {
 /** Options with all defaults. */
 export interface UdSettings
   extends
-    Settings<Omit<UdOptions, keyof FabricOptions>, "device" | "gidIndex" | "signal">,
+    Settings<Omit<UdOptions, keyof FabricOptions>, "device" | "gidIndex" | "signal" | "port">,
     FabricSettings {}
 
 const depth = within(1, 2 ** 20);
@@ -108,7 +119,8 @@ const depth = within(1, 2 ** 20);
 export const UD_RULES: Rules<UdSettings> = {
   device: option(text, undefined),
   portNum: option(within(1, 255), 1),
-  qkey: within(0, 0xffff_ffff),
+  qkey: option(within(0, 0xffff_ffff), UDP_QKEY),
+  port: option(within(0, 0xffff), undefined),
   gidIndex: option(within(0, 255), undefined),
   pkeyIndex: option(within(0, 0xffff), 0),
   recvDepth: option(depth, 512),
@@ -123,5 +135,10 @@ export const UD_RULES: Rules<UdSettings> = {
 
 /** Reads and checks the options of {@linkcode listenUd}. The device has still to check the port and the GID. */
 export function readUdOptions(options: UdOptions): UdSettings {
-  return readOptions(options, UD_RULES);
+  const settings = readOptions(options, UD_RULES);
+  const { port, qkey } = settings;
+  if (port === undefined || qkey === UDP_QKEY) return settings;
+  throw new TypeError(
+    `Cannot use qkey ${qkey} with port: who is found by address has 0x${UDP_QKEY.toString(16)}`,
+  );
 }

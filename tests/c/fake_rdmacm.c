@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MOST_MOVED = 16, READS = 8 };
+enum { MOST_MOVED = 16, READS = 8, SIDR_DATA = 136 };
 
 struct channel {
 	struct rdma_event_channel c;
@@ -486,23 +486,45 @@ int rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *param)
 		to->id.port_num = 1;
 		to->id.route.addr.src_storage = id->route.addr.dst_storage;
 		to->id.route.addr.dst_storage = id->route.addr.src_storage;
+	} else if (id->ps == RDMA_PS_UDP) {
+		tell(id, RDMA_CM_EVENT_UNREACHABLE, 1, NULL);
 	} else {
 		tell(id, RDMA_CM_EVENT_REJECTED, 8, NULL);
 	}
 	return with_data("rdma_connect", param->private_data, param->private_data_len);
 }
 
+static void peer_gid(struct rdma_cm_id *id, uint8_t *gid)
+{
+	if (states_gid) {
+		memcpy(gid, stated_gid, sizeof stated_gid);
+	} else if (id->route.addr.dst_addr.sa_family == AF_INET) {
+		memset(gid + 10, 0xff, 2);
+		memcpy(gid + 12, &id->route.addr.dst_sin.sin_addr, 4);
+	} else {
+		memcpy(gid, &id->route.addr.dst_sin6.sin6_addr, 16);
+	}
+}
+
 // Datagrams have no connection: their sender only learns where they go.
-static void tell_way(struct rdma_cm_id *id, uint32_t qp_num)
+static void tell_way(struct rdma_cm_id *id, const struct rdma_conn_param *param)
 {
 	struct rdma_cm_event *event;
+	char *data;
 
 	if (!network || !id)
 		return;
 	event = new_event(id, RDMA_CM_EVENT_ESTABLISHED, 0, "");
 	event->param.ud.ah_attr.port_num = event->param.ud.ah_attr.is_global = 1;
-	event->param.ud.qp_num = qp_num;
+	event->param.ud.qp_num = param->qp_num;
 	event->param.ud.qkey = RDMA_UDP_QKEY;
+	peer_gid(id, event->param.ud.ah_attr.grh.dgid.raw);
+	data = calloc(1, SIDR_DATA);
+	if (param->private_data_len)
+		memcpy(data, param->private_data, param->private_data_len);
+	free(((struct event *)event)->data);
+	event->param.ud.private_data = ((struct event *)event)->data = data;
+	event->param.ud.private_data_len = SIDR_DATA;
 	send_event(event);
 }
 
@@ -512,7 +534,7 @@ int rdma_accept(struct rdma_cm_id *id, struct rdma_conn_param *param)
 		return -1;
 	((struct end *)id)->qp_num = param->qp_num;
 	if (id->ps == RDMA_PS_UDP)
-		tell_way(peer_of(id), param->qp_num);
+		tell_way(peer_of(id), param);
 	else
 		tell(peer_of(id), RDMA_CM_EVENT_CONNECT_RESPONSE, 0, param);
 	return with_data("rdma_accept", param->private_data, param->private_data_len);
@@ -651,18 +673,6 @@ int rdma_migrate_id(struct rdma_cm_id *id, struct rdma_event_channel *channel)
 	move_events(id, (struct channel *)id->channel, (struct channel *)channel);
 	id->channel = channel;
 	return 0;
-}
-
-static void peer_gid(struct rdma_cm_id *id, uint8_t *gid)
-{
-	if (states_gid) {
-		memcpy(gid, stated_gid, sizeof stated_gid);
-	} else if (id->route.addr.dst_addr.sa_family == AF_INET) {
-		memset(gid + 10, 0xff, 2);
-		memcpy(gid + 12, &id->route.addr.dst_sin.sin_addr, 4);
-	} else {
-		memcpy(gid, &id->route.addr.dst_sin6.sin6_addr, 16);
-	}
 }
 
 int rdma_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *attr, int *mask)

@@ -2,7 +2,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { connectRc, listenRc, listenUd, RcConn, RcListener, UdConn } from "../../../net/mod.ts";
 // librdmacm keeps the device open: not within a test.
-import "../cm/bed.ts";
+import { HOSTS } from "../cm/bed.ts";
 import { deviceTest, QKEY, RXE } from "../setup.ts";
 import { bytes, connectTimeout, text } from "./rc_pair.ts";
 
@@ -52,6 +52,10 @@ deviceTest("Each method of UdConn works on rxe", async () => {
     answers.push(...(await client.receiveMany(room)).map(([answer]) => text(answer)!));
   }
   assertEquals([answers, server.stats.sent], [["2", "3"], 2]);
+  await using other = await listenUd({ device: RXE, port: 0 });
+  await using finder = await listenUd({ device: RXE });
+  const found = await finder.lookup({ hostname: HOSTS.IPv4, port: other.port! });
+  assertEquals(found.qpn, other.addr.qpn);
   const joined = await client.join("239.1.2.3");
   client.leave("239.1.2.3");
   assertEquals(await client.join(joined.gid, { deviceOnly: true }), joined);

@@ -68,6 +68,11 @@ export class FakeNet implements Disposable {
     return names === "" ? [] : names.split(" ").map((name) => name.slice("rdma_".length));
   }
 
+  /** Lets ids reach each other, at addresses of a family. Events come by themselves then. */
+  reach(family: "IPv4" | "IPv6"): void {
+    symbols.fake_network(family === "IPv4" ? 2 : 10);
+  }
+
   /** Says what peers state of themselves by the connection manager; without a GID it is right. */
   state(gid?: string, mtu: number = Mtu[1024]): void {
     symbols.fake_states(gid === undefined ? null : Gid.parse(gid).bytes, mtu);
@@ -178,7 +183,7 @@ export class FakeBed extends Fixture {
 
   /** Lets ids reach each other, at addresses of a family. Events come by themselves then. */
   connect(family: "IPv4" | "IPv6"): void {
-    symbols.fake_network(family === "IPv4" ? 2 : 10);
+    this.net.reach(family);
     recorder.answer("ibv_query_port", { link_layer: LinkLayer.ETHERNET });
     recorder.connect();
   }

@@ -60,10 +60,12 @@ async function send(conn: UdConn, count: number): Promise<{ ends: string[]; all:
   return { ends, all: Promise.all(sends).then(() => {}) };
 }
 
-Deno.test("UdConn.join() tells that adapters have no groups", async () => {
+Deno.test("UdConn.join() and lookup() say that the connection manager does not know adapters", async () => {
   await using bed = await open(listenUd);
   const { NotSupported } = Deno.errors;
   await assertRejects(() => bed.conn.join("239.1.2.3"), NotSupported, "Elastic Fabric Adapter");
+  const lookup = bed.conn.lookup({ hostname: "host", port: 7471 });
+  await assertRejects(() => lookup, NotSupported, "Elastic Fabric Adapter");
 });
 
 test("A send of listenSrd() ends when its message has arrived, in whatever order", async (bed) => {

@@ -13,7 +13,7 @@ const RECEIVER = /: this is /;
 
 /** The caller's signal or host name says what happened, not this module. */
 const OF_OTHERS =
-  /signal (is proxy without properties|says that it has aborted)|^connectRc.*hostname|^listenRc.*hostname/;
+  /signal (is proxy without properties|says that it has aborted)|^connectRc.*hostname|^listenRc.*hostname|^UdConn#lookup.*hostname/;
 
 /** ./ffi says that it does not check its arguments: it is only asked not to crash. */
 const FFI = new Set(

@@ -52,6 +52,18 @@ const PROGRAMS: readonly [what: string, bed: keyof typeof BEDS, script: string, 
       USED_PRINTS,
     ],
     [
+      "an open UdConn that peers find by address",
+      "network",
+      `const server = await listenUd({ device, gidIndex: 1, port: 7471 });
+      const client = await listenUd({ device, gidIndex: 1 });
+      const received = server.receive();
+      const found = await client.lookup({ hostname: "host", port: 7471 });
+      await client.send(message, found);
+      console.log((await received)[0]);
+      await server.receive(undefined, soon()).catch(sayName);`,
+      USED_PRINTS,
+    ],
+    [
       "an open RcListener and an open RcConn",
       "device",
       `await listenRc({ device });

@@ -60,6 +60,10 @@ export const OTHER_RECIPES: Readonly<Record<string, Recipe>> = {
   checkLeaks: () => [],
   whyNoDevice: () => [DEVICE],
   listenUd: ({ signal }) => [{ ...UD_OPTIONS, signal }],
+  "listenUd (address)": (world) => {
+    world.cmNet;
+    return [{ device: DEVICE, port: 7471, signal: world.signal }];
+  },
   listenSrd: ({ signal }) => {
     // Only a device that is new is an adapter.
     setField("device", "transport_type", TransportType.UNSPECIFIED);
@@ -80,6 +84,10 @@ export const OTHER_RECIPES: Readonly<Record<string, Recipe>> = {
   "UdConn#sendMany": async (world) => [
     [[MESSAGE.slice(), await udPeer(world)]],
     { signal: signal() },
+  ],
+  "UdConn#lookup": () => [
+    { hostname: "host", port: 7471 },
+    { timeout: 5000, retryInterval: 1, signal: signal() },
   ],
   "UdConn#join": (world) => {
     world.cmNet;
@@ -159,6 +167,7 @@ export const OTHER_RECIPES: Readonly<Record<string, Recipe>> = {
 /** The objects of ./net. */
 export const OTHER_RECEIVERS: Readonly<Record<string, Receiver>> = {
   UdConn: (world) => world.udConn(),
+  "UdConn#lookup": (world) => world.udFinder(),
   RcListener: (world) => world.listener(),
   RcConn: (world) => world.rcConn(),
   ExposedMemory: (world) => world.exposed(),

@@ -363,6 +363,14 @@ export class World {
     return this.#open("udConn", () => listenUd({ device: DEVICE, qkey: QKEY, ...few }));
   }
 
+  /** A connection that finds another one by address. */
+  async udFinder(): Promise<UdConn> {
+    const few = { device: DEVICE, recvDepth: 4, sendDepth: 4, maxQueued: 4, maxPeers: 4 };
+    this.cmNet.reach("IPv4");
+    await this.#open("udFound", () => listenUd({ ...few, port: 7471 }));
+    return await this.#open("udFinder", () => listenUd(few));
+  }
+
   listener(): Promise<RcListener> {
     return this.#open(
       "listener",

@@ -12,6 +12,7 @@ import {
   readUdAddress,
   type UdAddress,
 } from "../../../net/ud/ud_address.ts";
+import { readLookup } from "../../../net/ud/lookup.ts";
 import { readUdOptions } from "../../../net/ud/ud_options.ts";
 
 /** Objects with any properties, as callers and peers have them. */
@@ -28,7 +29,7 @@ const RC = {
 } as const;
 
 /** Times. */
-const IN_MS = ["keepAlive", "connectTimeout"];
+const IN_MS = ["keepAlive", "connectTimeout", "timeout", "retryInterval"];
 
 /** What reads objects with numbers, and the numbers it takes. */
 const READERS: Readonly<
@@ -49,9 +50,13 @@ const READERS: Readonly<
     trafficClass: [0, 255],
     sl: [0, 15],
   }],
-  readUdOptions: [(given) => readUdOptions(any(given)), { qkey: 5 }, {
+  "readUdOptions, by address": [(given) => readUdOptions(any(given)), {}, {
+    port: [0, UINT16],
+    sl: [0, 15],
+  }],
+  readUdOptions: [(given) => readUdOptions(any(given)), {}, {
     portNum: [1, 255, 1],
-    qkey: [0, UINT32, 5],
+    qkey: [0, UINT32, 0x0123_4567],
     gidIndex: [0, 255],
     pkeyIndex: [0, 65535, 0],
     recvDepth: [1, 2 ** 20, 512],
@@ -66,6 +71,10 @@ const READERS: Readonly<
     sendDepth: [1, 2 ** 20, 128],
     rnrRetry: [0, 7],
     sl: [0, 15],
+  }],
+  readLookup: [(given) => readLookup({ hostname: "host", port: 1 }, any(given)), {}, {
+    timeout: [1, INT32, 15_000],
+    retryInterval: [0, INT32, 0],
   }],
   readUdAddress: [(given) => readUdAddress(any(given)), UD, {
     lid: [0, UINT16, 1],

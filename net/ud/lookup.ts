@@ -1,0 +1,164 @@
+import {
+  AddrInfoFlags,
+  CmError,
+  CmEventType,
+  CmId,
+  EventChannel,
+  getAddrInfo,
+  PortSpace,
+  type SocketAddress,
+  type UdParam,
+} from "../../cm.ts";
+import { type AbortOptions, checkSignal } from "../../wait/abort.ts";
+import { integer, milliseconds, quote, snapshot, text } from "../../internal/checks.ts";
+import { familyOf, UDP_QKEY } from "../../internal/cm_numbers.ts";
+import { Deadline } from "../../wait/deadline.ts";
+import { partOf } from "../../internal/left_open.ts";
+import { reasonOf } from "../../internal/reasons.ts";
+import { retrying } from "../shared/retrying.ts";
+import { readAnswer } from "./lookup_answer.ts";
+import { assertManaged, ownAddress } from "./own_address.ts";
+import type { LocalPort, UdAddress } from "./ud_address.ts";
+
+/**
+ * Options of {@linkcode UdConn.lookup}.
+ *
+ * @category Datagrams
+ */
+export interface LookupOptions extends AbortOptions {
+  /** The time in milliseconds that it may take, 1 to 2^31 - 1. The default is 15000. */
+  readonly timeout?: number;
+  /**
+   * While nobody listens, it tries again after so many milliseconds, as long as `timeout` lasts. The default is 0: it fails
+   * at once. With another value it does not matter which of two programs starts first.
+   */
+  readonly retryInterval?: number;
+}
+
+/** What is looked for, checked. */
+export interface Lookup {
+  readonly hostname: string;
+  readonly port: number;
+  readonly timeout: number;
+  readonly retryInterval: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+const MAX_MS = 0x7fff_ffff;
+
+/** Reads and checks the arguments of {@linkcode UdConn.lookup}. */
+export function readLookup(address: SocketAddress, options: LookupOptions = {}): Lookup {
+  const { hostname, port } = snapshot(address, "address", ["hostname", "port"]);
+  const given = snapshot(options, "options", ["timeout", "retryInterval", "signal"]);
+  const { timeout = 15_000, retryInterval = 0 } = given;
+  return {
+    hostname: text(hostname, "hostname"),
+    port: integer(port, "port", 1, 0xffff),
+    timeout: milliseconds(timeout, "timeout"),
+    retryInterval: integer(retryInterval, "retryInterval", 0, MAX_MS, " ms"),
+    signal: checkSignal(given.signal),
+  };
+}
+
+/** The connection that looks for another one. */
+export interface Searcher {
+  readonly device: string;
+  readonly local: LocalPort;
+  readonly qpn: number;
+  readonly qkey: number;
+}
+
+/** Asks the connection manager of a host for the connection at a port. It ends when one of the signals aborts. */
+export async function lookUp(
+  own: Searcher,
+  lookup: Lookup,
+  closing: AbortSignal,
+): Promise<UdAddress> {
+  const { hostname, port, timeout, retryInterval, signal } = lookup;
+  checkSearcher(own);
+  const late = (): Error =>
+    new Deno.errors.TimedOut(
+      `Cannot look up ${quote(hostname)} port ${port}: it took longer than ${timeout} ms`,
+    );
+  using deadline = new Deadline(timeout, late, [signal, closing]);
+  try {
+    const attempt = (): Promise<UdAddress> => askHost(own, lookup, deadline.signal);
+    return await retrying(retryInterval, timeout, deadline.signal, attempt, isAbsent);
+  } catch (error) {
+    if (!isAbsent(error)) deadline.signal.throwIfAborted();
+    throw error;
+  }
+}
+
+function isAbsent(error: unknown): boolean {
+  return error instanceof Deno.errors.ConnectionRefused;
+}
+
+/** Checks that what is found can answer. */
+function checkSearcher({ qkey, local }: Searcher): void {
+  assertManaged(local, "look up");
+  if (qkey === UDP_QKEY) return;
+  throw new TypeError(
+    `Cannot look up: the qkey of the connection is 0x${
+      qkey.toString(16)
+    }, and who is found by address answers to ` +
+      `0x${UDP_QKEY.toString(16)}: leave qkey out of the options of listenUd()`,
+  );
+}
+
+async function askHost(own: Searcher, lookup: Lookup, signal: AbortSignal): Promise<UdAddress> {
+  const { hostname, port } = lookup;
+  const { needsGrh, gid } = own.local;
+  // On Ethernet datagrams go from the connection's own address, and so to one of the same family.
+  const family = needsGrh ? familyOf(gid.isIpv4Mapped) : 0;
+  const flags = AddrInfoFlags.NOROUTE | AddrInfoFlags.FAMILY;
+  const hints = { portSpace: PortSpace.UDP, flags, family, signal };
+  const [info] = await getAddrInfo(hostname, `${port}`, hints);
+  try {
+    return toAddress(await ask(own, info!.dstAddr!, signal));
+  } catch (error) {
+    throw refusalOf(error, lookup);
+  }
+}
+
+async function ask(
+  { device, local, qpn }: Searcher,
+  address: SocketAddress,
+  signal: AbortSignal,
+): Promise<UdParam> {
+  using channel = partOf(new EventChannel());
+  const id = new CmId(channel, PortSpace.UDP);
+  const source = local.needsGrh ? { source: ownAddress(local, "look up") } : {};
+  await id.resolveAddr(address, { ...source, signal });
+  await id.resolveRoute({ signal });
+  const found = id.device!.name;
+  if (found !== device || id.portNum !== local.port) {
+    throw new Deno.errors.NotSupported(
+      `Cannot look up: port ${id.portNum} of device "${found}" leads there, and the connection is at port ` +
+        `${local.port} of "${device}": choose them by device and portNum`,
+    );
+  }
+  const { ud } = await id.connect(qpn, {}, { signal });
+  return ud!;
+}
+
+function toAddress({ ahAttr, qpNum: qpn, qkey, privateData }: UdParam): UdAddress {
+  const { isGlobal, grh, dlid: lid } = ahAttr;
+  const maxMessage = readAnswer(privateData);
+  const gid = isGlobal ? grh.dgid.toString() : "::";
+  return {
+    ...{ transport: "UD", gid, lid, qpn, qkey } as const,
+    ...maxMessage !== undefined && { maxMessage },
+  };
+}
+
+/** The status of an answer for a port at which nobody listens. */
+const NOBODY = 1;
+
+function refusalOf(error: unknown, { hostname, port }: Lookup): unknown {
+  if (!(error instanceof CmError)) return error;
+  const { event, status } = error;
+  if (event !== CmEventType.UNREACHABLE || status !== NOBODY) return error;
+  const message = `Cannot look up ${quote(hostname)} port ${port}: ${reasonOf(error, "connect")}`;
+  return new Deno.errors.ConnectionRefused(message, { cause: error });
+}
