@@ -13,9 +13,8 @@
  */
 
 import { connectRc, listenRc, type RcConn, type RemoteMemory } from "@rdma/ibverbs/net";
-import { number, program } from "./support/command_line.ts";
-import { checkEnds, ENDS, ENDS_HELP, PORT, PORT_HELP, socketOptions } from "./support/ends.ts";
-import { untilInterrupted } from "./support/signals.ts";
+import { choiceOf, ENDS, ENDS_HELP } from "./support/ends.ts";
+import { PORT, PORT_HELP, portOf, program, untilInterrupted, whole } from "./support/program.ts";
 
 const HELP = `Counts in the memory of another host.
 
@@ -30,34 +29,35 @@ ${PORT_HELP}
 ${ENDS_HELP}
 `;
 
+const OPTIONS = {
+  ...PORT,
+  ...ENDS,
+  clients: { type: "string", short: "n", default: "4" },
+  adds: { type: "string", short: "a", default: "100" },
+} as const;
+
 /** Counts together. */
-export const main = program({
-  name: "atomics_counter",
-  help: HELP,
-  options: {
-    ...PORT,
-    ...ENDS,
-    clients: number("n", 4, 1, 1000),
-    adds: number("a", 100, 1, 1_000_000),
-  },
-  run: async (options) => {
-    checkEnds(options);
-    const { listen, connect = "127.0.0.1", tcpPort, timeout } = options;
-    using interruption = untilInterrupted();
-    const { signal } = interruption;
-    const settings = { ...socketOptions(options), tcpPort, connectTimeout: timeout * 1000, signal };
+export const main = program("atomics_counter", HELP, { options: OPTIONS }, async ({ values }) => {
+  const { listen, connect, tcpPort, seconds } = choiceOf(values);
+  const clients = whole(values.clients, "clients", 1, 1000);
+  const adds = whole(values.adds, "adds", 1, 1_000_000);
+  using interruption = untilInterrupted();
+  const { signal } = interruption;
+  const settings = { ...portOf(values), tcpPort, connectTimeout: seconds * 1000, signal };
+  const countAll = (): Promise<void> => {
     // These connections exchange their addresses over TCP themselves.
-    const dial = (): Promise<RcConn> => connectRc({ ...settings, hostname: connect });
-    if (options.connect !== undefined) return await countTogether(dial, options);
-    const hostname = listen ? "0.0.0.0" : "127.0.0.1";
-    await using listener = await listenRc({ ...settings, hostname });
-    // The device counts in the byte order of the host, as BigUint64Array does.
-    const counter = new BigUint64Array(1);
-    const serving = serve(listener, counter);
-    if (!listen) await countTogether(dial, options).finally(() => listener.close());
-    await serving;
-    console.log(`server: the counter is ${counter[0]}`);
-  },
+    const dial = () => connectRc({ ...settings, hostname: connect ?? "127.0.0.1" });
+    return countTogether(dial, clients, adds);
+  };
+  if (connect !== undefined) return await countAll();
+  const hostname = listen ? "0.0.0.0" : "127.0.0.1";
+  await using listener = await listenRc({ ...settings, hostname });
+  // The device counts in the byte order of the host, as BigUint64Array does.
+  const counter = new BigUint64Array(1);
+  const serving = serve(listener, counter);
+  if (!listen) await countAll().finally(() => listener.close());
+  await serving;
+  console.log(`server: the counter is ${counter[0]}`);
 });
 
 /** Shares the counter with each client until the listener is closed. */
@@ -84,7 +84,8 @@ async function share(connection: RcConn, counter: BigUint64Array): Promise<void>
 /** Runs the clients at the same time, and checks that each number was given once. */
 async function countTogether(
   connect: () => Promise<RcConn>,
-  { clients, adds }: { readonly clients: number; readonly adds: number },
+  clients: number,
+  adds: number,
 ): Promise<void> {
   const given = await Promise.all(Array.from({ length: clients }, async (_, client) => {
     await using server = await connect();

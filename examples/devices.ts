@@ -24,7 +24,7 @@ import {
   PortState,
   TransportType,
 } from "@rdma/ibverbs";
-import { program, text } from "./support/command_line.ts";
+import { program } from "./support/program.ts";
 
 const HELP = `Lists the RDMA devices, their ports and GIDs.
 
@@ -36,26 +36,21 @@ const HELP = `Lists the RDMA devices, their ports and GIDs.
 The star marks the GID that most programs should send from.
 `;
 
+const OPTIONS = { device: { type: "string", short: "d" } } as const;
+
 /** Lists devices. */
-export const main = program({
-  name: "devices",
-  help: HELP,
-  options: { device: text("d", undefined) },
-  // deno-lint-ignore require-await -- errors reject
-  run: async ({ device }) => {
-    const devices = listDevices();
-    if (device === undefined && devices.length === 0) throw new Error("There is no RDMA device");
-    // The list tells names and GUIDs. Everything else is asked from an open device.
-    for (const name of device === undefined ? devices.map(({ name }) => name) : [device]) {
-      using context = Context.open(name);
-      const { nodeType, transportType } = context.device;
-      console.log(
-        `${name}: ${nameOf(NodeType, nodeType)}, ${nameOf(TransportType, transportType)}`,
-      );
-      // Ports are counted from 1.
-      for (let port = 1; port <= context.physPortCnt; port++) showPort(context, port);
-    }
-  },
+// deno-lint-ignore require-await -- errors reject
+export const main = program("devices", HELP, { options: OPTIONS }, async ({ values }) => {
+  const names = listDevices().map(({ name }) => name);
+  if (names.length === 0) throw new Error("There is no RDMA device");
+  // The list has names and GUIDs. All else needs an open device.
+  for (const name of values.device === undefined ? names : [values.device]) {
+    using context = Context.open(name);
+    const { nodeType, transportType } = context.device;
+    console.log(`${name}: ${nameOf(NodeType, nodeType)}, ${nameOf(TransportType, transportType)}`);
+    // Ports are counted from 1.
+    for (let port = 1; port <= context.physPortCnt; port++) showPort(context, port);
+  }
 });
 
 function showPort(context: Context, port: number): void {

@@ -1,6 +1,7 @@
 /**
  * Sends a file, without verbs. The server shares a few slots of memory, and the client writes the parts of the file there, in
- * turn. Each write tells the server its number, so the server knows which slot to take, and it slows the client down. The
+ * turn. Each write has its number, so that the server knows which slot to take, and the client waits for the
+ * server. The
  * SHA-256 of both ends shows that nothing has changed on the way.
  *
  * ```text
@@ -14,9 +15,8 @@
 import { createHash } from "node:crypto";
 import { ProgressBar } from "@std/cli/unstable-progress-bar";
 import { connectRc, listenRc, type RcConn, type RemoteMemory } from "@rdma/ibverbs/net";
-import { number, program, text } from "./support/command_line.ts";
-import { checkEnds, ENDS, ENDS_HELP, PORT, PORT_HELP, socketOptions } from "./support/ends.ts";
-import { untilInterrupted } from "./support/signals.ts";
+import { choiceOf, ENDS, ENDS_HELP } from "./support/ends.ts";
+import { PORT, PORT_HELP, portOf, program, untilInterrupted, whole } from "./support/program.ts";
 
 const HELP = `Writes a file into the memory of another host, which stores it.
 
@@ -37,45 +37,36 @@ const PART = 65_536;
 const CREDITS = 8;
 const SLOTS = CREDITS + 1;
 
+const OPTIONS = {
+  ...PORT,
+  ...ENDS,
+  file: { type: "string", short: "f" },
+  size: { type: "string", short: "s", default: "4194304" },
+  output: { type: "string", short: "o" },
+} as const;
+
 /** Sends a file. */
-export const main = program({
-  name: "file_transfer",
-  help: HELP,
-  options: {
-    ...PORT,
-    ...ENDS,
-    file: text("f", undefined),
-    size: number("s", 4 << 20, 0),
-    output: text("o", undefined),
-  },
-  run: async (options) => {
-    checkEnds(options);
-    const { listen, connect: hostname = "127.0.0.1", tcpPort, timeout } = options;
-    using interruption = untilInterrupted();
-    const { signal } = interruption;
-    const settings = {
-      ...socketOptions(options),
-      maxMessage: PART,
-      connectTimeout: timeout * 1000,
-    };
-    const sendAll = async (): Promise<void> => {
-      await using server = await connectRc({ ...settings, hostname, tcpPort, signal });
-      using source = await openSource(options);
-      await send(server, source, signal);
-    };
-    if (options.connect !== undefined) return await sendAll();
-    const here = listen ? "0.0.0.0" : "127.0.0.1";
-    await using listener = await listenRc({
-      ...settings,
-      hostname: here,
-      tcpPort,
-      credits: CREDITS,
-    });
-    const receiving = listener.accept({ signal }).then((client) =>
-      receive(client, options.output, signal)
-    );
-    await Promise.all([receiving, ...listen ? [] : [sendAll()]]);
-  },
+export const main = program("file_transfer", HELP, { options: OPTIONS }, async ({ values }) => {
+  const { listen, connect, tcpPort, seconds } = choiceOf(values);
+  const size = whole(values.size, "size", 0, 0x7fff_ffff);
+  using interruption = untilInterrupted();
+  const { signal } = interruption;
+  const settings = {
+    ...portOf(values),
+    ...{ tcpPort, maxMessage: PART, connectTimeout: seconds * 1000 },
+  };
+  const sendAll = async (): Promise<void> => {
+    const hostname = connect ?? "127.0.0.1";
+    await using server = await connectRc({ ...settings, hostname, signal });
+    using source = await openSource(values.file, size);
+    await send(server, source, signal);
+  };
+  if (connect !== undefined) return await sendAll();
+  const hostname = listen ? "0.0.0.0" : "127.0.0.1";
+  await using listener = await listenRc({ ...settings, hostname, credits: CREDITS });
+  const receiving = listener.accept({ signal })
+    .then((client) => receive(client, values.output, signal));
+  await Promise.all([receiving, ...listen ? [] : [sendAll()]]);
 });
 
 /** Bytes to send. */
@@ -85,9 +76,7 @@ interface Source extends Disposable {
   readonly read: (part: Uint8Array) => Promise<number | null>;
 }
 
-async function openSource(
-  { file, size }: { readonly file: string | undefined; readonly size: number },
-): Promise<Source> {
+async function openSource(file: string | undefined, size: number): Promise<Source> {
   if (file === undefined) {
     const read = (part: Uint8Array<ArrayBuffer>): number => crypto.getRandomValues(part).length;
     return {
@@ -151,7 +140,7 @@ async function receive(
   await using client = connection;
   const { size } = await hear(client, signal) as { readonly size: unknown };
   if (typeof size !== "number" || !(Number.isSafeInteger(size) && size >= 0)) {
-    throw new Error("The client told no size");
+    throw new Error("The client did not send the size");
   }
   using file = output === undefined
     ? undefined

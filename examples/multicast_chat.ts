@@ -4,17 +4,14 @@
  *
  * ```text
  * group ::ffff:239.1.2.3, you are ::ffff:10.7.0.1 #17
- * ::ffff:10.7.0.2 #18: hello all
+ * ::ffff:10.7.0.2 #18: "hello all"
  * ```
  *
  * @module
  */
 
 import { listenUd, type UdAddress, type UdConn } from "@rdma/ibverbs/net";
-import { escapeControls } from "../internal/checks.ts";
-import { program, text } from "./support/command_line.ts";
-import { PORT, PORT_HELP, socketOptions } from "./support/ends.ts";
-import { untilInterrupted } from "./support/signals.ts";
+import { PORT, PORT_HELP, portOf, program, untilInterrupted } from "./support/program.ts";
 
 const HELP = `Talks to a multicast group.
 
@@ -30,26 +27,23 @@ With an IPv4 address the host joins the group as well, and switches forward its 
 
 const QKEY = 0x1111_1111;
 
+const OPTIONS = { ...PORT, group: { type: "string", short: "m", default: "239.1.2.3" } } as const;
+
 /** Chats. */
-export const main = program({
-  name: "multicast_chat",
-  help: HELP,
-  options: { ...PORT, group: text("m", "239.1.2.3") },
-  run: async (options) => {
-    using interruption = untilInterrupted();
-    const { signal } = interruption;
-    await using socket = await listenUd({ ...socketOptions(options), qkey: QKEY, signal });
-    // The group is an address like any other. A send to it reaches all members.
-    const deviceOnly = options.group.includes(":");
-    const group = await socket.join(options.group, { signal, deviceOnly });
-    console.log(`group ${group.gid}, you are ${nameOf(socket.addr)}`);
-    const showing = show(socket);
-    for await (const line of linesOf(Deno.stdin.readable, signal)) await say(socket, group, line);
-    // The device sends in the background. Closing at once could stop the last line.
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    socket.close();
-    await showing;
-  },
+export const main = program("multicast_chat", HELP, { options: OPTIONS }, async ({ values }) => {
+  using interruption = untilInterrupted();
+  const { signal } = interruption;
+  await using socket = await listenUd({ ...portOf(values), qkey: QKEY, signal });
+  // The group is an address like any other. A send to it reaches all members.
+  const deviceOnly = values.group.includes(":");
+  const group = await socket.join(values.group, { signal, deviceOnly });
+  console.log(`group ${group.gid}, you are ${nameOf(socket.addr)}`);
+  const showing = show(socket);
+  for await (const line of linesOf(Deno.stdin.readable, signal)) await say(socket, group, line);
+  // The device sends in the background. Closing at once could stop the last line.
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  socket.close();
+  await showing;
 });
 
 async function show(socket: UdConn): Promise<void> {
@@ -58,7 +52,7 @@ async function show(socket: UdConn): Promise<void> {
     // Some devices do receive their own multicast.
     if (nameOf(from) === own) continue;
     // Anybody can send to a group. A line must not control the reader's terminal.
-    console.log(`${nameOf(from)}: ${escapeControls(new TextDecoder().decode(message))}`);
+    console.log(`${nameOf(from)}: ${Deno.inspect(new TextDecoder().decode(message))}`);
   }
 }
 
@@ -69,7 +63,7 @@ async function say(socket: UdConn, group: UdAddress, line: string): Promise<void
   else console.error(`The line has ${message.length} bytes, and ${socket.maxMessage} are possible`);
 }
 
-/** A GID names a port. The queue pair number tells programs on that port apart. */
+/** A GID names a port, and the number of the queue pair a program on that port. */
 function nameOf({ gid, qpn }: UdAddress): string {
   return `${gid} #${qpn}`;
 }

@@ -24,19 +24,16 @@ import {
   QueuePair,
   WrOpcode,
 } from "@rdma/ibverbs";
-import { quote } from "../internal/checks.ts";
-import { program, text, UsageError } from "./support/command_line.ts";
+import { choiceOf, ENDS, ENDS_HELP, type Exchange, runEnds } from "./support/ends.ts";
 import {
-  ENDS,
-  ENDS_HELP,
-  gidIndexOf,
+  inTime,
   PORT,
+  type Port,
   PORT_HELP,
-  type PortChoice,
-  runEnds,
-} from "./support/ends.ts";
-import type { Exchange } from "./support/exchange.ts";
-import { type Wait, within } from "./support/signals.ts";
+  portOf,
+  program,
+  UsageError,
+} from "./support/program.ts";
 
 const HELP = `Writes lines into the memory of the other end.
 
@@ -66,30 +63,36 @@ interface Offer {
 // The immediate data is ours: the number of the slot, and whether it is the last one.
 const LAST = 0x8000_0000;
 
+const OPTIONS = {
+  ...PORT,
+  ...ENDS,
+  message: { type: "string", short: "m", default: "RDMA write/with immediate/data" },
+} as const;
+
 /** Writes with immediate data. */
-export const main = program({
-  name: "rc_write_imm",
-  help: HELP,
-  options: { ...PORT, ...ENDS, message: text("m", "RDMA write/with immediate/data") },
-  run: async (options) => {
-    const lines = options.message.split("/").map((line) => new TextEncoder().encode(line));
-    if (lines.length > SLOTS || lines.some(({ length }) => length > SLOT_SIZE)) {
-      throw new UsageError(`--message takes ${SLOTS} lines of ${SLOT_SIZE} bytes at most`);
-    }
-    await runEnds(options, {
-      server: async (peers, wait) => {
-        using context = Context.open(options.device);
-        const end = makeEnd(context, options, AccessFlags.LOCAL_WRITE | AccessFlags.REMOTE_WRITE);
-        // Each write with immediate consumes a receive. It needs no memory: the client chooses where the data goes.
-        for (let i = 0; i < SLOTS; i++) end.qp.postRecv({});
-        for await (const peer of peers) return await serve(end, peer, wait);
-      },
-      client: async (server, wait) => {
-        using context = Context.open(options.device);
-        await write(makeEnd(context, options, 0), server, wait, lines);
-      },
-    });
-  },
+export const main = program("rc_write_imm", HELP, { options: OPTIONS }, async ({ values }) => {
+  const [choice, port] = [choiceOf(values), portOf(values)];
+  const lines = values.message.split("/").map((line) => new TextEncoder().encode(line));
+  if (lines.length > SLOTS || lines.some(({ length }) => length > SLOT_SIZE)) {
+    throw new UsageError(`--message takes ${SLOTS} lines of ${SLOT_SIZE} bytes at most`);
+  }
+  await runEnds(choice, {
+    server: async (peers, signal) => {
+      using context = Context.open(port.device);
+      const end = makeEnd(context, port, AccessFlags.LOCAL_WRITE | AccessFlags.REMOTE_WRITE);
+      // Each write with immediate consumes a receive. It needs no memory: the client chooses where the data goes.
+      for (let i = 0; i < SLOTS; i++) end.qp.postRecv({});
+      for await (const peer of peers) {
+        using deadline = inTime(choice.seconds, signal);
+        return await serve(end, peer, deadline.signal);
+      }
+    },
+    client: async (server, signal) => {
+      using context = Context.open(port.device);
+      using deadline = inTime(choice.seconds, signal);
+      await write(makeEnd(context, port, 0), server, deadline.signal, lines);
+    },
+  });
 });
 
 interface End {
@@ -99,14 +102,14 @@ interface End {
 }
 
 /** Disposing the context disposes all of it. */
-function makeEnd(context: Context, options: PortChoice, access: number): End {
+function makeEnd(context: Context, { portNum, gidIndex }: Port, access: number): End {
   const pd = new ProtectionDomain(context);
   const cq = new CompletionQueue(context, { cqe: 2 * SLOTS });
   const cap = { maxSendWr: SLOTS, maxRecvWr: SLOTS };
   const qp = new QueuePair(pd, { type: QpType.RC, sendCq: cq, recvCq: cq, cap });
-  const gidIndex = gidIndexOf(context, options);
+  const index = gidIndex ?? context.recommendGid(portNum).gidIndex;
   // A peer may do with memory what both the queue pair and the memory region permit.
-  qp.init({ portNum: options.port, gidIndex, qpAccessFlags: access });
+  qp.init({ portNum, gidIndex: index, qpAccessFlags: access });
   return { qp, cq, mr: new MemoryRegion(pd, SLOTS * SLOT_SIZE, access) };
 }
 
@@ -119,16 +122,15 @@ async function meet({ qp, mr }: End, peer: Exchange): Promise<Offer> {
   return offer;
 }
 
-async function serve(end: End, peer: Exchange, wait: Wait): Promise<void> {
+async function serve(end: End, peer: Exchange, signal: AbortSignal): Promise<void> {
   await meet(end, peer);
-  using deadline = within(wait, "No write arrived");
-  for await (const wc of end.cq.completions({ signal: deadline.signal })) {
+  for await (const wc of end.cq.completions({ signal })) {
     const { byteLen, immData } = wc.check();
     const slot = immData & ~LAST;
     // The number comes from the other end. Anything may be in it.
     if (slot >= SLOTS) throw new Error(`The client named slot ${slot}, and there are ${SLOTS}`);
     const line = new TextDecoder().decode(end.mr.bytes(slot * SLOT_SIZE, byteLen));
-    console.log(`server: slot ${slot} has ${quote(line)} (${byteLen} bytes)`);
+    console.log(`server: slot ${slot} has ${Deno.inspect(line)} (${byteLen} bytes)`);
     if (immData & LAST) break;
   }
   // The last acknowledgement may be on its way. Destroying the queue pair now could stop it.
@@ -138,7 +140,7 @@ async function serve(end: End, peer: Exchange, wait: Wait): Promise<void> {
 async function write(
   end: End,
   peer: Exchange,
-  wait: Wait,
+  signal: AbortSignal,
   lines: readonly Uint8Array[],
 ): Promise<void> {
   const { addr, rkey } = await meet(end, peer);
@@ -153,9 +155,8 @@ async function write(
       immData: slot === lines.length - 1 ? (slot | LAST) >>> 0 : slot,
     });
   }
-  using deadline = within(wait, "The writes did not complete");
   let completed = 0;
-  for await (const wc of end.cq.completions({ signal: deadline.signal })) {
+  for await (const wc of end.cq.completions({ signal })) {
     wc.check();
     if (++completed === lines.length) break;
   }

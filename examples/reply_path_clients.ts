@@ -23,20 +23,9 @@ import {
   WcOpcode,
   type WorkCompletion,
 } from "@rdma/ibverbs";
-import { listenUd, type UdAddress } from "@rdma/ibverbs/net";
-import { ask } from "./support/ask.ts";
-import { number, program } from "./support/command_line.ts";
-import {
-  ENDS,
-  ENDS_HELP,
-  gidIndexOf,
-  PORT,
-  PORT_HELP,
-  runEnds,
-  socketAddress,
-  socketOptions,
-  tellAll,
-} from "./support/ends.ts";
+import { listenUd, type UdAddress, type UdConn } from "@rdma/ibverbs/net";
+import { choiceOf, ENDS, ENDS_HELP, giveAll, runEnds } from "./support/ends.ts";
+import { PORT, type Port, PORT_HELP, portOf, program, whole } from "./support/program.ts";
 
 const HELP = `Answers the datagrams of many clients.
 
@@ -58,34 +47,38 @@ const SLOTS = 256;
 /** The largest MTU, whatever that of this port is: a longer datagram than a receive takes stops the queue pair. */
 const LONGEST = 4096;
 
+const OPTIONS = {
+  ...PORT,
+  ...ENDS,
+  clients: { type: "string", short: "n", default: "16" },
+  rounds: { type: "string", short: "r", default: "10" },
+} as const;
+
 /** Answers many clients. */
-export const main = program({
-  name: "reply_path_clients",
-  help: HELP,
-  options: {
-    ...PORT,
-    ...ENDS,
-    clients: number("n", 16, 1, 1000),
-    rounds: number("r", 10, 1, 1_000_000),
-  },
-  run: async (options) => {
-    const { clients, rounds } = options;
-    await runEnds(options, {
-      server: async (peers, _wait, done) => {
-        using context = Context.open(options.device);
-        const server = makeServer(context, options.port, gidIndexOf(context, options));
-        const telling = tellAll(peers, socketAddress(server.qp));
-        await Promise.all([telling, serve(server, done)]);
+export const main = program(
+  "reply_path_clients",
+  HELP,
+  { options: OPTIONS },
+  async ({ values }) => {
+    const [choice, port] = [choiceOf(values), portOf(values)];
+    const clients = whole(values.clients, "clients", 1, 1000);
+    const rounds = whole(values.rounds, "rounds", 1, 1_000_000);
+    await runEnds(choice, {
+      server: async (peers, _signal, done) => {
+        using context = Context.open(port.device);
+        const server = makeServer(context, port);
+        const { gid, lid, qpn } = server.qp.address;
+        const giving = giveAll(peers, { transport: "UD", gid, lid, qpn, qkey: QKEY });
+        await Promise.all([giving, serve(server, done)]);
       },
-      client: async (server, wait) => {
+      client: async (server, signal) => {
         const address = await server(null) as UdAddress;
         // A client has few datagrams in progress, so it needs little memory.
         const depths = { recvDepth: 4, sendDepth: 4, maxQueued: 4, maxPeers: 1 };
-        const settings = { ...socketOptions(options), ...depths, qkey: QKEY, signal: wait.signal };
         const all = Array.from({ length: clients }, async (_, client) => {
-          await using socket = await listenUd(settings);
+          await using socket = await listenUd({ ...port, ...depths, qkey: QKEY, signal });
           for (let round = 0; round < rounds; round++) {
-            await ask(socket, address, `client ${client}, round ${round}`, wait);
+            await ask(socket, address, `client ${client}, round ${round}`, choice.seconds);
           }
         });
         await Promise.all(all);
@@ -93,7 +86,29 @@ export const main = program({
       },
     });
   },
-});
+);
+
+/** A datagram or its answer can be lost: this asks again each second. Late answers to earlier questions are ignored. */
+async function ask(
+  socket: UdConn,
+  server: UdAddress,
+  question: string,
+  seconds: number,
+): Promise<void> {
+  for (let second = 0; second < seconds; second++) {
+    await socket.send(new TextEncoder().encode(question), server);
+    const late = AbortSignal.timeout(1000);
+    try {
+      while (true) {
+        const [answer] = await socket.receive(undefined, { signal: late });
+        if (new TextDecoder().decode(answer) === question) return;
+      }
+    } catch (error) {
+      if (error !== late.reason) throw error;
+    }
+  }
+  throw new Error(`Nobody answered within ${seconds} s`);
+}
 
 interface Server {
   readonly cq: CompletionQueue;
@@ -104,16 +119,17 @@ interface Server {
 }
 
 /** Disposing the context disposes all of it. */
-function makeServer(context: Context, port: number, gidIndex: number): Server {
+function makeServer(context: Context, { portNum, gidIndex }: Port): Server {
   const pd = new ProtectionDomain(context);
   // A slot is in a receive or in a send, so there are never more than SLOTS completions.
   const cq = new CompletionQueue(context, { cqe: SLOTS });
   const cap = { maxSendWr: SLOTS, maxRecvWr: SLOTS };
   const qp = new QueuePair(pd, { type: QpType.UD, sendCq: cq, recvCq: cq, cap });
-  qp.activateUd({ portNum: port, gidIndex, qkey: QKEY });
+  const index = gidIndex ?? context.recommendGid(portNum).gidIndex;
+  qp.activateUd({ portNum, gidIndex: index, qkey: QKEY });
   const slotSize = Grh.SIZE + LONGEST;
   const mr = new MemoryRegion(pd, SLOTS * slotSize, AccessFlags.LOCAL_WRITE);
-  const server = { cq, qp, mr, path: new ReplyPath(pd, { portNum: port }), slotSize };
+  const server = { cq, qp, mr, path: new ReplyPath(pd, { portNum }), slotSize };
   for (let slot = 0; slot < SLOTS; slot++) receive(server, slot * slotSize);
   return server;
 }

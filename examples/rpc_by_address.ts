@@ -6,7 +6,7 @@
  * server: a client connects
  * add(2,3) gives 5
  * reverse("hello") gives "olleh"
- * frobnicate() fails: there is no such function
+ * frobnicate() fails: "there is no such function"
  * ```
  *
  * @module
@@ -14,10 +14,17 @@
 
 import { Context } from "@rdma/ibverbs";
 import { connectRc, listenRc, type RcConn, type RcListener } from "@rdma/ibverbs/net";
-import { escapeControls } from "../internal/checks.ts";
-import { flag, MAX_SECONDS, number, program, text } from "./support/command_line.ts";
-import { checkEnds, gidIndexOf, PORT, PORT_HELP, type PortChoice } from "./support/ends.ts";
-import { untilInterrupted } from "./support/signals.ts";
+import { ENDS } from "./support/ends.ts";
+import {
+  PORT,
+  type Port,
+  PORT_HELP,
+  portOf,
+  program,
+  untilInterrupted,
+  UsageError,
+  whole,
+} from "./support/program.ts";
 
 const HELP = `Calls functions of another host.
 
@@ -34,40 +41,35 @@ ${PORT_HELP}
   -h, --help              show this text
 `;
 
-const ENDS = {
-  listen: flag("l"),
-  connect: text("c", undefined),
-  service: number("p", 7471, 1, 65535),
-  timeout: number("t", 10, 1, MAX_SECONDS),
-};
+const { listen, connect, timeout } = ENDS;
+const service = { type: "string", short: "p", default: "7471" } as const;
+const OPTIONS = { ...PORT, listen, connect, timeout, service };
 
 /** Calls functions. */
-export const main = program({
-  name: "rpc_by_address",
-  help: HELP,
-  options: { ...PORT, ...ENDS },
-  run: async (options) => {
-    checkEnds(options);
-    const { listen, connect, service: port, timeout } = options;
-    using interruption = untilInterrupted();
-    const settings = { port, connectTimeout: timeout * 1000, signal: interruption.signal };
-    if (connect !== undefined) {
-      return await callAll(await connectRc({ ...settings, hostname: connect }));
-    }
-    await using listener = await listenRc(settings);
-    const serving = serve(listener);
-    if (!listen) {
-      const calling = connectRc({ ...settings, hostname: ownAddress(options) }).then(callAll);
-      await calling.finally(() => listener.close());
-    }
-    await serving;
-  },
+export const main = program("rpc_by_address", HELP, { options: OPTIONS }, async ({ values }) => {
+  const { listen, connect } = values;
+  if (listen && connect !== undefined) throw new UsageError("Give --listen or --connect, not both");
+  const port = whole(values.service, "service", 1, 65_535);
+  const connectTimeout = whole(values.timeout, "timeout", 1, 86_400) * 1000;
+  using interruption = untilInterrupted();
+  const settings = { port, connectTimeout, signal: interruption.signal };
+  if (connect !== undefined) {
+    return await callAll(await connectRc({ ...settings, hostname: connect }));
+  }
+  const hostname = ownAddress(portOf(values));
+  await using listener = await listenRc(settings);
+  const serving = serve(listener);
+  if (!listen) {
+    const calling = connectRc({ ...settings, hostname }).then(callAll);
+    await calling.finally(() => listener.close());
+  }
+  await serving;
 });
 
 /** The address that the device has: nobody finds a device by 127.0.0.1. */
-function ownAddress(options: PortChoice): string {
-  using context = Context.open(options.device);
-  const gid = context.queryGid(options.port, gidIndexOf(context, options));
+function ownAddress({ device, portNum, gidIndex }: Port): string {
+  using context = Context.open(device);
+  const gid = context.queryGid(portNum, gidIndex ?? context.recommendGid(portNum).gidIndex);
   return gid.toString().replace("::ffff:", "");
 }
 
@@ -102,6 +104,8 @@ function answer(message: Uint8Array): { result: unknown } | { error: string } {
   }
 }
 
+const { inspect } = Deno;
+
 async function callAll(connection: RcConn): Promise<void> {
   await using server = connection;
   await call(server, "add", 2, 3);
@@ -115,8 +119,9 @@ async function call(server: RcConn, name: string, ...args: unknown[]): Promise<v
   const message = await server.receive();
   if (message === null) throw new Error("The server closed the connection");
   const { result, error } = JSON.parse(new TextDecoder().decode(message));
-  const outcome = error === undefined ? `gives ${JSON.stringify(result)}` : `fails: ${error}`;
-  console.log(escapeControls(`${name}(${args.map((arg) => JSON.stringify(arg))}) ${outcome}`));
+  // The answer of another host must not control the terminal.
+  const outcome = error === undefined ? `gives ${inspect(result)}` : `fails: ${inspect(error)}`;
+  console.log(`${name}(${args.map((arg) => inspect(arg))}) ${outcome}`);
 }
 
 function encode(value: unknown): Uint8Array {

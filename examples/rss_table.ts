@@ -18,9 +18,9 @@ import {
   WqState,
 } from "@rdma/ibverbs";
 import type { RssFlow } from "@rdma/ibverbs/rss";
-import { runProgram } from "./support/command_line.ts";
+import { program } from "./support/program.ts";
 import { parseFlow } from "./rss_table/flow.ts";
-import { type Options, parseOptions } from "./rss_table/options.ts";
+import { checkOptions, OPTIONS, type Options } from "./rss_table/options.ts";
 import {
   describeCaps,
   describeHash,
@@ -54,9 +54,11 @@ input, one a line. Empty lines and lines that begin with # are ignored.
 Exit status: 0 if all went well, 2 if the command line is wrong, 1 otherwise.
 `;
 
-Deno.exitCode = await runProgram("rss_table", async () => {
-  const options = parseOptions(Deno.args);
-  if (options.help) return console.log(HELP);
+const CONFIG = { options: OPTIONS, allowPositionals: true } as const;
+
+/** Distributes flows. */
+export const main = program("rss_table", HELP, CONFIG, async (parsed) => {
+  const options = checkOptions(parsed);
   if (options.predict) await predict(options);
   else await spread(options);
 });
@@ -130,3 +132,5 @@ async function flowsOf({ flows }: Options): Promise<readonly RssFlow[]> {
   const text = await new Response(Deno.stdin.readable).text();
   return text.split("\n").filter((line) => !/^\s*(#|$)/.test(line)).map(parseFlow);
 }
+
+if (import.meta.main) Deno.exitCode = await main(Deno.args);

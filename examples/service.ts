@@ -12,9 +12,7 @@
  */
 
 import { listenUd, type UdConn } from "@rdma/ibverbs/net";
-import { number, program } from "./support/command_line.ts";
-import { PORT, PORT_HELP, socketOptions } from "./support/ends.ts";
-import { untilInterrupted } from "./support/signals.ts";
+import { PORT, PORT_HELP, portOf, program, untilInterrupted, whole } from "./support/program.ts";
 
 const HELP = `Sends datagrams back, and tells its address over HTTP, until SIGTERM or Ctrl-C.
 
@@ -27,33 +25,27 @@ ${PORT_HELP}
 
 const QKEY = 0x1111_1111;
 
+const OPTIONS = { ...PORT, "http-port": { type: "string", short: "p", default: "8080" } } as const;
+
 /** Serves until the system ends the program. */
-export const main = program({
-  name: "service",
-  help: HELP,
-  options: { ...PORT, httpPort: number("p", 8080, 1, 65535) },
-  run: async ({ httpPort, ...options }) => {
-    using interruption = untilInterrupted();
-    const { signal } = interruption;
-    // The connection outlives the page: requests in progress ask it.
-    await using conn = await listenUd({ ...socketOptions(options), qkey: QKEY });
-    const echoing = echo(conn);
-    const page = Deno.serve(
-      {
-        hostname: "127.0.0.1",
-        port: httpPort,
-        signal,
-        onListen: ({ hostname, port }) =>
-          console.log(`the address and the counters: http://${hostname}:${port}/`),
-      },
-      () => Response.json({ address: conn.addr, ...conn.stats }),
-    );
-    await page.finished;
-    const { received, sent } = conn.stats;
-    await conn[Symbol.asyncDispose]();
-    await echoing;
-    console.log(`ended: ${received} datagrams came, ${sent} were sent back`);
-  },
+export const main = program("service", HELP, { options: OPTIONS }, async ({ values }) => {
+  const port = whole(values["http-port"], "http-port", 1, 65_535);
+  using interruption = untilInterrupted();
+  const { signal } = interruption;
+  // The connection outlives the page: requests in progress ask it.
+  await using conn = await listenUd({ ...portOf(values), qkey: QKEY });
+  const echoing = echo(conn);
+  const onListen = ({ hostname, port }: Deno.NetAddr): void =>
+    console.log(`the address and the counters: http://${hostname}:${port}/`);
+  const page = Deno.serve(
+    { hostname: "127.0.0.1", port, signal, onListen },
+    () => Response.json({ address: conn.addr, ...conn.stats }),
+  );
+  await page.finished;
+  const { received, sent } = conn.stats;
+  await conn[Symbol.asyncDispose]();
+  await echoing;
+  console.log(`ended: ${received} datagrams came, ${sent} were sent back`);
 });
 
 async function echo(conn: UdConn): Promise<void> {

@@ -3,15 +3,18 @@
  * told the receiver. The address is in the message: the queue pair number is in the work completion, and the GID is in the
  * header (GRH) that the device writes in front of the payload.
  *
- * There are two ends: a listener, which answers the first message that arrives, and a caller. The example prints every
- * field on the way:
+ * There are two ends: a listener, which answers the first message that arrives, and a caller. The example prints
+ * all that it uses on the way:
  *
  * ```text
  * caller: sending "Hello" to queue pair 0x000012 at ::ffff:10.0.0.1
  * listener: received "Hello"
- *   GRH: an IPv4 header at byte 20 of the buffer (struct ibv_grh, second half)
- *     saddr           10.0.0.1
- *     ...
+ * the header (struct ibv_grh) {
+ *   ...
+ *   saddr: "10.0.0.1",
+ *   daddr: "10.0.0.1"
+ * }
+ * ...
  * listener: replied to queue pair 0x000013 at ::ffff:10.0.0.1
  * caller: received "5 bytes came from queue pair 0x000013 at ::ffff:10.0.0.1"
  * caller: round trip 412 us, including the listener's new address handle
@@ -36,11 +39,8 @@ import {
   WcOpcode,
   type WorkCompletion,
 } from "@rdma/ibverbs";
-import { quote } from "../internal/checks.ts";
-import { program, text, UsageError } from "./support/command_line.ts";
-import { describeAhAttr, describeGrh, describeWc, hex } from "./support/describe.ts";
-import { ENDS, ENDS_HELP, PORT, PORT_HELP, runEnds } from "./support/ends.ts";
-import { type Wait, within } from "./support/signals.ts";
+import { choiceOf, ENDS, ENDS_HELP, runEnds } from "./support/ends.ts";
+import { inTime, PORT, PORT_HELP, portOf, program, UsageError } from "./support/program.ts";
 
 const HELP = `Answers a datagram by the address that arrived with it.
 
@@ -74,45 +74,48 @@ interface Destination {
   readonly qpn: number;
 }
 
+const OPTIONS = {
+  ...PORT,
+  ...ENDS,
+  message: { type: "string", short: "m", default: "Hello" },
+} as const;
+
 /** Answers a datagram, and shows all that it uses. */
-export const main = program({
-  name: "ud_reply_path",
-  help: HELP,
-  options: { ...PORT, ...ENDS, message: text("m", "Hello") },
-  run: async ({ device, port, gidIndex, message, ...ends }) => {
-    using context = Context.open(device);
-    const entry = gidIndex === undefined
-      ? context.recommendGid(port)
-      : { ...context.queryGidEx(port, gidIndex), reason: "given" };
-    const { lid, activeMtu } = context.queryPort(port);
-    const bytes = new TextEncoder().encode(message);
-    // A datagram is one packet.
-    if (bytes.length > mtuBytes(activeMtu)) {
-      throw new UsageError(
-        `--message has ${bytes.length} bytes, and the MTU of port ${port} is ${
-          mtuBytes(activeMtu)
-        }`,
-      );
-    }
-    console.log(`device ${context.device.name}, port ${port}`);
-    console.log(`GID index ${entry.gidIndex}, ${entry.gid}: ${entry.reason}`);
-    await runEnds(ends, {
-      server: async (peers, wait) => {
-        const endpoint = makeEndpoint(context, port);
-        for await (const peer of peers) {
-          await peer({ gid: entry.gid, lid, qpn: endpoint.qp.qpNum });
-          return await answer(endpoint, port, wait);
-        }
-      },
-      client: async (peer, wait) => {
-        const endpoint = makeEndpoint(context, port);
-        const { gid: dgid, lid: dlid, qpn } = readDestination(await peer(null));
-        const grh = { dgid, sgidIndex: entry.gidIndex, hopLimit: 64 };
-        using ah = await AddressHandle.createAsync(endpoint.pd, { portNum: port, dlid, grh });
-        await call(endpoint, ah, { gid: dgid, lid: dlid, qpn }, message, wait);
-      },
-    });
-  },
+export const main = program("ud_reply_path", HELP, { options: OPTIONS }, async ({ values }) => {
+  const { message } = values;
+  const [choice, { device, portNum, gidIndex }] = [choiceOf(values), portOf(values)];
+  using context = Context.open(device);
+  const entry = gidIndex === undefined
+    ? context.recommendGid(portNum)
+    : { ...context.queryGidEx(portNum, gidIndex), reason: "given" };
+  const { lid, activeMtu } = context.queryPort(portNum);
+  const { length } = new TextEncoder().encode(message);
+  const mtu = mtuBytes(activeMtu);
+  // A datagram is one packet.
+  if (length > mtu) {
+    throw new UsageError(`--message has ${length} bytes, and the MTU of port ${portNum} is ${mtu}`);
+  }
+  console.log(`device ${context.device.name}, port ${portNum}`);
+  console.log(`GID index ${entry.gidIndex}, ${entry.gid}: ${entry.reason}`);
+  await runEnds(choice, {
+    server: async (peers, signal) => {
+      const endpoint = makeEndpoint(context, portNum);
+      for await (const peer of peers) {
+        await peer({ gid: entry.gid, lid, qpn: endpoint.qp.qpNum });
+        using deadline = inTime(choice.seconds, signal);
+        return await answer(endpoint, portNum, deadline.signal);
+      }
+    },
+    client: async (peer, signal) => {
+      const endpoint = makeEndpoint(context, portNum);
+      const { gid: dgid, lid: dlid, qpn } = readDestination(await peer(null));
+      const grh = { dgid, sgidIndex: entry.gidIndex, hopLimit: 64 };
+      using ah = await AddressHandle.createAsync(endpoint.pd, { portNum, dlid, grh });
+      const destination = { gid: dgid, lid: dlid, qpn };
+      using deadline = inTime(choice.seconds, signal);
+      await call(endpoint, ah, destination, message, deadline.signal);
+    },
+  });
 });
 
 /** The verbs objects of one end. */
@@ -143,9 +146,9 @@ function makeEndpoint(context: Context, port: number): Endpoint {
 }
 
 /** Answers the first datagram that arrives. */
-async function answer(endpoint: Endpoint, port: number, wait: Wait): Promise<void> {
+async function answer(endpoint: Endpoint, port: number, signal: AbortSignal): Promise<void> {
   const { pd, mr } = endpoint;
-  const wc = await completionOf(endpoint, WcOpcode.RECV, wait);
+  const wc = await completionOf(endpoint, WcOpcode.RECV, signal);
   const grh = mr.grhAt(0);
   // This swaps source and destination, and finds the GID that the message was sent to in the port's table: the reply must
   // come from the address that the caller knows. AddressHandle.fromWc(pd, port, wc, grh) does this step and the next.
@@ -153,13 +156,16 @@ async function answer(endpoint: Endpoint, port: number, wait: Wait): Promise<voi
   // On RoCE the system resolves the Ethernet address of the next hop. That may block, so use the asynchronous form.
   using ah = await AddressHandle.createAsync(pd, attr);
   // The completion has the sender's queue pair number. The sender uses the same qkey.
-  const from = `queue pair ${hex(wc.srcQp, 6)} at ${attr.isGlobal ? attr.grh.dgid : attr.dlid}`;
+  const from = `queue pair ${hex(wc.srcQp)} at ${attr.isGlobal ? attr.grh.dgid : attr.dlid}`;
   send(endpoint, `${wc.byteLen - Grh.SIZE} bytes came from ${from}`, ah, wc.srcQp);
-  await completionOf(endpoint, WcOpcode.SEND, wait);
+  await completionOf(endpoint, WcOpcode.SEND, signal);
 
   // Print after the reply: printing must not lengthen the caller's round trip.
-  console.log(`listener: received ${quote(received(endpoint, wc))}`);
-  console.log([describeGrh(grh), describeWc(wc), describeAhAttr(attr)].join("\n"));
+  console.log(`listener: received ${Deno.inspect(received(endpoint, wc))}`);
+  // On RoCE v2 over IPv4 the header is one of IPv4, in the last 20 bytes.
+  console.log("the header (struct ibv_grh)", grh.ipVersion === 4 ? grh.ipv4 : grh);
+  console.log("the completion (struct ibv_wc)", wc);
+  console.log("the address of the sender (struct ibv_ah_attr)", attr);
   console.log(`listener: replied to ${from}`);
 }
 
@@ -169,14 +175,14 @@ async function call(
   ah: AddressHandle,
   { gid, qpn }: Destination,
   message: string,
-  wait: Wait,
+  signal: AbortSignal,
 ): Promise<void> {
-  console.log(`caller: sending ${JSON.stringify(message)} to queue pair ${hex(qpn, 6)} at ${gid}`);
+  console.log(`caller: sending ${JSON.stringify(message)} to queue pair ${hex(qpn)} at ${gid}`);
   const start = performance.now();
   send(endpoint, message, ah, qpn);
-  const wc = await completionOf(endpoint, WcOpcode.RECV, wait);
+  const wc = await completionOf(endpoint, WcOpcode.RECV, signal);
   const microseconds = Math.round((performance.now() - start) * 1000);
-  console.log(`caller: received ${quote(received(endpoint, wc))}`);
+  console.log(`caller: received ${Deno.inspect(received(endpoint, wc))}`);
   console.log(`caller: round trip ${microseconds} us, including the listener's new address handle`);
 }
 
@@ -187,19 +193,21 @@ function send({ qp, mr, sendAt }: Endpoint, text: string, ah: AddressHandle, qpn
   qp.postSend({ wrId: SEND, sge, ah, remoteQpn: qpn, remoteQkey: QKEY });
 }
 
-/** Waits for a completion with that opcode. Throws if a completion has an error. */
+/** Waits for a completion with that opcode, but not for ever: lost datagrams are not sent again. */
 async function completionOf(
   { cq }: Endpoint,
   opcode: WcOpcode,
-  wait: Wait,
+  signal: AbortSignal,
 ): Promise<WorkCompletion> {
-  // Lost datagrams are not sent again, so the wait needs an end.
-  const late = opcode === WcOpcode.RECV ? "No datagram arrived" : "No send completed";
-  using deadline = within(wait, late);
-  for await (const wc of cq.completions({ signal: deadline.signal })) {
+  for await (const wc of cq.completions({ signal })) {
     if (wc.check().opcode === opcode) return wc;
   }
   throw new Error("Cannot wait for completion: the completion queue has ended");
+}
+
+/** The number of a queue pair, as C's tools print it. */
+function hex(qpn: number): string {
+  return `0x${qpn.toString(16).padStart(6, "0")}`;
 }
 
 function received({ mr }: Endpoint, wc: WorkCompletion): string {

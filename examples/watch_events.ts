@@ -13,8 +13,7 @@
  */
 
 import { type AsyncEvent, Context, EventType, listDevices, nameOf, PortState } from "@rdma/ibverbs";
-import { MAX_SECONDS, number, program, text } from "./support/command_line.ts";
-import { untilInterrupted } from "./support/signals.ts";
+import { program, untilInterrupted, whole } from "./support/program.ts";
 
 const HELP = `Shows the events of devices until Ctrl-C.
 
@@ -25,20 +24,22 @@ const HELP = `Shows the events of devices until Ctrl-C.
   -h, --help             show this text
 `;
 
+const OPTIONS = {
+  device: { type: "string", short: "d" },
+  seconds: { type: "string", short: "s" },
+} as const;
+
 /** Watches devices. */
-export const main = program({
-  name: "watch_events",
-  help: HELP,
-  options: { device: text("d", undefined), seconds: number("s", undefined, 1, MAX_SECONDS) },
-  run: async ({ device, seconds }) => {
-    const names = device === undefined ? listDevices().map(({ name }) => name) : [device];
-    if (names.length === 0) throw new Error("There is no RDMA device");
-    using interruption = untilInterrupted();
-    const ends = seconds === undefined ? [] : [AbortSignal.timeout(seconds * 1000)];
-    // One signal ends all waits, whatever the reason is.
-    const signal = AbortSignal.any([interruption.signal, ...ends]);
-    await Promise.all(names.map((name) => watch(name, signal)));
-  },
+export const main = program("watch_events", HELP, { options: OPTIONS }, async ({ values }) => {
+  const { device, seconds } = values;
+  const milliseconds = seconds === undefined ? [] : [whole(seconds, "seconds", 1, 86_400) * 1000];
+  const names = device === undefined ? listDevices().map(({ name }) => name) : [device];
+  if (names.length === 0) throw new Error("There is no RDMA device");
+  using interruption = untilInterrupted();
+  const ends = milliseconds.map((ms) => AbortSignal.timeout(ms));
+  // One signal ends all waits, whatever the reason is.
+  const signal = AbortSignal.any([interruption.signal, ...ends]);
+  await Promise.all(names.map((name) => watch(name, signal)));
 });
 
 async function watch(name: string, signal: AbortSignal): Promise<void> {

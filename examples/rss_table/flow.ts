@@ -2,7 +2,7 @@
 
 import { parseAddress } from "@rdma/ibverbs";
 import type { RssFlow } from "@rdma/ibverbs/rss";
-import { UsageError } from "../support/command_line.ts";
+import { UsageError } from "../support/program.ts";
 
 interface End {
   readonly address: string;

@@ -2,12 +2,11 @@
 
 import { microsoftRssKey, RxHash, RxHashFields } from "@rdma/ibverbs";
 import type { RssFlow } from "@rdma/ibverbs/rss";
-import { flag, HELP, number, readArguments, text, UsageError } from "../support/command_line.ts";
+import { UsageError, whole } from "../support/program.ts";
 import { parseFlow } from "./flow.ts";
 
 /** A command line. */
 export interface Options {
-  readonly help: boolean;
   /** Whether to use no device. */
   readonly predict: boolean;
   readonly device: string | undefined;
@@ -29,33 +28,48 @@ const PAIRS: Readonly<Record<string, number>> = {
   UDP: RxHashFields.SRC_PORT_UDP | RxHashFields.DST_PORT_UDP,
 };
 
-const OPTIONS = {
-  help: HELP,
-  predict: flag(),
-  symmetric: flag(),
-  device: text("d", undefined),
-  queues: number("q", 4, 1, MAX_ENTRIES),
-  entries: number("e", undefined, 1, MAX_ENTRIES),
-  key: text("k", undefined),
-  fields: text("f", "ipv4,ipv6,tcp,udp"),
-};
+/** The options, as `parseArgs()` of Node takes them. */
+export const OPTIONS = {
+  predict: { type: "boolean", default: false },
+  symmetric: { type: "boolean", default: false },
+  device: { type: "string", short: "d" },
+  queues: { type: "string", short: "q", default: "4" },
+  entries: { type: "string", short: "e" },
+  key: { type: "string", short: "k" },
+  fields: { type: "string", short: "f", default: "ipv4,ipv6,tcp,udp" },
+} as const;
 
-/** Reads the command line. */
-export function parseOptions(args: readonly string[]): Options {
-  const { values, operands } = readArguments(args, OPTIONS);
-  const { help, predict, symmetric, device, queues, entries, key, fields } = values;
+/** What `parseArgs()` has read. */
+interface Parsed {
+  readonly values: {
+    readonly predict: boolean;
+    readonly symmetric: boolean;
+    readonly device?: string;
+    readonly queues: string;
+    readonly entries?: string;
+    readonly key?: string;
+    readonly fields: string;
+  };
+  readonly positionals: readonly string[];
+}
+
+/** Checks the command line. */
+export function checkOptions({ values, positionals }: Parsed): Options {
+  const { predict, symmetric, device, key, fields } = values;
+  const queues = whole(values.queues, "queues", 1, MAX_ENTRIES);
   return {
-    ...{ help, predict, symmetric, device, queues },
-    entries: checkEntries(entries, queues),
+    ...{ predict, symmetric, device, queues },
+    entries: checkEntries(values.entries, queues),
     rxHash: new RxHash({ rxHashKey: parseKey(key), rxHashFieldsMask: parseFields(fields) }),
-    flows: operands.map(parseFlow),
+    flows: positionals.map(parseFlow),
   };
 }
 
 /** The number of entries is a power of two. With another number of queues, some queues have more entries than others. */
-function checkEntries(entries: number | undefined, queues: number): number {
+function checkEntries(text: string | undefined, queues: number): number {
   const least = 2 ** Math.ceil(Math.log2(queues));
-  if (entries === undefined) return least;
+  if (text === undefined) return least;
+  const entries = whole(text, "entries", 1, MAX_ENTRIES);
   if (entries >= least && Number.isInteger(Math.log2(entries))) return entries;
   throw new UsageError(`--entries takes a power of two from ${least} on, not ${entries}`);
 }

@@ -2,6 +2,7 @@
 
 import {
   type Context,
+  namesOf,
   QpType,
   type RwqIndirectionTable,
   type RxHash,
@@ -9,7 +10,6 @@ import {
   RxHashFunction,
 } from "@rdma/ibverbs";
 import type { RssFlow } from "@rdma/ibverbs/rss";
-import { flagNames, section } from "../support/describe.ts";
 import { formatFlow } from "./flow.ts";
 
 /** Length of the longest bar in characters. */
@@ -79,4 +79,19 @@ export function describeSpread(landings: readonly Landing[], queues: readonly nu
     return `${String(queue).padStart(5)} ${String(count).padStart(6)} ${share} ${bar}`.trimEnd();
   });
   return ["queue  flows  share", ...lines].join("\n");
+}
+
+/** A heading and the fields below it, aligned. */
+function section(
+  heading: string,
+  fields: readonly (readonly [name: string, value: unknown])[],
+): string {
+  const width = Math.max(...fields.map(([name]) => name.length));
+  const lines = fields.map(([name, value]) => `    ${name.padEnd(width)}  ${value}`);
+  return [`  ${heading}`, ...lines].join("\n");
+}
+
+/** The names and number of a set of flags. */
+function flagNames(members: Readonly<Record<string, number>>, value: number): string {
+  return `${value === 0 ? "none" : namesOf(members, value).replaceAll("|", " | ")} (${value})`;
 }

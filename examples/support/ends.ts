@@ -1,142 +1,106 @@
-/** Programs with two ends: a server and a client. */
+/** Examples with two ends, which exchange their addresses: over TCP, or within one process. Verbs do not do that. */
 
-import type { Context, QueuePair } from "@rdma/ibverbs";
-import type { UdAddress } from "@rdma/ibverbs/net";
-import { flag, MAX_SECONDS, number, type Option, text, UsageError } from "./command_line.ts";
-import { call, callers, type Exchange, exchangeHere } from "./exchange.ts";
-import { untilInterrupted, type Wait } from "./signals.ts";
-
-/** Options that choose a port of a device. */
-export const PORT: {
-  readonly device: Option<string | undefined>;
-  readonly port: Option<number>;
-  readonly gidIndex: Option<number | undefined>;
-} = {
-  device: text("d", undefined),
-  port: number("i", 1, 1, 255),
-  gidIndex: number("g", undefined, 0, 255),
-};
-
-/** The help for {@linkcode PORT}. */
-export const PORT_HELP = `
-  -d, --device NAME       RDMA device (default: the first one with an active port)
-  -i, --port NUMBER       port of the device (default 1)
-  -g, --gid-index NUMBER  index of the GID to send from in the port's table (default: the one that
-                          reaches most peers)`.slice(1);
+import { inTime, untilInterrupted, UsageError, whole } from "./program.ts";
 
 /** Options that choose an end. */
-export const ENDS: {
-  readonly listen: Option<boolean>;
-  readonly connect: Option<string | undefined>;
-  readonly tcpPort: Option<number>;
-  readonly timeout: Option<number>;
-} = {
-  listen: flag("l"),
-  connect: text("c", undefined),
-  tcpPort: number("p", 18516, 1, 65535),
-  timeout: number("t", 10, 1, MAX_SECONDS),
-};
+export const ENDS = {
+  listen: { type: "boolean", short: "l", default: false },
+  connect: { type: "string", short: "c" },
+  "tcp-port": { type: "string", short: "p", default: "18516" },
+  timeout: { type: "string", short: "t", default: "10" },
+} as const;
 
 /** The help for {@linkcode ENDS}. */
 export const ENDS_HELP = `
-  -l, --listen            run the server only, and tell callers its address by TCP
+  -l, --listen            run the server only, and answer callers on TCP with its address
   -c, --connect HOST      run the client only, and ask the server on HOST for its address
   -p, --tcp-port NUMBER   TCP port of the server (default 18516)
   -t, --timeout SECONDS   how long to wait for the other end (default 10)
   -h, --help              show this text`.slice(1);
 
-/** The two ends. */
-export interface Ends {
-  /** The server. `done` aborts when there is nobody left to serve. A server that ends by itself does not need it. */
-  readonly server: (
-    peers: AsyncIterable<Exchange>,
-    wait: Wait,
-    done: AbortSignal,
-  ) => Promise<void>;
-  readonly client: (peer: Exchange, wait: Wait) => Promise<void>;
+/** Which end to run. */
+export type Choice = ReturnType<typeof choiceOf>;
+
+/** Reads the options of {@linkcode ENDS}. */
+export function choiceOf(
+  values: { listen: boolean; connect?: string; "tcp-port": string; timeout: string },
+): { listen: boolean; connect: string | undefined; tcpPort: number; seconds: number } {
+  const { listen, connect, "tcp-port": port, timeout } = values;
+  if (listen && connect !== undefined) throw new UsageError("Give --listen or --connect, not both");
+  const tcpPort = whole(port, "tcp-port", 1, 65_535);
+  return { listen, connect, tcpPort, seconds: whole(timeout, "timeout", 1, 86_400) };
 }
 
-interface Choice {
-  readonly listen: boolean;
-  readonly connect: string | undefined;
-  readonly tcpPort: number;
-  readonly timeout: number;
+/** Gives the other end a value, and gets its value. Values are JSON. Further calls exchange further values. */
+export type Exchange = (value: unknown) => Promise<unknown>;
+type Pipe = Pick<Deno.TcpConn, "readable" | "writable">;
+type Peers = AsyncIterable<Exchange>;
+
+/** The two ends. The signals abort when the program is interrupted, or when the other end has failed. */
+export interface Ends {
+  /** The server, which `done` ends when all clients have been served, unless it ends by itself. */
+  readonly server: (peers: Peers, signal: AbortSignal, done: AbortSignal) => Promise<void>;
+  readonly client: (peer: Exchange, signal: AbortSignal) => Promise<void>;
 }
 
 /** Runs the end that the command line asks for, or both in this process. */
-export async function runEnds(
-  { listen, connect, tcpPort, timeout }: Choice,
-  { server, client }: Ends,
-): Promise<void> {
-  checkEnds({ listen, connect });
+export async function runEnds(choice: Choice, { server, client }: Ends): Promise<void> {
   using interruption = untilInterrupted();
-  const wait = { seconds: timeout, signal: interruption.signal };
-  if (listen) return await server(callers(tcpPort, wait), wait, wait.signal);
-  if (connect === undefined) return await runBoth({ server, client }, wait);
-  using peer = await call(connect, tcpPort, wait);
-  await client(peer, wait);
-}
-
-/**
- * Checks which end is asked for.
- *
- * @throws {UsageError} If it is more than one.
- */
-export function checkEnds({ listen, connect }: Pick<Choice, "listen" | "connect">): void {
-  if (listen && connect !== undefined) throw new UsageError("Give --listen or --connect, not both");
-}
-
-/** If one end fails, the other one ends as well. */
-async function runBoth({ server, client }: Ends, { seconds, signal }: Wait): Promise<void> {
+  const { listen, connect, tcpPort, seconds } = choice;
   const [failure, served] = [new AbortController(), new AbortController()];
-  const wait = { seconds, signal: AbortSignal.any([failure.signal, signal]) };
-  const [peer, serverOfPeer] = exchangeHere(wait.signal);
-  const serving = server(once(peer), wait, AbortSignal.any([served.signal, wait.signal]));
-  const calling = client(serverOfPeer, wait);
-  serving.catch((error) => failure.abort(error));
-  calling.then(() => served.abort(), (error) => failure.abort(error));
-  await Promise.allSettled([serving, calling]);
+  const signal = AbortSignal.any([interruption.signal, failure.signal]);
+  if (listen) return await server(callers(choice, signal), signal, signal);
+  if (connect !== undefined) {
+    using connection = await Deno.connect({ hostname: connect, port: tcpPort, signal });
+    return await client(exchangeOver(connection, seconds, signal), signal);
+  }
+  const [{ readable, writable }, back] = [new TransformStream(), new TransformStream()];
+  const caller = exchangeOver({ readable, writable: back.writable }, seconds, signal);
+  const peer = exchangeOver({ readable: back.readable, writable }, seconds, signal);
+  const done = AbortSignal.any([signal, served.signal]);
+  const serving = server(ReadableStream.from([caller]), signal, done);
+  const calling = client(peer, signal).finally(() => served.abort());
   // The first error is what went wrong. The other one may only follow from it.
+  const fail = (error: unknown): void => failure.abort(error);
+  await Promise.all([serving.catch(fail), calling.catch(fail)]);
   failure.signal.throwIfAborted();
 }
 
-async function* once<T>(value: T): AsyncGenerator<T> {
-  yield await value;
+/** Gives each peer the same value, such as the address of a server of datagrams, until there are no more peers. */
+export async function giveAll(peers: Peers, value: unknown): Promise<void> {
+  // A caller that went away is no reason to end.
+  for await (const peer of peers) await peer(value).catch(() => {});
 }
 
-/** Tells each peer the same value, for instance the address of a server of datagrams, until there are no more peers. */
-export async function tellAll(peers: AsyncIterable<Exchange>, value: unknown): Promise<void> {
-  for await (const peer of peers) {
-    // A caller that went away is no reason to end.
-    await peer(value).catch(() => {});
+/** The callers of a TCP port, one after the other, until the signal aborts. */
+async function* callers(choice: Choice, signal: AbortSignal): AsyncGenerator<Exchange> {
+  using listener = Deno.listen({ port: choice.tcpPort });
+  signal.addEventListener("abort", () => listener.close());
+  for await (const caller of listener) {
+    using connection = caller;
+    yield exchangeOver(connection, choice.seconds, signal);
   }
 }
 
-/** Which port to use: the values of {@linkcode PORT}. */
-export interface PortChoice {
-  readonly device: string | undefined;
-  readonly port: number;
-  readonly gidIndex: number | undefined;
-}
-
-/** The index of the GID to send from. */
-export function gidIndexOf(context: Context, { port, gidIndex }: PortChoice): number {
-  return gidIndex ?? context.recommendGid(port).gidIndex;
-}
-
-/** The options of `@rdma/ibverbs/net`. They have defaults, so what is not given is left out. */
-export function socketOptions(
-  { device, port, gidIndex }: PortChoice,
-): { device?: string; portNum: number; gidIndex?: number } {
-  return {
-    portNum: port,
-    ...device === undefined ? {} : { device },
-    ...gidIndex === undefined ? {} : { gidIndex },
+/** Each value is a line of JSON. The other end sends its next line after it has got one, so nothing follows a line. */
+function exchangeOver(pipe: Pipe, seconds: number, signal: AbortSignal): Exchange {
+  const [reader, writer] = [pipe.readable.getReader(), pipe.writable.getWriter()];
+  const readLine = async (late: AbortSignal): Promise<string> => {
+    late.throwIfAborted();
+    const aborted = Promise.withResolvers<never>();
+    late.addEventListener("abort", () => aborted.reject(late.reason));
+    let line = "";
+    while (!line.endsWith("\n")) {
+      const { value, done } = await Promise.race([reader.read(), aborted.promise]);
+      if (done || line.length > 1000) throw new Error("The other end has gone");
+      line += new TextDecoder().decode(value);
+    }
+    return line;
   };
-}
-
-/** The address of an active UD queue pair, for sockets of `@rdma/ibverbs/net`. */
-export function socketAddress({ address }: QueuePair): UdAddress {
-  const { gid, lid, qpn, qkey } = address;
-  return { transport: "UD", gid: gid!, lid, qpn, qkey: qkey! };
+  return async (value) => {
+    using deadline = inTime(seconds, signal);
+    const line = new TextEncoder().encode(`${JSON.stringify(value)}\n`);
+    const [answer] = await Promise.all([readLine(deadline.signal), writer.write(line)]);
+    return JSON.parse(answer);
+  };
 }

@@ -28,7 +28,7 @@ export const FLOORS = [
 
 export type Floor = typeof FLOORS[number];
 
-// These know the library as its users do, and share what is in internal/ and wait/.
+// These know the library as its users do. net/ shares what is in internal/ and wait/; examples can be copied into other projects.
 const USERS: readonly string[] = ["net", "examples"];
 
 /** Packages of their own, and what they import of others. */
@@ -95,9 +95,8 @@ function faultOf(file: string, target: string): string | undefined {
     return isFree ? undefined : "the library imports nothing but its own files";
   }
   if (isUser && folder !== targetFolder) {
-    return isOffered(target)
-      ? undefined
-      : `${folder} imports only internal/, wait/ and modules that are exported`;
+    const isShared = folder === "net" && /^(internal|wait)\//.test(target);
+    return isShared || isExported(target) ? undefined : `${folder} imports exported modules only`;
   }
   return FLOORS.indexOf(below) > FLOORS.indexOf(floor) ? `${below} is above ${floor}` : undefined;
 }
@@ -106,8 +105,8 @@ function isWorkshop(file: string): boolean {
   return WORKSHOP.some((floor) => floor === floorOf(file));
 }
 
-function isOffered(file: string): boolean {
-  return /^(((ffi|net)\/)?mod|rss|cm|efa|testing)\.ts$|^(internal|wait)\//.test(file);
+function isExported(file: string): boolean {
+  return /^(((ffi|net)\/)?mod|rss|cm|efa|testing)\.ts$/.test(file);
 }
 
 /** For each file what it imports: files as paths from the project's folder, all else as it is written. */

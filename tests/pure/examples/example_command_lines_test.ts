@@ -41,10 +41,9 @@ for (const [name, rights] of Object.entries(LADDER)) {
     assertMatch(output, /^ {2}-h, --help +show this text$/m);
     // The lines of a help fit a terminal.
     assertEquals(output.split("\n").filter((line) => line.length > 100), []);
-    assertEquals(await runExample([name, "--frobnicate"]), [
-      2,
-      `${name}: "--frobnicate" is not an option\nTry --help\n`,
-    ]);
+    const [status, message] = await runExample([name, "--frobnicate"]);
+    assertEquals(status, 2);
+    assertMatch(message, RegExp(`^${name}: Unknown option '--frobnicate'`));
   });
 }
 
@@ -60,8 +59,9 @@ Deno.test("examples/README.md lists each example, in the order of the ladder fir
 
 /** Wrong command lines, and what the examples say. Each kind of option has one here; they share what reads them. */
 const WRONG: [line: string, message: string][] = [
-  ["ud_reply_path --timeout 2147484", "--timeout takes a whole number from 1 to"],
-  ["ud_reply_path somewhere", '"somewhere" is not an option'],
+  ["ud_reply_path --timeout 86401", "--timeout takes a whole number from 1 to"],
+  ["ud_reply_path somewhere", "Unexpected argument 'somewhere'"],
+  ["ud_reply_path --port", "'-i, --port <value>' argument missing"],
   ["ud_reply_path --port x", "--port takes a whole number from 1 to 255"],
   ["ud_echo --listen --connect ::1", "Give --listen or --connect, not both"],
   ["ud_echo --tcp-port 65536", "--tcp-port takes a whole number from 1 to 65535"],

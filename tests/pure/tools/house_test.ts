@@ -3,7 +3,7 @@
 import { assertEquals } from "@std/assert";
 import { clockFaults } from "../../../tools/house/clocks.ts";
 import { optionalFaults } from "../../../tools/house/optional.ts";
-import { FLOORS, tableFaults } from "../../../tools/house/floors.ts";
+import { faultsOf, FLOORS, tableFaults } from "../../../tools/house/floors.ts";
 import { vendorFaults } from "../../../tools/house/vendors.ts";
 
 /** How many uses of replaceable timers and clocks a line of the library has. */
@@ -117,4 +117,13 @@ Deno.test("A table of folders that has another order than the imports is found",
   ) {
     assertEquals(tableFaults(table(wrong)).length, 1);
   }
+});
+
+Deno.test("An example that imports what is not exported is found", () => {
+  const faults = (file: string, target: string): number =>
+    faultsOf(new Map([[file, [target]]])).length;
+  assertEquals(faults("examples/a.ts", "internal/checks.ts"), 1);
+  assertEquals(faults("examples/a.ts", "net/ud/ud_conn.ts"), 1);
+  assertEquals(faults("examples/a.ts", "net/mod.ts"), 0);
+  assertEquals(faults("net/ud/ud_conn.ts", "internal/checks.ts"), 0);
 });
