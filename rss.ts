@@ -3,8 +3,7 @@
  * permission.
  *
  * ```ts
- * import { microsoftRssKey, RxHashFields } from "@rdma/ibverbs";
- * import { rssInput, toeplitz } from "@rdma/ibverbs/rss";
+ * import { microsoftRssKey, rssInput, RxHashFields, toeplitz } from "@rdma/ibverbs/rss";
  *
  * const flow = { source: "66.9.149.187", destination: "161.142.100.80" };
  * const input = rssInput(flow, RxHashFields.SRC_IPV4 | RxHashFields.DST_IPV4);
@@ -27,4 +26,5 @@ export {
   type RssInputOptions,
   writeRssInput,
 } from "./types/rss/rss_flow.ts";
-export { toeplitz, ToeplitzKey } from "./types/rss/toeplitz.ts";
+export { RxHashFields } from "./types/rss/rx_hash.ts";
+export { microsoftRssKey, toeplitz, ToeplitzKey } from "./types/rss/toeplitz.ts";

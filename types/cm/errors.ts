@@ -24,11 +24,11 @@ import type { SocketAddress } from "./socket_address.ts";
 export class CmError extends Error {
   /** The error's name. */
   override readonly name = "CmError";
-  /** The event; `undefined` for an error of {@linkcode getAddrInfo}. */
+  /** The event; `undefined` for an error of `getAddrInfo()`. */
   readonly event: CmEventType | undefined;
   /**
    * The status of the event: for a rejection the reason as InfiniBand numbers them, otherwise a negative errno value. Of
-   * {@linkcode getAddrInfo}: what `getaddrinfo(3)` returns.
+   * `getAddrInfo()`: what `getaddrinfo(3)` returns.
    */
   readonly status: number;
   /**

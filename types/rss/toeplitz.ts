@@ -11,8 +11,7 @@ const WINDOW_BYTES = 4;
  *
  * @example The published value for 66.9.149.187:2794 to 161.142.100.80:1766
  * ```ts
- * import { microsoftRssKey } from "@rdma/ibverbs";
- * import { toeplitz } from "@rdma/ibverbs/rss";
+ * import { microsoftRssKey, toeplitz } from "@rdma/ibverbs/rss";
  * import { assertEquals } from "@std/assert";
  *
  * const input = new Uint8Array([66, 9, 149, 187, 161, 142, 100, 80, 0x0a, 0xea, 0x06, 0xe6]);
@@ -41,8 +40,7 @@ export function toeplitz(key: Uint8Array, input: Uint8Array): number {
  *
  * @example The published value for 66.9.149.187 to 161.142.100.80
  * ```ts
- * import { microsoftRssKey } from "@rdma/ibverbs";
- * import { ToeplitzKey } from "@rdma/ibverbs/rss";
+ * import { microsoftRssKey, ToeplitzKey } from "@rdma/ibverbs/rss";
  * import { assertEquals } from "@std/assert";
  *
  * const key = new ToeplitzKey(microsoftRssKey());

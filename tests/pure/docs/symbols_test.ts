@@ -81,6 +81,19 @@ for (const [name, source] of MODULES) {
   });
 }
 
+/** The errors of JavaScript; those of Deno have names with dots. */
+const KNOWN_ERRORS = new Set(["Error", "RangeError", "SyntaxError", "TypeError"]);
+
+for (const [name, source] of MODULES) {
+  Deno.test(`errors that ${name} throws are exported by it or known`, async () => {
+    const page = await pageOf(source);
+    const thrown = JSON.stringify(page).matchAll(/"kind":"throws","tsType":\{"repr":"(\w+)"/g);
+    const own = new Set(Array.from(thrown, ([, error]) => error!)).difference(KNOWN_ERRORS);
+    const exported = new Set(page.symbols.map((symbol) => symbol.name));
+    assertEquals([...own.difference(exported)], []);
+  });
+}
+
 Deno.test("each member of an enum says what it means, where editors and the pages show it", async () => {
   let documented = 0;
   for (const [source, module] of [[".", verbs], ["./cm", cm]] as const) {
