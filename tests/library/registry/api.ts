@@ -44,11 +44,13 @@ export interface Callable {
   readonly length: number;
 }
 
-/** Reads the API of all modules. */
+/** Reads the API of all modules. What several of them export is that of the first. */
 export function readApi(): Callable[] {
+  const known = new Set<unknown>();
   return (Object.keys(MODULES) as ModuleName[]).flatMap((module) =>
     Object.entries(MODULES[module]).flatMap(([name, value]): Callable[] => {
-      if (typeof value !== "function") return [];
+      if (typeof value !== "function" || known.has(value)) return [];
+      known.add(value);
       if (/^class\b/.test(`${value}`)) return membersOf(module, name, value);
       const { length } = value;
       return [{ module, id: name, owner: undefined, kind: "function", name, length }];
