@@ -112,7 +112,7 @@ import "./types/providers.ts";
 
 export type * from "./ffi/handles.ts";
 export type { CEnum } from "./ffi/layout.ts";
-export type { AhAttr, AhAttrInit } from "./types/address/ah_attr.ts";
+export type { AhAttr, AhAttrInit, GlobalRouteInit } from "./types/address/ah_attr.ts";
 export { Gid, type GidEntry, GidType } from "./types/address/gid.ts";
 export { Grh } from "./types/address/grh.ts";
 export { formatAddress, parseAddress } from "./types/address/ip_address.ts";

@@ -73,8 +73,8 @@ export function ofQueuePairs({ context, pd, cq, qp, bytes }: Given): void {
   qp.modify({ pathMtu: bytes });
   // @ts-expect-error A state of path migration is not a state.
   qp.modify({ pathMigState: QpState.INIT });
-  // @ts-expect-error Text where an object is asked.
-  qp.modify({ ahAttr: { portNum: 1, grh: { dgid: "10.0.0.2", sgidIndex: 1 } } });
+  // @ts-expect-error The bytes of a GID.
+  qp.modify({ ahAttr: { portNum: 1, grh: { dgid: new Uint8Array(16), sgidIndex: 1 } } });
   // @ts-expect-error No qkey.
   qp.activateUd({ portNum: 1 });
 }
@@ -106,6 +106,10 @@ export function ofRequests({ qp, mr, ah, list, wc }: Given): void {
   qp.postSend({ sge: mr.bytes(0, 8) });
   // @ts-expect-error The number of the handle.
   qp.postSend({ sge, ah: ah.unsafeHandle, remoteQpn: 1, remoteQkey: 1 });
+  // @ts-expect-error A datagram without `remoteQkey`.
+  qp.postSend({ sge, ah, remoteQpn: 1 });
+  // @ts-expect-error A datagram without `remoteQpn`.
+  qp.postSend([{ opcode: WrOpcode.SEND_WITH_IMM, sge, ah, remoteQkey: 1 }]);
   // @ts-expect-error An address handle of a receive.
   qp.postRecv({ sge, ah });
   // @ts-expect-error A list of sends as receives.
@@ -156,6 +160,7 @@ export function right({ pd, cq, qp, mr, ah, wc }: Given): string {
   const init = { type: QpType.UD, sendCq: cq, recvCq: cq, cap: { maxSendWr: 1, maxRecvWr: 1 } };
   new QueuePair(pd, init);
   qp.modify({ qpState: QpState.RTR, pathMtu: Mtu[1024] });
+  qp.modify({ ahAttr: { portNum: 1, grh: { dgid: "10.0.0.2", sgidIndex: 1 } } });
   qp.postSend([{ sge }, { sge, ah, remoteQpn: 1, remoteQkey: 1 }]);
   const opcode = wc.wcFlags & WcFlags.GRH ? WrOpcode.RDMA_READ : WrOpcode.RDMA_WRITE_WITH_IMM;
   qp.postSend({ opcode, sge, remoteAddr: 8n, rkey: 1 });

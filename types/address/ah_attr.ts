@@ -44,15 +44,24 @@ export interface AhAttrInit extends Optional<Omit<AhAttr, "grh" | "portNum">> {
   /**
    * The global part: `dgid` and `sgidIndex` are needed. `isGlobal` is true if it is given, unless `isGlobal` says otherwise.
    */
-  readonly grh?: Pick<AhAttr["grh"], "dgid" | "sgidIndex"> & Optional<AhAttr["grh"]> | undefined;
+  readonly grh?: GlobalRouteInit | undefined;
   /** The port to send from, counted from 1. */
   readonly portNum: number;
 }
 
-type GlobalRoute = AhAttr["grh"];
-type GlobalRouteInit = NonNullable<AhAttrInit["grh"]>;
+/**
+ * The global part of an address to make a handle for (`struct ibv_global_route`). Attributes that are left out are 0.
+ *
+ * @category Address handles
+ */
+export interface GlobalRouteInit extends Optional<Omit<AhAttr["grh"], "dgid" | "sgidIndex">> {
+  /** The peer's GID, or a multicast GID: an object, or the text of an IPv4 or IPv6 address. */
+  readonly dgid: Gid | string;
+  /** Index of the GID to send from in the table of the sending port, 0 to 255. Its type selects RoCE v1 or v2. */
+  readonly sgidIndex: number;
+}
 
-const globalRoute: AttributeCodec<GlobalRouteInit, GlobalRoute> = codecOf(
+const globalRoute: AttributeCodec<GlobalRouteInit, AhAttr["grh"]> = codecOf(
   "ibv_global_route",
   "grh",
   {

@@ -1,4 +1,5 @@
-import { copyOfBytes, instanceOf } from "../../internal/checks.ts";
+import { ofCaller } from "../../internal/caller.ts";
+import { copyOfBytes, instanceOf, show } from "../../internal/checks.ts";
 import { LOOPBACK_IFINDEX, type Reach, reachOf } from "../../internal/reach.ts";
 import { type CEnum, structs } from "../../ffi/layout.ts";
 import { members } from "../../ffi/members.ts";
@@ -26,9 +27,11 @@ export const GidType: {
 export type GidType = typeof GidType[keyof typeof GidType];
 
 /**
- * The bytes of a GID that a caller gave, without a copy: do not change them. What a subclass makes of `bytes` is not seen.
+ * The bytes of a GID that a caller gave, an object or a text, without a copy: do not change them. What a subclass makes of
+ * `bytes` is not seen.
  *
- * @throws {TypeError} If it is not a GID.
+ * @throws {TypeError} If it is neither.
+ * @throws {SyntaxError} If the text is no address.
  */
 export let bytesOfGid: (value: unknown, what: string) => Uint8Array<ArrayBuffer>;
 
@@ -56,7 +59,7 @@ export class Gid {
 
   static {
     bytesOfGid = (value, what) => {
-      const gid = instanceOf(value, Gid, what);
+      const gid = gidFrom(value, what);
       if (#bytes in gid) return gid.#bytes;
       throw new TypeError(`Cannot use ${what}: it is not a Gid, but looks like one`);
     };
@@ -133,10 +136,15 @@ export class Gid {
     return this.#bytes.every((byte) => byte === 0);
   }
 
-  /** Whether the other GID has the same bytes. */
-  equals(other: Gid): boolean {
-    instanceOf(other, Gid, "other");
-    return this.#bytes.every((byte, i) => byte === other.#bytes[i]);
+  /**
+   * Whether the other GID, which may be a text, has the same bytes.
+   *
+   * @throws {TypeError} If it is neither a GID nor a string.
+   * @throws {SyntaxError} If the text is no address.
+   */
+  equals(other: Gid | string): boolean {
+    const bytes = bytesOfGid(other, "other");
+    return this.#bytes.every((byte, i) => byte === bytes[i]);
   }
 
   /** The text form of `inet_ntop(3)`, such as `fe80::1` or `::ffff:10.0.0.1`. */
@@ -152,6 +160,26 @@ export class Gid {
   /** The text form, for `console.log`. */
   [Symbol.for("Deno.customInspect")](): string {
     return `Gid(${this.toString()})`;
+  }
+}
+
+/**
+ * The GID that a caller gave, as an object or as a text.
+ *
+ * @throws {TypeError} If it is neither.
+ * @throws {SyntaxError} If the text is no address.
+ */
+export function gidFrom(value: unknown, what: string): Gid {
+  if (typeof value !== "string") return instanceOf(value, Gid, what);
+  try {
+    return Gid.parse(value);
+  } catch {
+    throw ofCaller(
+      new SyntaxError(
+        `Cannot use ${what} ${show(value)}: it is no GID, which is an IPv4 or IPv6 address`,
+      ),
+      gidFrom,
+    );
   }
 }
 

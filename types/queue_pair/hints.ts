@@ -1,6 +1,6 @@
 import type { Optional } from "../../internal/optional.ts";
 import { FIRST_MULTICAST_LID } from "../../internal/ports.ts";
-import type { Gid } from "../address/gid.ts";
+import { type Gid, gidFrom } from "../address/gid.ts";
 import { ABOVE_LIMIT, aboveLimit, causeOf, type Causes, type Words } from "../core/causes.ts";
 import { nameOf } from "../core/enums.ts";
 import { addressCause, LINK_DOWN, linkDown } from "../device/address_hints.ts";
@@ -113,9 +113,11 @@ export const MODIFY_CAUSES: Causes<Change> = [
 /** Why a device likely refused a change, or the address in it. */
 export function hintModify(code: string, change: Change): string | undefined {
   const { context, given: { ahAttr, altAhAttr } } = change;
-  const hints = [ahAttr, altAhAttr].map((address) =>
-    address && addressCause(code, { ...address, context })
-  );
+  const hints = [ahAttr, altAhAttr].map((address) => {
+    if (address === undefined) return undefined;
+    const grh = address.grh && { ...address.grh, dgid: gidFrom(address.grh.dgid, "dgid") };
+    return addressCause(code, { ...address, grh, context });
+  });
   return causeOf(MODIFY_CAUSES, code, change) ?? hints[0] ?? hints[1];
 }
 

@@ -602,13 +602,14 @@ export class QueuePair extends NativeResource<IbvQp> {
    * the queue pair leaves its groups. On RoCE the host has to be in the group too, or it drops the packets:
    * `CmId.joinMulticast()` and `UdConn.join()` do that. Without it nobody receives on soft-RoCE (rxe), also within one host.
    *
-   * @param gid The GID of the group.
+   * @param gid The GID of the group, or its text.
    * @param lid The LID of the group on InfiniBand. The default is 0, as RoCE needs it.
-   * @throws {TypeError} If `gid` is not a GID, or the queue pair is disposed.
+   * @throws {TypeError} If `gid` is neither a GID nor a string, or the queue pair is disposed.
+   * @throws {SyntaxError} If the text is no address.
    * @throws {RangeError} If `lid` does not fit 16 bits.
    * @throws {VerbsError} If the device refuses.
    */
-  attachMcast(gid: Gid, lid: number = 0): void {
+  attachMcast(gid: Gid | string, lid: number = 0): void {
     const [name, bytes] = groupOf(gid, lid);
     const args = [this.#handle, bytes, lid] as const;
     const group = new Gid(bytes);
@@ -623,13 +624,14 @@ export class QueuePair extends NativeResource<IbvQp> {
   /**
    * Leaves a multicast group (`ibv_detach_mcast`). It works on a queue pair whose `close()` failed, too.
    *
-   * @param gid The GID of the group.
+   * @param gid The GID of the group, or its text.
    * @param lid The LID with which it was joined. The default is 0.
-   * @throws {TypeError} If `gid` is not a GID, or the queue pair is destroyed.
+   * @throws {TypeError} If `gid` is neither a GID nor a string, or the queue pair is destroyed.
+   * @throws {SyntaxError} If the text is no address.
    * @throws {RangeError} If `lid` does not fit 16 bits.
    * @throws {VerbsError} If the queue pair is not in the group.
    */
-  detachMcast(gid: Gid, lid: number = 0): void {
+  detachMcast(gid: Gid | string, lid: number = 0): void {
     const [name, bytes] = groupOf(gid, lid);
     const isDestroyed = lifetimeOf(this)!.state === "destroyed";
     const handle = isDestroyed ? this.#handle : handleOf(this);
@@ -700,7 +702,7 @@ const NEEDS: { readonly [type: number]: number } = {
 };
 
 /** The name of a multicast group, and the bytes of its GID. */
-function groupOf(gid: Gid, lid: number): [name: string, gid: Uint8Array<ArrayBuffer>] {
+function groupOf(gid: Gid | string, lid: number): [name: string, gid: Uint8Array<ArrayBuffer>] {
   const bytes = bytesOfGid(gid, "gid");
   return [`${bytes.toHex()} ${uint16(lid, "lid")}`, bytes];
 }

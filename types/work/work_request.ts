@@ -197,7 +197,12 @@ export type SendRequest =
       | { readonly opcode: typeof WrOpcode.SEND }
       | { readonly opcode: typeof WrOpcode.SEND_WITH_IMM } & Pick<SendAttributes, "immData">
     )
-      & Pick<SendAttributes, "ah" | "remoteQpn" | "remoteQkey" | "remoteSrqn">
+      & Pick<SendAttributes, "remoteSrqn">
+      & (
+        | Complete<Pick<SendAttributes, "ah" | "remoteQpn" | "remoteQkey">>
+        // A prepared request may get its address handle later.
+        | { readonly ah?: undefined } & Pick<SendAttributes, "remoteQpn" | "remoteQkey">
+      )
     | { readonly opcode: typeof WrOpcode.SEND_WITH_INV }
       & Complete<Pick<SendAttributes, "invalidateRkey">>
       & Pick<SendAttributes, "remoteSrqn">

@@ -77,7 +77,8 @@ function readOnly({ pd }: Pair): Sge {
 function send({ left, right }: Pair, ah: AddressHandle | undefined, into: Sge, from?: Sge): void {
   right.qp.postRecv({ sge: into });
   const peer = ah && { ah, remoteQpn: right.qp.qpNum, remoteQkey: QKEY };
-  left.qp.postSend({ sge: from ?? part(left), ...peer });
+  const request = { sge: from ?? part(left) };
+  left.qp.postSend(peer === undefined ? request : { ...request, ...peer });
 }
 
 const RECEIVES: Readonly<Record<string, (pair: Pair) => Sge>> = {

@@ -16,7 +16,7 @@ async function exchange(
   request: SendRequest,
 ): Promise<{ sent: WorkCompletion; received: WorkCompletion }> {
   right.qp.postRecv({ wrId: 77n, sge: right.mr.slice(0, 4096) });
-  left.qp.postSend({ wrId: 88n, ...toRight, ...request });
+  left.qp.postSend({ wrId: 88n, ...request, ...toRight });
   const [sent] = await waitFor(left.cq);
   const [received] = await waitFor(right.cq);
   return { sent: sent!.check(), received: received!.check() };

@@ -53,6 +53,30 @@ onPd.test("AddressHandle.createAsync() gives the provider what the constructor d
   assertEquals([one.pd, other.pd], [pd, pd]);
 });
 
+onPd.test("A GID may be a text, and one that is no address is named", ({ pd }) => {
+  const addressOf = (dgid: Gid | string): AhAttrInit => ({
+    portNum: 1,
+    grh: { dgid, sgidIndex: 1 },
+  });
+  using _object = new AddressHandle(pd, addressOf(Gid.parse("10.0.0.2")));
+  using _text = new AddressHandle(pd, addressOf("10.0.0.2"));
+  const [first, second] = comparable(recorder.takeOf("ibv_create_ah"));
+  assertEquals({ ...second, result: "ah0" }, { ...first });
+  assertThrows(
+    () => new AddressHandle(pd, addressOf("10.0.0")),
+    SyntaxError,
+    'Cannot use dgid "10.0.0": it is no GID, which is an IPv4 or IPv6 address',
+  );
+  assertThrows(
+    () => new AddressHandle(pd, addressOf(new Uint8Array(16) as never)),
+    TypeError,
+    "Cannot use dgid a Uint8Array: it is not a Gid",
+  );
+  recorder.fail("ibv_create_ah", "ETIMEDOUT");
+  const { hint } = assertThrows(() => new AddressHandle(pd, addressOf("fe80::2")), VerbsError);
+  assertStringIncludes(hint!, "fe80::2");
+});
+
 /** The forms that take a protection domain or a context, with good arguments but for what is replaced. */
 const ASYNC: Record<string, (recorded: Recorded, options: AbortOptions) => Promise<unknown>> = {
   "AddressHandle.createAsync()": ({ pd }, options) => AddressHandle.createAsync(pd, LID, options),

@@ -65,7 +65,7 @@ const CHANGES: Readonly<Record<string, [attr: QpModifyAttr, code: Code, cause: s
     "The peer's link address was not resolved in time: is the peer up, and on this network?",
   ],
   "a peer without a route": [
-    { ahAttr: { portNum: 1, grh: { dgid, sgidIndex: 0 } } },
+    { ahAttr: { portNum: 1, grh: { dgid: "10.0.0.2", sgidIndex: 0 } } },
     "ENETUNREACH",
     "There is no route from GID index 0 to ::ffff:10.0.0.2",
   ],

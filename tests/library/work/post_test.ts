@@ -103,8 +103,8 @@ onUd.test("QueuePair.postSend() names the attributes that a datagram lacks", (pa
   list.set(0, { sge });
   assertRefused(
     [() => qp.postSend({ sge }), TypeError, "needs an address handle (ah)"],
-    [() => qp.postSend({ sge, ah, remoteQkey }), TypeError, "it needs remoteQpn"],
-    [() => qp.postSend({ sge, ah, remoteQpn }), TypeError, "it needs remoteQkey"],
+    [() => qp.postSend({ sge, ah, remoteQkey } as SendRequest), TypeError, "it needs remoteQpn"],
+    [() => qp.postSend({ sge, ah, remoteQpn } as SendRequest), TypeError, "it needs remoteQkey"],
     [() => qp.postSend(list), TypeError, "it needs an address handle (ah)"],
   );
   list.setAh(0, ah);

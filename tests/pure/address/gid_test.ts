@@ -85,12 +85,17 @@ Deno.test("Gid has 16 bytes whatever length its argument claims", () => {
   }
 });
 
-Deno.test("A text in the place of a GID leads to Gid.parse()", () => {
-  const text = "10.0.0.1" as unknown as Gid;
+Deno.test("A text in the place of a GID is read, and one that is no address is named", () => {
+  const gid = Gid.parse("10.0.0.1");
+  assertEquals([gid.equals("10.0.0.1"), gid.equals("::ffff:10.0.0.1"), gid.equals("::1")], [
+    true,
+    true,
+    false,
+  ]);
   assertThrows(
-    () => Gid.parse("::1").equals(text),
-    TypeError,
-    'other "10.0.0.1": it is not a Gid. Gid.parse() reads text',
+    () => gid.equals("10.0.0.1%eth0"),
+    SyntaxError,
+    'Cannot use other "10.0.0.1%eth0": it is no GID, which is an IPv4 or IPv6 address',
   );
 });
 
