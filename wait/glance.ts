@@ -1,13 +1,12 @@
 import { clock, timers } from "./clock.ts";
 import { type Looker, state } from "./state.ts";
 
-/** The pauses between two looks, in milliseconds: an eighth of the time for which none has found anything. */
+/** The pauses between two looks, in milliseconds: the time for which none has found anything. */
 const SHORTEST_MS = 1;
 /** What nobody needs soon is looked at twice a second. */
 export const SELDOM_MS = 512;
 /** What somebody waits for who does not keep the process alive is looked at this often at least. */
 export const OFTEN_MS = 16;
-const SHARE = 1 / 8;
 
 const all = state.glances;
 
@@ -71,10 +70,7 @@ export class Glance implements Looker {
 
   #schedule(): void {
     const now = clock.now();
-    const pause = Math.min(
-      Math.max((now - this.#quietSince) * SHARE, SHORTEST_MS),
-      this.#longestMs,
-    );
+    const pause = Math.min(Math.max(now - this.#quietSince, SHORTEST_MS), this.#longestMs);
     // Those with long pauses are over at the same times.
     const grid = 2 ** Math.floor(Math.log2(pause));
     this.#due = Math.ceil((now + pause) / grid) * grid;
