@@ -172,7 +172,7 @@ function encode(value: unknown): Uint8Array {
 
 /** The next message of the other end. */
 async function hear(peer: RcConn, signal: AbortSignal): Promise<unknown> {
-  const message = await peer.receive(undefined, { signal });
+  const message = await peer.receive({ signal });
   if (message === null) throw new Error("The other end closed the connection");
   return JSON.parse(new TextDecoder().decode(message));
 }

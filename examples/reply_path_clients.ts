@@ -100,7 +100,7 @@ async function ask(
     const late = AbortSignal.timeout(1000);
     try {
       while (true) {
-        const [answer] = await socket.receive(undefined, { signal: late });
+        const [answer] = await socket.receive({ signal: late });
         if (new TextDecoder().decode(answer) === question) return;
       }
     } catch (error) {

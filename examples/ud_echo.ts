@@ -70,7 +70,7 @@ async function ask(
     await socket.send(new TextEncoder().encode(question), server);
     const late = AbortSignal.timeout(1000);
     try {
-      const [answer] = await socket.receive(undefined, { signal: late });
+      const [answer] = await socket.receive({ signal: late });
       return new TextDecoder().decode(answer);
     } catch (error) {
       if (error !== late.reason) throw error;

@@ -88,6 +88,7 @@ export type { AbortOptions } from "../wait/abort.ts";
 export { listenSrd } from "./efa/listen_srd.ts";
 export type { SrdOptions } from "./efa/srd_options.ts";
 export type { FabricOptions } from "./shared/fabric_options.ts";
+export type { ReceiveOptions } from "./shared/receive_options.ts";
 export {
   connectRc,
   type RcConnectByAddress,

@@ -3,25 +3,31 @@ import type { SystemError } from "../ffi/system_error.ts";
 /** Is called once when a sleep is over: something may be there to read. It gets an error if there is no waiting. */
 export type OnWake<E = unknown> = (error?: E) => void;
 
+/**
+ * How much a sleep is needed: it keeps the process alive; or somebody waits who does not keep it alive; or nobody waits any
+ * more.
+ */
+export type Need = "held" | "often" | "seldom";
+
 /** A sleep that calls back. */
 export interface Sleep {
   /** Ends it: it does not call back any more. After its end this does nothing. */
   cancel(): void;
-  /** Says whether the process stays alive during the sleep. */
-  hold(isHeld: boolean): void;
+  /** Says how much it is needed from now on. */
+  hold(need: Need): void;
 }
 
 /** What ends sleeps. It rings once for each sleep, also if what it rings for was there before. */
 export interface Bell {
   /** Begins to sleep. */
-  sleep(isHeld: boolean, wake: OnWake): Sleep;
+  sleep(need: Need, wake: OnWake): Sleep;
   /** Sleeps on this thread, until a time of `clock.precise()`. Returns `false` if the time is over. */
   sleepSync(until: number): boolean;
 }
 
 /** What waits for descriptors. */
 export interface Watcher {
-  watch(fd: number, isHeld: boolean, wake: OnWake<SystemError>, isSeldom: boolean): Sleep;
+  watch(fd: number, need: Need, wake: OnWake<SystemError>): Sleep;
   readonly pendingRound: Promise<void> | undefined;
   end(): void;
 }

@@ -6,7 +6,7 @@ import { libc } from "../ffi/libc.ts";
 import { NativeMemory } from "../ffi/native_memory.ts";
 import { checkedCall, type SystemError, systemError } from "../ffi/system_error.ts";
 import { isFirstThread } from "../ffi/threads.ts";
-import type { OnWake, Sleep } from "./bell.ts";
+import type { Need, OnWake, Sleep } from "./bell.ts";
 import { clock } from "./clock.ts";
 import { Glance, OFTEN_MS, SELDOM_MS } from "./glance.ts";
 import { state } from "./state.ts";
@@ -35,8 +35,7 @@ interface Wait {
   /** Tells it from others that have had the same descriptor number. */
   readonly serial: number;
   readonly wake: OnWake<SystemError>;
-  readonly isSeldom: boolean;
-  isHeld: boolean;
+  need: Need;
 }
 
 /**
@@ -79,12 +78,12 @@ export class Descriptors {
   }
 
   /** {@linkcode watchDescriptor} */
-  watch(fd: number, isHeld: boolean, wake: OnWake<SystemError>, isSeldom: boolean): Sleep {
+  watch(fd: number, need: Need, wake: OnWake<SystemError>): Sleep {
     this.#open();
     const serial = this.#lastSerial = this.#lastSerial + 1 >>> 0 || 1;
     const errno = this.#arm(fd, serial);
     if (errno !== 0) return wakeSoon(wake, errorOf(errno));
-    const wait: Wait = { fd, serial, wake, isSeldom, isHeld };
+    const wait: Wait = { fd, serial, wake, need };
     this.#waits.set(fd, wait);
     this.#count(wait, 1);
     this.#update();
@@ -93,7 +92,7 @@ export class Descriptors {
         if (!this.#remove(wait)) return;
         this.#update();
       },
-      hold: (isHeld) => this.#hold(wait, isHeld),
+      hold: (need) => this.#hold(wait, need),
     };
   }
 
@@ -154,15 +153,15 @@ export class Descriptors {
     this.#arm(this.#bell, NO_WAIT);
   }
 
-  #count({ isHeld, isSeldom }: Wait, by: 1 | -1): void {
-    if (isHeld) this.#held += by;
-    if (!isSeldom) this.#often += by;
+  #count({ need }: Wait, by: 1 | -1): void {
+    if (need === "held") this.#held += by;
+    else if (need === "often") this.#often += by;
   }
 
-  #hold(wait: Wait, isHeld: boolean): void {
-    if (wait.isHeld === isHeld || this.#waits.get(wait.fd) !== wait) return;
+  #hold(wait: Wait, need: Need): void {
+    if (wait.need === need || this.#waits.get(wait.fd) !== wait) return;
     this.#count(wait, -1);
-    wait.isHeld = isHeld;
+    wait.need = need;
     this.#count(wait, 1);
     this.#update();
   }
@@ -247,21 +246,20 @@ function errorOf(errno: number): SystemError | undefined {
 
 /**
  * Calls back once, in a later turn, when a descriptor is readable, or has an error or hangup. It calls with an error if the
- * system refuses to wait. The process stays alive meanwhile if the wait is held. Each descriptor has one wait at a time. If a
- * Worker is terminated during a wait, its thread ends within 10 seconds.
+ * system refuses to wait. The process stays alive meanwhile if the wait is held. Others are looked at now and then while none
+ * is: at least each 16 ms, or twice a second. Each descriptor has one wait at a time. If a Worker is terminated during a wait,
+ * its thread ends within 10 seconds.
  *
- * @param isSeldom Whether two looks a second are enough while no wait is held.
  * @throws {SystemError} If the process has no descriptor left for the wait itself (`EMFILE`).
  */
 export function watchDescriptor(
   fd: number,
-  isHeld: boolean,
+  need: Need,
   wake: OnWake<SystemError>,
-  isSeldom: boolean = false,
 ): Sleep {
   const { epoll_wait } = libc();
   state.descriptors ??= new Descriptors((...args) => epoll_wait(...args), isFirstThread());
-  return state.descriptors.watch(fd, isHeld, wake, isSeldom);
+  return state.descriptors.watch(fd, need, wake);
 }
 
 /** The end of a round on another thread that nobody needs any more, if there is one. */

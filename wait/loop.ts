@@ -1,6 +1,6 @@
 /** The loop of all waiting: poll, spin, arm, poll again, sleep. */
 
-import type { Bell, Sleep } from "./bell.ts";
+import type { Bell, Need, Sleep } from "./bell.ts";
 import type { BusyPoll } from "./busy_poll.ts";
 import { timers } from "./clock.ts";
 import { Glance } from "./glance.ts";
@@ -99,9 +99,9 @@ export class Loop {
     const { isOpen, isAwaited, unawaited } = this.#task;
     const isNeeded = isOpen() && (isAwaited() || unawaited() !== "nothing");
     if (!isNeeded) return this.#stop();
-    this.#sleep?.hold(this.#isHeld);
+    this.#sleep?.hold(this.#need);
     if (this.#state === "off" || this.#state === "pausing" && isAwaited()) this.#runSoon();
-    else if (this.#state === "pausing") this.#glance.hold(this.#isHeld);
+    else if (this.#state === "pausing") this.#glance.hold(this.#need === "held");
   }
 
   /** Looks at once, whatever the bell rings for. */
@@ -125,9 +125,10 @@ export class Loop {
   }
 
   // A sleep that nobody needs any more goes on until the bell rings, if it is read meanwhile.
-  get #isHeld(): boolean {
+  get #need(): Need {
     const { isAwaited, isHeld, unawaited } = this.#task;
-    return (isAwaited() || unawaited() === "expected") && (isHeld === undefined || isHeld());
+    if (!isAwaited()) return unawaited() === "expected" ? "held" : "seldom";
+    return isHeld === undefined || isHeld() ? "held" : "often";
   }
 
   /** Not at once: what the caller does next, such as a post, comes before a wait polls for the first of it. */
@@ -166,7 +167,7 @@ export class Loop {
     this.#state = "sleeping";
     this.#glance.rest();
     state.readers.add(this.#readInTurn);
-    this.#sleep = bell.sleep(this.#isHeld, (error) => {
+    this.#sleep = bell.sleep(this.#need, (error) => {
       this.#endSleep();
       if (error !== undefined) return this.#fail(error);
       this.#mayBeThere = true;
@@ -185,7 +186,7 @@ export class Loop {
   /** Ends early if somebody begins to wait. */
   #pause(): void {
     this.#state = "pausing";
-    this.#glance.begin(this.#isHeld);
+    this.#glance.begin(this.#need === "held");
   }
 
   #lookOnce(): boolean {

@@ -1,3 +1,4 @@
+import { readReceive, type ReceiveOptions } from "../shared/receive_options.ts";
 import { textOf } from "../../internal/texts.ts";
 import { toCaller } from "../../internal/caller.ts";
 import { type AbortOptions, checkSignal, signalOf } from "../../wait/abort.ts";
@@ -116,20 +117,18 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
   /**
    * Waits for the next message.
    *
-   * @param p The buffer that the message is written to. A new one is made if it is left out.
+   * @param given The buffer that the message is written to, or options. A new buffer is made if there is none.
    * @returns The message; `null` if the peer sends none any more.
-   * @throws {RangeError} If the message is longer than `p`. The next call gets it.
+   * @throws {RangeError} If the message is longer than the buffer. The next call gets it.
    * @throws {Deno.errors.InvalidData} If the peer broke the protocol.
    * @throws {Deno.errors.BadResource} If this end is closed, and all that was received is read.
    */
   receive(
-    p?: Uint8Array<ArrayBuffer>,
-    options?: AbortOptions,
+    given?: Uint8Array<ArrayBuffer> | ReceiveOptions,
   ): Promise<Uint8Array<ArrayBuffer> | null> {
     return asPromise(() => {
-      const signal = signalOf(options);
-      if (p !== undefined) byteArray(p, "p");
-      return this.#next(this.#end.link.messages, { buffer: p }, signal);
+      const { buffer, signal } = readReceive(given);
+      return this.#next(this.#end.link.messages, { buffer }, signal);
     });
   }
 

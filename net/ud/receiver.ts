@@ -85,6 +85,8 @@ export class Receiver {
   #isStopped = false;
   readonly #incoming: Incoming<Target, Datagram | Datagram[]>;
   readonly #loop: Loop;
+  /** Whether calls that wait keep the program alive. */
+  #isHeld = true;
   #isClosing = false;
   #failure: unknown;
 
@@ -114,10 +116,17 @@ export class Receiver {
       read: () => this.#drain(),
       isOpen: () => this.#failure === undefined,
       isAwaited: () => this.#incoming.isAwaited,
+      isHeld: () => this.#isHeld,
       unawaited: () => "any",
       busyPoll: new BusyPoll(parts.spinMicroseconds),
       onError: (error) => this.fail(error),
     });
+    this.#loop.look();
+  }
+
+  /** Says whether calls that wait keep the program alive. */
+  hold(isHeld: boolean): void {
+    this.#isHeld = isHeld;
     this.#loop.look();
   }
 

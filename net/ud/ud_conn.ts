@@ -18,6 +18,7 @@ import {
   ProtectionDomain,
   type QueuePair,
 } from "../../mod.ts";
+import { readReceive, type ReceiveOptions } from "../shared/receive_options.ts";
 import { type Endpoint, makeEndpoint, udProviders } from "./endpoint.ts";
 import { Groups } from "./groups.ts";
 import { lookUp, type LookupOptions, readLookup } from "./lookup.ts";
@@ -265,24 +266,33 @@ export class UdConn
   /**
    * Waits for the next datagram.
    *
-   * @param p The buffer that the message is written to: it is copied once, out of the memory of the device. A new
-   * buffer is made if it is left out.
-   * @param options The signal that ends the wait.
+   * @param given The buffer that the message is written to, or options. A new buffer is made if there is none.
    * @returns The message, and the address of its sender. {@linkcode UdConn.send} answers it without a look-up.
    * @throws {TypeError} If an argument has the wrong type.
-   * @throws {RangeError} If the message is longer than `p`. The next call gets it.
+   * @throws {RangeError} If the message is longer than the buffer. The next call gets it.
    * @throws {Deno.errors.BadResource} If the connection is closed, and all that was received is read.
    * @throws The reason of the signal, if it aborts.
    */
   receive(
-    p?: Uint8Array<ArrayBuffer>,
-    options?: AbortOptions,
+    given?: Uint8Array<ArrayBuffer> | ReceiveOptions,
   ): Promise<[Uint8Array<ArrayBuffer>, UdAddress]> {
     return asPromise(() => {
-      const signal = signalOf(options);
-      if (p !== undefined) byteArray(p, "p");
-      return this.#receiver.receive(p, signal);
+      const { buffer, signal } = readReceive(given);
+      return this.#receiver.receive(buffer, signal);
     });
+  }
+
+  /** Has {@linkcode UdConn.receive} and the loop over the connection keep the program alive while they wait, as at first. */
+  ref(): void {
+    this.#receiver.hold(true);
+  }
+
+  /**
+   * Lets the program end although {@linkcode UdConn.receive} waits, as `unref()` of Deno's sockets does. It is for a reader in
+   * the background. While no other wait keeps the program alive, what comes is read within 16 ms.
+   */
+  unref(): void {
+    this.#receiver.hold(false);
   }
 
   /**

@@ -133,7 +133,7 @@ const LEFT: Readonly<Record<string, readonly [body: string, said: readonly strin
   "a datagram socket that has waited": [
     `const conn = await listenUd({ device: "recorder0", qkey: 1 }); // 0
      const signal = AbortSignal.abort();
-     await conn.receive(undefined, { signal }).catch(() => {});
+     await conn.receive({ signal }).catch(() => {});
      await pause(5);`,
     ["0 UdConn"],
   ],

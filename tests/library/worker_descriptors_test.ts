@@ -11,7 +11,7 @@ const WORKER = `
   import { libc } from ${url("libc.ts")};
   bindAll();
   const fd = libc().eventfd(1, 0);
-  watchDescriptor(fd, true, () => {
+  watchDescriptor(fd, "held", () => {
     libc().close(fd);
     setTimeout(() => {
       globalThis.postMessage("waited");

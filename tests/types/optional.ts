@@ -29,7 +29,7 @@ interface Read {
 export async function ofNet({ number, text, signal }: Read): Promise<void> {
   const options = { device: text, portNum: number, signal };
   using conn = await listenUd({ ...options, qkey: 1, recvDepth: number, onOutage: undefined });
-  await conn.receive(undefined, { signal });
+  await conn.receive({ signal });
   const rc = { ...options, credits: number, connectTimeout: number, timeout: number };
   using _rc = await connectRc({ ...rc, hostname: "10.0.0.1", port: 1, gidIndex: number });
   using _listener = await listenRc({ ...rc, port: 1, onFailure: undefined });

@@ -57,7 +57,7 @@ async function endOf(conn: RcConn): Promise<string> {
   const signal = AbortSignal.timeout(20);
   const { ConnectionReset, InvalidData } = Deno.errors;
   try {
-    const received = conn.receive(undefined, { signal });
+    const received = conn.receive({ signal });
     return await within(LIMIT_MS, "receive()", received) === null ? "end" : "message";
   } catch (error) {
     if (error === signal.reason) return "open";

@@ -90,9 +90,9 @@ async function datagrams(stack: AsyncDisposableStack): Promise<Step> {
     const bytes = message();
     await client.send(bytes, server.addr);
     const signal = AbortSignal.timeout(PATIENCE_MS);
-    const [request, from] = await server.receive(undefined, { signal });
+    const [request, from] = await server.receive({ signal });
     await server.send(request, from);
-    same((await client.receive(undefined, { signal }))[0], bytes);
+    same((await client.receive({ signal }))[0], bytes);
   };
 }
 
@@ -186,7 +186,7 @@ async function aborts(stack: AsyncDisposableStack): Promise<Step> {
     (signal) => AddressHandle.createAsync(slowPd, slow.peer, { signal }),
     (signal) => cq.completions({ signal }).next(),
     (signal) => channel.getCqEvent({ signal }),
-    (signal) => conn.receive(undefined, { signal }),
+    (signal) => conn.receive({ signal }),
   ];
   let calling = 0;
   return async () => {

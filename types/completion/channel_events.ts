@@ -14,7 +14,6 @@ import { elementAt } from "../device/async_events.ts";
 /** Reads the events of a channel for those who wait. `Q` is the class of its queues. */
 export class ChannelEvents<Q extends Resource> {
   readonly #channel: NativeResource<IbvCompChannel>;
-  readonly #fd: number;
   readonly #descriptor: EventDescriptor;
   /** Queues whose event was read while nobody waited for it. */
   readonly #unclaimed: Set<Q> = new Set();
@@ -28,7 +27,6 @@ export class ChannelEvents<Q extends Resource> {
   constructor(channel: NativeResource<IbvCompChannel>) {
     this.#channel = channel;
     const fd = readNative(channel.unsafeHandle, structs.ibv_comp_channel.fields.fd);
-    this.#fd = fd;
     this.#descriptor = new EventDescriptor(fd);
     this.#events = new Events({
       isOpen: () => isOpen(channel),
@@ -91,7 +89,7 @@ export class ChannelEvents<Q extends Resource> {
       queue.reqNotify();
       isArmed = true;
     };
-    return { arm, bell: new EventDescriptor(this.#fd, true) };
+    return { arm, bell: this.#descriptor };
   }
 
   /** Acknowledges an event that was read, and gives it to who waits for it. */

@@ -1,7 +1,7 @@
 import { setNonblocking } from "../../ffi/descriptors.ts";
 import { errno, errnoName } from "../../ffi/errno.ts";
 import { SystemError } from "../../ffi/system_error.ts";
-import type { Bell, OnWake, Sleep } from "../../wait/bell.ts";
+import type { Bell, Need, OnWake, Sleep } from "../../wait/bell.ts";
 import { blockUntilReadable, watchDescriptor } from "../../wait/descriptors.ts";
 import { failure } from "./errors.ts";
 
@@ -19,15 +19,22 @@ export class EventDescriptor implements Bell {
   readonly #fd: number;
   readonly #isSeldom: boolean;
 
-  /** For `isSeldom`, two looks a second are enough while no wait keeps the process alive. It must be non-blocking. */
+  /** It must be non-blocking. With `isSeldom` two looks a second are enough for those who do not keep the process alive. */
   constructor(fd: number, isSeldom: boolean = false) {
     this.#fd = fd;
     this.#isSeldom = isSeldom;
   }
 
-  sleep(isHeld: boolean, wake: OnWake): Sleep {
+  sleep(need: Need, wake: OnWake): Sleep {
     const onReady = (error?: SystemError): void => wake(error && toVerbsError(error));
-    return asVerbsError(() => watchDescriptor(this.#fd, isHeld, onReady, this.#isSeldom));
+    const { cancel, hold } = asVerbsError(() =>
+      watchDescriptor(this.#fd, this.#own(need), onReady)
+    );
+    return { cancel, hold: (need) => hold(this.#own(need)) };
+  }
+
+  #own(need: Need): Need {
+    return need === "often" && this.#isSeldom ? "seldom" : need;
   }
 
   sleepSync(until: number): boolean {

@@ -77,12 +77,12 @@ deviceTest("UdConn.join() has all members of this host receive, also the sender"
   await right.join("239.1.2.7");
   await left.send(Uint8Array.of(7), group);
   for (const conn of [left, right]) {
-    const [message, from] = await conn.receive(undefined, patience());
+    const [message, from] = await conn.receive(patience());
     assertEquals([message, from.qpn], [Uint8Array.of(7), left.addr.qpn]);
   }
   right.leave("239.1.2.7");
   await left.send(Uint8Array.of(8), group);
-  assertEquals((await left.receive(undefined, patience()))[0], Uint8Array.of(8));
+  assertEquals((await left.receive(patience()))[0], Uint8Array.of(8));
   await left.send(Uint8Array.of(9), right.addr);
-  assertEquals((await right.receive(undefined, patience()))[0], Uint8Array.of(9));
+  assertEquals((await right.receive(patience()))[0], Uint8Array.of(9));
 });

@@ -23,7 +23,7 @@ const bytes = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encod
 function receive(conn: UdConn): Promise<[Uint8Array, UdAddress]> {
   return withDeadline(
     new Error("No message comes"),
-    (signal) => conn.receive(undefined, { signal }),
+    (signal) => conn.receive({ signal }),
   );
 }
 

@@ -33,7 +33,7 @@ deviceTest(
       await client.send(new Uint8Array(length), addr);
       await client.send(bytes("after"), addr);
       for (const word of ["before", "after"]) {
-        assertEquals(text((await server.receive(undefined, { signal }))[0]), word);
+        assertEquals(text((await server.receive({ signal }))[0]), word);
       }
     }
     const { received, dropped, recvErrors, resets } = server.stats;

@@ -40,9 +40,9 @@ for (const [family, hostname] of Object.entries(HOSTS)) {
       assertEquals(found, { transport: "UD", gid, lid: 0, qpn, qkey, maxMessage });
       for (let i = 0; i < 8; i++) {
         await client.send(bytes(`hello ${i}`), found);
-        const [message, from] = await server.receive(undefined, soon());
+        const [message, from] = await server.receive(soon());
         await server.send(message, from);
-        assertEquals(text((await client.receive(undefined, soon()))[0]), `hello ${i}`);
+        assertEquals(text((await client.receive(soon()))[0]), `hello ${i}`);
       }
     },
   );
@@ -51,7 +51,7 @@ for (const [family, hostname] of Object.entries(HOSTS)) {
     await using server = await open(hostname, { port: UDADDY_PORT });
     await using peer = start("udaddy", "-s", hostname, ...TALK);
     for (let i = 0; i < COUNT; i++) {
-      const [message, from] = await server.receive(undefined, soon());
+      const [message, from] = await server.receive(soon());
       assertEquals(message.length, SIZE);
       await server.send(message, from);
     }
@@ -67,7 +67,7 @@ for (const [family, hostname] of Object.entries(HOSTS)) {
     assertEquals(found.maxMessage, undefined);
     for (let i = 0; i < COUNT; i++) await client.send(new Uint8Array(SIZE), found);
     for (let i = 0; i < COUNT; i++) {
-      assertEquals((await client.receive(undefined, soon()))[0].length, SIZE);
+      assertEquals((await client.receive(soon()))[0].length, SIZE);
     }
     const { stdout, code } = await peer.ending;
     assertEquals(code, 0, stdout);

@@ -26,16 +26,16 @@ for (
       await link.listen(address);
       const target = await member.join(group, { deviceOnly: true });
       await sender.send(Uint8Array.of(1), JSON.parse(JSON.stringify(target)));
-      const [message, from] = await member.receive(undefined, patience());
+      const [message, from] = await member.receive(patience());
       assertEquals([message, from.gid], [Uint8Array.of(1), sender.addr.gid]);
       // The packet was sent to the group, so its reply needs the address of the sender alone.
       await member.send(Uint8Array.of(2), from);
-      const [reply, peer] = await sender.receive(undefined, patience());
+      const [reply, peer] = await sender.receive(patience());
       assertEquals([reply, peer.qpn], [Uint8Array.of(2), member.addr.qpn]);
       member.leave(group);
       await sender.send(Uint8Array.of(3), target);
       await sender.send(Uint8Array.of(4), member.addr);
-      assertEquals((await member.receive(undefined, patience()))[0], Uint8Array.of(4));
+      assertEquals((await member.receive(patience()))[0], Uint8Array.of(4));
       assertEquals(other.stats.received, 0);
     },
   );

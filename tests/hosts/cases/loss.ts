@@ -72,7 +72,7 @@ async function outlive({ qp, cq, mr }: End, victim: Victim, counts: Counts): Pro
 async function useConn(conn: RcConn, counts: Counts): Promise<void> {
   for (let i = 0;; i++) {
     await conn.send(Uint8Array.of(i));
-    assertEquals(await conn.receive(undefined, patience()), Uint8Array.of(i));
+    assertEquals(await conn.receive(patience()), Uint8Array.of(i));
     counts.messages++;
   }
 }
@@ -87,7 +87,7 @@ async function useUd(
   try {
     while (true) {
       await conn.send(Uint8Array.of(7), to);
-      await conn.receive(undefined, { signal: stop });
+      await conn.receive({ signal: stop });
       counts.datagrams++;
     }
   } catch (error) {
@@ -97,7 +97,7 @@ async function useUd(
 
 /** Receives until a datagram begins with a byte: answers of the lost host may come before. */
 async function receiveUntil(conn: UdConn, wanted: number): Promise<void> {
-  while ((await conn.receive(undefined, patience()))[0][0] !== wanted);
+  while ((await conn.receive(patience()))[0][0] !== wanted);
 }
 
 async function survive(run: Run): Promise<void> {

@@ -19,7 +19,7 @@ async function sendToGroupByNet(run: Run, family: Family): Promise<void> {
   const target = await run.session.receive<UdAddress>();
   for (let i = 0; i < run.messages; i++) {
     await conn.send(payloadOf(i), target);
-    assertEquals((await conn.receive(undefined, patience()))[0], answerTo(payloadOf(i)));
+    assertEquals((await conn.receive(patience()))[0], answerTo(payloadOf(i)));
     run.count(1);
   }
 }
@@ -29,7 +29,7 @@ async function joinByAddress(run: Run, address: string): Promise<void> {
   await using conn = await openConn("ipv4");
   await run.session.send(await conn.join(address));
   for (let i = 0; i < run.messages; i++) {
-    const [message, from] = await conn.receive(undefined, patience());
+    const [message, from] = await conn.receive(patience());
     await conn.send(answerTo(message), from);
   }
   conn.leave(address);

@@ -24,7 +24,7 @@ async function useRc(run: Run): Promise<void> {
   const memory = await run.session.receive<RemoteMemory>();
   for (let i = 0; i < run.messages; i++) {
     await conn.send(payloadOf(i));
-    assertEquals(await conn.receive(undefined, patience()), answerTo(payloadOf(i)));
+    assertEquals(await conn.receive(patience()), answerTo(payloadOf(i)));
     const block = new Uint8Array(BLOCK).fill(i);
     await conn.write(memory, 0, block);
     assertEquals(await conn.read(memory, 0, BLOCK), block);
@@ -50,7 +50,7 @@ async function useUd(run: Run): Promise<void> {
   await using conn = await listenUd({ device: RXE, qkey: QKEY });
   for (let i = 0; i < run.messages; i++) {
     await conn.send(payloadOf(i), address);
-    const [answer, from] = await conn.receive(undefined, patience());
+    const [answer, from] = await conn.receive(patience());
     assertEquals([answer, from.qpn], [answerTo(payloadOf(i)), address.qpn]);
     run.count(1);
   }
@@ -60,7 +60,7 @@ async function serveUd(run: Run): Promise<void> {
   await using conn = await listenUd({ device: RXE, qkey: QKEY });
   await run.session.send(conn.addr);
   for (let i = 0; i < run.messages; i++) {
-    const [message, from] = await conn.receive(undefined, patience());
+    const [message, from] = await conn.receive(patience());
     await conn.send(answerTo(message), from);
   }
 }

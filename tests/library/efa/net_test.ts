@@ -122,7 +122,7 @@ Deno.test("Sends of listenSrd() end with the reason when the queue pair is reset
   const first = await send(conn, 2);
   recorder.answer("ibv_query_qp", { qp_state: QpState.ERR });
   bed.endRecv(0, { status: WR_FLUSH_ERR });
-  await assertRejects(() => conn.receive(undefined, { signal: AbortSignal.timeout(20) }));
+  await assertRejects(() => conn.receive({ signal: AbortSignal.timeout(20) }));
   await first.all;
   const { sendErrors, resets } = conn.stats;
   assertEquals([first.ends.length, sendErrors, resets], [2, 2, 1]);

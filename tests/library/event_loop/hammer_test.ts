@@ -125,7 +125,7 @@ const ROWS: Readonly<Record<string, (world: World, signal: AbortSignal) => Promi
     first(cq.completions({ signal, spinMicroseconds: 1000 })),
   "receive() that polls": async (_, signal) => {
     await using conn = await listenUd({ device: DEVICE, qkey: 7, spinMicroseconds: 1000 });
-    await conn.receive(undefined, { signal });
+    await conn.receive({ signal });
   },
   "sendMany() of much": async (_, signal) => {
     await using conn = await listenUd({ device: DEVICE, qkey: 7 });

@@ -44,7 +44,7 @@ const CASES: Readonly<Record<string, string>> = {
     await using conn = await listenUd({ device: "recorder0", qkey: 1 });
     REPLACE
     const abort = new AbortController();
-    const received = conn.receive(undefined, { signal: abort.signal }).catch(({ message }) => message);
+    const received = conn.receive({ signal: abort.signal }).catch(({ message }) => message);
     await pause();
     abort.abort(new Error("enough"));
     if (await received !== "enough") throw new Error("it ended otherwise");`,

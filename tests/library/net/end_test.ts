@@ -31,7 +31,7 @@ const USED = `const accepted = listener.accept();
   const server = await accepted;
   await client.send(message);
   console.log(await server.receive());
-  await server.receive(undefined, soon()).catch(sayName);`;
+  await server.receive(soon()).catch(sayName);`;
 const USED_PRINTS = "Uint8Array(1) [ 7 ]\nTimeoutError\nend";
 
 /** Until then a timer keeps the program alive, whatever else does. */
@@ -48,8 +48,19 @@ const PROGRAMS: readonly [what: string, bed: keyof typeof BEDS, script: string, 
       `const conn = await listenUd({ device, qkey: 7 });
       await conn.send(message, conn.addr);
       console.log((await conn.receive())[0]);
-      await conn.receive(undefined, soon()).catch(sayName);`,
+      await conn.receive(soon()).catch(sayName);`,
       USED_PRINTS,
+    ],
+    [
+      "a UdConn without a reference, of which a loop reads in the background,",
+      "device",
+      `const conn = await listenUd({ device, qkey: 7 });
+      conn.unref();
+      (async () => { for await (const [text] of conn) console.log(text); })();
+      await conn.send(message, conn.addr);
+      setTimeout(() => conn.ref(), 50);
+      setTimeout(() => conn.unref(), 100);`,
+      "Uint8Array(1) [ 7 ]\nend",
     ],
     [
       "an open UdConn that peers find by address",
@@ -60,7 +71,7 @@ const PROGRAMS: readonly [what: string, bed: keyof typeof BEDS, script: string, 
       const found = await client.lookup({ hostname: "host", port: 7471 });
       await client.send(message, found);
       console.log((await received)[0]);
-      await server.receive(undefined, soon()).catch(sayName);`,
+      await server.receive(soon()).catch(sayName);`,
       USED_PRINTS,
     ],
     [

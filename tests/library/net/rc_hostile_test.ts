@@ -96,7 +96,7 @@ async function readAll(conn: RcConn): Promise<void> {
   // Messages that come in time are read. Reading gives the peer new credits, so it begins when all have come.
   await pause(300);
   const signal = AbortSignal.timeout(connectTimeout);
-  while (await conn.receive(undefined, { signal }) !== null);
+  while (await conn.receive({ signal }) !== null);
   // The end of the messages is no error: what follows it is one.
   await conn.flush();
 }

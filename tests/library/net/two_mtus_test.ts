@@ -23,7 +23,7 @@ const LONGEST = 4096;
 
 /** The next message. Those that are lost do not come. */
 async function next(conn: UdConn): Promise<Uint8Array> {
-  const [message] = await conn.receive(undefined, { signal: AbortSignal.timeout(5000) });
+  const [message] = await conn.receive({ signal: AbortSignal.timeout(5000) });
   return message;
 }
 

@@ -194,7 +194,7 @@ test("UdConn.send() reads an address again that the caller has changed", async (
   await two.send(bytes("y"), address);
   const signal = AbortSignal.timeout(10_000);
   for (const [conn, word] of [[two, "y"], [one, "x"]] as const) {
-    assertEquals(text((await conn.receive(undefined, { signal }))[0]), word);
+    assertEquals(text((await conn.receive({ signal }))[0]), word);
   }
   Object.assign(address, { qpn: -1 });
   await assertRejects(() => two.send(bytes("z"), address), RangeError, "qpn");
@@ -282,7 +282,7 @@ test("UdConn ends what waits when it is closed or a signal aborts, and says what
   for (const end of [(conn: UdConn) => conn.close(), () => abort.abort(reason)]) {
     const conn = await listen({ signal: abort.signal });
     recorder.delay("ibv_create_ah", 20);
-    await assertRejects(() => conn.receive(undefined, enough), Error, "enough");
+    await assertRejects(() => conn.receive(enough), Error, "enough");
     await assertRejects(() => conn.send(bytes("x"), conn.addr, enough), Error, "enough");
     const calls = [
       ["receive", () => conn.receive()],

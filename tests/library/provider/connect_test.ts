@@ -13,7 +13,7 @@ async function exchange(meanwhile: () => void): Promise<void> {
     await using conn = await listenUd({ device: "recorder0", qkey: 7 });
     meanwhile();
     await conn.send(Uint8Array.of(5), conn.addr);
-    const [message] = await conn.receive(undefined, { signal: AbortSignal.timeout(10_000) });
+    const [message] = await conn.receive({ signal: AbortSignal.timeout(10_000) });
     assertEquals(message, Uint8Array.of(5));
   }
   await nextTurn();

@@ -6,7 +6,7 @@ import { descriptorErrno, setNonblocking } from "../../../ffi/descriptors.ts";
 import { libc } from "../../../ffi/libc.ts";
 import { openWaiting } from "../../../ffi/seldom.ts";
 import { SystemError } from "../../../ffi/system_error.ts";
-import type { Sleep } from "../../../wait/bell.ts";
+import type { Need, Sleep } from "../../../wait/bell.ts";
 import { Descriptors, settled, watchDescriptor } from "../../../wait/descriptors.ts";
 import { outputOf } from "../../subprocess.ts";
 
@@ -21,7 +21,7 @@ const O_APPEND = 0o2000;
 const O_NONBLOCK = 0o4000;
 
 // Opened here, not in a test, with the watcher's own descriptors: they are never closed.
-watchDescriptor(0, true, () => {}).cancel();
+watchDescriptor(0, "held", () => {}).cancel();
 await settled();
 openWaiting();
 
@@ -53,16 +53,16 @@ function descriptors(): number {
   return [...Deno.readDirSync("/proc/self/fd")].length;
 }
 
-type Watch = (fd: number, isHeld: boolean, wake: (error?: unknown) => void) => Sleep;
+type Watch = (fd: number, need: Need, wake: (error?: unknown) => void) => Sleep;
 
 /** A wait as a promise. */
 function wait(
   fd: number,
-  isHeld = true,
+  need: Need = "held",
   watch: Watch = watchDescriptor,
 ): Sleep & { readonly ready: Promise<void> } {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const sleep = watch(fd, isHeld, (error) => error === undefined ? resolve() : reject(error));
+  const sleep = watch(fd, need, (error) => error === undefined ? resolve() : reject(error));
   return { ...sleep, ready: promise };
 }
 
@@ -73,7 +73,7 @@ function counted(keepsOpen = true): { all: Descriptors; watch: Watch; rounds: ()
     rounds++;
     return libc().epoll_wait(...args);
   }, keepsOpen);
-  const watch: Watch = (fd, isHeld, wake) => all.watch(fd, isHeld, wake, false);
+  const watch: Watch = (fd, need, wake) => all.watch(fd, need, wake);
   return { all, watch, rounds: () => rounds };
 }
 
@@ -100,9 +100,9 @@ Deno.test("watchDescriptor() calls back once, never at once, and a wait of the c
   signal(fd);
   const calls: string[] = [];
   const again = Promise.withResolvers<void>();
-  watchDescriptor(fd, true, () => {
+  watchDescriptor(fd, "held", () => {
     calls.push("first");
-    watchDescriptor(fd, true, () => {
+    watchDescriptor(fd, "held", () => {
       calls.push("second");
       again.resolve();
     });
@@ -172,7 +172,7 @@ Deno.test("cancel() lets the descriptor be closed at once, and its number be use
   assertEquals(again, fd);
   const next = wait(again);
   first.cancel();
-  first.hold(false);
+  first.hold("seldom");
   assertEquals(await stateOf(next.ready), "pending");
   signal(again);
   await next.ready;
@@ -201,7 +201,7 @@ Deno.test("waits that come, go and are cancelled end no round, but the last one 
   const { all, watch, rounds } = counted();
   const fds = Array.from({ length: 20 }, eventfd);
   const before = descriptors();
-  const waits = fds.map((fd) => wait(fd, true, watch));
+  const waits = fds.map((fd) => wait(fd, "held", watch));
   await stateOf(waits[0]!.ready);
   for (const { cancel } of waits.slice(1)) cancel();
   assertEquals(all.pendingRound, undefined);
@@ -211,7 +211,7 @@ Deno.test("waits that come, go and are cancelled end no round, but the last one 
     signal(fds[0]!);
     await waits[0]!.ready;
     empty(fds[0]!);
-    waits[0] = wait(fds[0]!, true, watch);
+    waits[0] = wait(fds[0]!, "held", watch);
   }
   assertEquals(rounds(), 6);
   waits[0]!.cancel();
@@ -226,10 +226,10 @@ Deno.test("waits that come, go and are cancelled end no round, but the last one 
 Deno.test("a wait that comes while a round runs is part of it, beside others that stay", async () => {
   const { all, watch, rounds } = counted();
   const [idle, busy] = [eventfd(), eventfd()];
-  const others = wait(idle, true, watch);
+  const others = wait(idle, "held", watch);
   await stateOf(others.ready);
   for (let i = 0; i < 10; i++) {
-    const { ready } = wait(busy, true, watch);
+    const { ready } = wait(busy, "held", watch);
     signal(busy);
     await ready;
     empty(busy);
@@ -251,7 +251,7 @@ Deno.test("a round begins anew after the time of one is over, and after a signal
     return result === undefined ? libc().epoll_wait(...args) : Promise.resolve(result);
   });
   const fd = eventfd();
-  const { ready } = wait(fd, true, (fd, isHeld, wake) => all.watch(fd, isHeld, wake, false));
+  const { ready } = wait(fd, "held", (fd, need, wake) => all.watch(fd, need, wake));
   assertEquals(await stateOf(ready), "pending");
   signal(fd);
   await ready;
@@ -265,7 +265,7 @@ Deno.test("waits end with SystemError when the system refuses to wait", async ()
   const fd = eventfd();
   // A descriptor that is not open.
   using _refused = stub(libc(), "epoll_wait_here", () => libc().close(-1));
-  const { ready } = wait(fd, true, (fd, isHeld, wake) => all.watch(fd, isHeld, wake, false));
+  const { ready } = wait(fd, "held", (fd, need, wake) => all.watch(fd, need, wake));
   const error = await ready.catch((error) => error);
   assert(error instanceof SystemError);
   assertEquals([error.call, error.code], ["epoll_wait", "EBADF"]);
@@ -304,7 +304,7 @@ Deno.test("a wait keeps the process alive, and its end lets it go", async () => 
     import { watchDescriptor } from WAIT/descriptors;
     import { libc } from FFI/libc;
     const fd = libc().eventfd(0, 0);
-    watchDescriptor(fd, true, () => console.log("ready"));
+    watchDescriptor(fd, "held", () => console.log("ready"));
     const timer = setTimeout(() => libc().write(fd, BigUint64Array.of(1n), 8n), 50);
     Deno.unrefTimer(timer);`;
   assertEquals(await outputOf(script), "ready");
@@ -314,7 +314,7 @@ Deno.test("pendingRound ends when the round that nobody needs any more has ended
   const round = Promise.withResolvers<number>();
   const all = new Descriptors(() => round.promise);
   const fd = eventfd();
-  const { cancel } = wait(fd, true, (fd, isHeld, wake) => all.watch(fd, isHeld, wake, false));
+  const { cancel } = wait(fd, "held", (fd, need, wake) => all.watch(fd, need, wake));
   assertEquals(all.pendingRound, undefined);
   cancel();
   const pending = all.pendingRound;
@@ -346,7 +346,7 @@ function own(): Set<string> {
 Deno.test("its own descriptors go to no program that is started", async () => {
   const before = own();
   const { all, watch } = counted();
-  const { cancel } = wait(0, false, watch);
+  const { cancel } = wait(0, "often", watch);
   const made = [...own().difference(before)];
   assertEquals(made.length, 2);
   for (const fd of made) {
@@ -364,7 +364,7 @@ Deno.test("what does not keep its descriptors open closes them when the last wai
   const { all, watch } = counted(false);
   const fd = eventfd();
   for (let i = 0; i < 2; i++) {
-    const { cancel } = wait(fd, true, watch);
+    const { cancel } = wait(fd, "held", watch);
     assertEquals(own().difference(before).size, 3);
     cancel();
     await all.pendingRound;
@@ -375,12 +375,12 @@ Deno.test("what does not keep its descriptors open closes them when the last wai
 
 Deno.test("a wait that is not held ends while others keep the process alive, and can be held later", async () => {
   const [fd, other] = [eventfd(), eventfd()];
-  const held = wait(fd, false);
+  const held = wait(fd, "often");
   assertEquals(await stateOf(held.ready), "pending");
-  held.hold(true);
+  held.hold("held");
   signal(fd);
   await held.ready;
-  const glanced = wait(other, false);
+  const glanced = wait(other, "seldom");
   signal(other);
   // The timer keeps the process alive.
   const timer = setTimeout(() => {}, 60_000);
@@ -393,9 +393,9 @@ Deno.test("a process ends with waits that are not held, at once when the last he
   const script = `import { watchDescriptor } from WAIT/descriptors;
     import { libc } from FFI/libc;
     const eventfd = () => libc().eventfd(0, 0o4000);
-    watchDescriptor(eventfd(), false, () => {});
-    const wait = watchDescriptor(eventfd(), true, () => {});
-    setTimeout(() => wait.hold(false), 20);
+    watchDescriptor(eventfd(), "often", () => {});
+    const wait = watchDescriptor(eventfd(), "held", () => {});
+    setTimeout(() => wait.hold("seldom"), 20);
     globalThis.addEventListener("unload", () => console.log("end"));`;
   assertEquals(await outputOf(script), "end");
 });
@@ -405,7 +405,7 @@ Deno.test("A process that may make no descriptor is told so, and keeps none", ()
     const before = own();
     using _none = stub(libc(), call, () => -1);
     const all = new Descriptors(() => Promise.reject(new Error("no round")));
-    const watch = (): unknown => all.watch(0, true, () => {}, false);
+    const watch = (): unknown => all.watch(0, "held", () => {});
     assertThrows(watch, SystemError, `Cannot watch descriptor: ${call}() fails`);
     assertEquals(own(), before);
   }

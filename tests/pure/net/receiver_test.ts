@@ -2,7 +2,7 @@ import { assertEquals, assertRejects } from "@std/assert";
 import { WcStatus, type WorkCompletionError, WorkCompletionList } from "../../../mod.ts";
 import { structs } from "../../../ffi/layout.ts";
 import { type Datagram, Receiver, type ReceiverParts } from "../../../net/ud/receiver.ts";
-import { type Sleep, SOURCE } from "../../../wait/bell.ts";
+import { type Need, type Sleep, SOURCE } from "../../../wait/bell.ts";
 import { batchCore } from "../../../types/completion/work_completion_list.ts";
 
 const { size: WC, fields } = structs.ibv_wc;
@@ -35,7 +35,7 @@ class Bed {
         pollInto: (batch: WorkCompletionList) => this.#poll(batch),
         [SOURCE]: () => {
           const nothing = (): void => {};
-          const sleep = (_: boolean, wake: () => void): Sleep => {
+          const sleep = (_: Need, wake: () => void): Sleep => {
             this.#notify = wake;
             return { hold: nothing, cancel: nothing };
           };

@@ -1,0 +1,31 @@
+import { byteArray, snapshot } from "../../internal/checks.ts";
+import { type AbortOptions, checkSignal } from "../../wait/abort.ts";
+
+/**
+ * Options of calls that receive a message.
+ *
+ * @category Connections
+ */
+export interface ReceiveOptions extends AbortOptions {
+  /**
+   * The buffer that the message is written to: it is copied once, out of the memory of the device. A new buffer is made if
+   * it is left out.
+   */
+  readonly buffer?: Uint8Array<ArrayBuffer> | undefined;
+}
+
+interface Receive {
+  readonly buffer: Uint8Array<ArrayBuffer> | undefined;
+  readonly signal: AbortSignal | undefined;
+}
+
+const NOTHING: Receive = { buffer: undefined, signal: undefined };
+
+/** Reads what a call that receives is given: a buffer alone, or options. */
+export function readReceive(given: Uint8Array<ArrayBuffer> | ReceiveOptions | undefined): Receive {
+  if (given === undefined) return NOTHING;
+  if (ArrayBuffer.isView(given)) return { buffer: byteArray(given, "buffer"), signal: undefined };
+  const { buffer, signal } = snapshot(given, "options", ["buffer", "signal"]);
+  checkSignal(signal);
+  return { buffer: buffer && byteArray(buffer, "buffer"), signal };
+}
