@@ -1,69 +1,124 @@
-import { type MemoryRegion, type QueuePair, RecvRequestList } from "../../mod.ts";
+import type { QueuePair } from "../../mod.ts";
+import { CONTROL_RECEIVES } from "./protocol.ts";
+import type { Slot, Slots } from "./slots.ts";
 
-/** Receives have identifiers from this one on, and sends have smaller ones. */
-export const FIRST_RECEIVE = 2 ** 20;
+/** A message that waits, and where it is if that is a slot of its own. */
+interface Message {
+  bytes: Uint8Array<ArrayBuffer>;
+  readonly slot: Slot | undefined;
+}
 
-/** Where messages are received. A message stays in its slot until it is consumed: it is copied once. */
+/**
+ * Where messages are received. Receives of a queue pair complete in the order in which they were posted.
+ *
+ * At first all receives have the same slot: the peer may send one message, and what else it sends has no bytes. Such a
+ * message is copied from there before the next one is permitted. Each message that comes brings a slot for the next ones,
+ * and when nearly all receives have their own there may be many messages.
+ */
 export class Inbox {
   readonly #qp: QueuePair;
-  /** The memory of the slots; a copy of it once the connection is closed. */
-  #bytes: Uint8Array<ArrayBuffer>;
-  readonly #slotSize: number;
-  readonly #requests: RecvRequestList;
-  /** The slots whose messages wait, and the length of the message in each slot. */
-  readonly #waiting: number[] = [];
-  readonly #lengths: Uint32Array<ArrayBuffer>;
+  readonly #slots: Slots;
+  readonly #first: Slot;
+  /** How many receives that are posted have the first slot. */
+  #shares = 0;
+  /** Whether a message has come. */
+  #isUsed = false;
+  readonly #posted: Slot[] = [];
+  /** All slots, and those that nothing uses. */
+  readonly #own: Slot[];
+  readonly #free: Slot[] = [];
+  readonly #waiting: Message[] = [];
 
-  constructor(qp: QueuePair, mr: MemoryRegion, slotSize: number) {
-    const capacity = mr.length / slotSize;
+  constructor(qp: QueuePair, slots: Slots, first: Slot) {
     this.#qp = qp;
-    this.#bytes = mr.bytes();
-    this.#slotSize = slotSize;
-    this.#lengths = new Uint32Array(capacity);
-    this.#requests = new RecvRequestList({ capacity });
-    for (let i = 0; i < capacity; i++) {
-      this.#requests.set(i, { wrId: FIRST_RECEIVE + i, sge: mr.slice(i * slotSize, slotSize) });
-    }
-    qp.postRecv(this.#requests);
+    this.#slots = slots;
+    this.#first = first;
+    this.#own = [first];
+    for (let i = 0; i <= CONTROL_RECEIVES; i++) this.#postSlot(first);
   }
 
   get size(): number {
     return this.#waiting.length;
   }
 
-  add(slot: number, length: number): void {
-    this.#waiting.push(slot);
-    this.#lengths[slot] = length;
+  /** Whether there is a place for one message at a time. */
+  get isSingle(): boolean {
+    return this.#shares > 1;
   }
 
-  /** Copies the first message, and posts its slot again unless the connection is over. */
-  take(
-    buffer: Uint8Array<ArrayBuffer> | undefined,
-    isOver: () => boolean,
-  ): Uint8Array<ArrayBuffer> {
-    const slot = this.#waiting[0]!;
-    const length = this.#lengths[slot]!;
+  /** The slot of the receive that has completed. One of the other methods gets it. */
+  arrived(): Slot {
+    const slot = this.#posted.shift()!;
+    if (slot === this.#first) this.#shares--;
+    return slot;
+  }
+
+  /** A message has come. */
+  add(slot: Slot, length: number): void {
+    this.#isUsed = true;
+    const isShared = slot === this.#first && this.#shares > 0;
+    const bytes = slot.bytes(length);
+    this.#waiting.push(
+      isShared ? { bytes: bytes.slice(), slot: undefined } : { bytes, slot },
+    );
+  }
+
+  /** No message has come: a receive is posted in place of that one. */
+  repost(slot: Slot): void {
+    if (slot === this.#first && this.#isUsed && this.post()) return;
+    this.#postSlot(slot);
+  }
+
+  /** A write has come, which has no bytes here. */
+  free(slot: Slot): void {
+    this.#isUsed = true;
+    if (slot !== this.#first || this.#shares === 0) this.#free.push(slot);
+  }
+
+  /** Posts one more receive. Returns whether there was memory for it. */
+  post(): boolean {
+    const slot = this.#free.pop() ?? this.#another();
+    if (slot !== undefined) this.#postSlot(slot);
+    return slot !== undefined;
+  }
+
+  /** With one place a connection works on without memory, more slowly. The last slot is left to those that send. */
+  #another(): Slot | undefined {
+    if (!this.#slots.has(2)) return this.isSingle ? this.#first : undefined;
+    const slot = this.#slots.take();
+    this.#own.push(slot);
+    return slot;
+  }
+
+  #postSlot(slot: Slot): void {
+    slot.postRecv(this.#qp);
+    this.#posted.push(slot);
+    if (slot === this.#first) this.#shares++;
+  }
+
+  /** Copies the first message. */
+  take(buffer: Uint8Array<ArrayBuffer> | undefined): Uint8Array<ArrayBuffer> {
+    const { bytes, slot } = this.#waiting[0]!;
+    const { length } = bytes;
     if (buffer !== undefined && buffer.length < length) {
       throw new RangeError(
         `Cannot receive: the message has ${length} bytes, and the buffer ${buffer.length}`,
       );
     }
-    const start = slot * this.#slotSize;
-    const message = this.#bytes.subarray(start, start + length);
-    buffer?.set(message);
-    const copy = buffer?.subarray(0, length) ?? message.slice();
+    buffer?.set(bytes);
+    const copy = buffer?.subarray(0, length) ?? (slot === undefined ? bytes : bytes.slice());
     this.#waiting.shift();
-    // Now: to ask a Proxy for its length can close the connection.
-    if (!isOver()) this.post(slot);
+    if (slot !== undefined) this.#free.push(slot);
     return copy;
   }
 
-  /** Keeps the messages that wait, before the memory of the slots is freed. */
+  /** Keeps the messages that wait, before the memory of the slots is that of others. */
   keep(): void {
-    if (this.size > 0) this.#bytes = this.#bytes.slice();
+    for (const message of this.#waiting) message.bytes = message.bytes.slice();
   }
 
-  post(slot: number): void {
-    this.#qp.postRecv(this.#requests, slot, 1);
+  /** The queue pair is destroyed. */
+  release(): void {
+    for (const slot of this.#own.splice(0)) this.#slots.give(slot);
   }
 }

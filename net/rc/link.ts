@@ -1,5 +1,4 @@
 import {
-  type MemoryRegion,
   type QueuePair,
   type SendRequest,
   WcFlags,
@@ -14,12 +13,14 @@ import { orAborted } from "../../wait/abort.ts";
 import { nextTurn } from "../../wait/turns.ts";
 import { Waiters } from "../../wait/waiters.ts";
 import { Incoming } from "../../wait/incoming.ts";
-import { FIRST_RECEIVE, Inbox } from "./inbox.ts";
-import type { KeepAlive } from "./keep_alive.ts";
+import { Inbox } from "./inbox.ts";
 import { Outbox } from "./outbox.ts";
 import { FrameType, peerLeft, Protocol } from "./protocol.ts";
+import type { RcDevice } from "./rc_device.ts";
 import type { RcSettings } from "./rc_options.ts";
+import { CHECK, RECEIVE } from "./request_ids.ts";
 import type { Reader, Seat } from "./shared_queue.ts";
+import type { Slot } from "./slots.ts";
 
 /** What somebody who waits for a slot will post. It takes effect when it is the turn of the waiter. */
 interface Sending {
@@ -38,12 +39,20 @@ interface Target {
   readonly buffer: Uint8Array<ArrayBuffer> | undefined;
 }
 
+/** What a link has of what connections share. */
+interface LinkParts {
+  readonly seat: Seat;
+  /** The slot that its first message comes to. */
+  readonly slot: Slot;
+  readonly device: RcDevice;
+}
+
 const { CREDIT, HELLO, END, BYE, DATA, WRITE } = FrameType;
 
 /** Moves the frames of a connection: those who wait to send and to receive, and the queues of the device. */
 export class Link implements Reader {
   readonly #seat: Seat;
-  readonly #keepAlive: KeepAlive;
+  readonly #device: RcDevice;
   readonly #hasEnded: () => boolean;
   readonly #protocol: Protocol;
   readonly #inbox: Inbox;
@@ -72,19 +81,18 @@ export class Link implements Reader {
   /** `hasEnded` tells that the connection has ended outside of the queue pair: {@linkcode Link.break} gets the reason. */
   constructor(
     qp: QueuePair,
-    { seat, keepAlive }: { readonly seat: Seat; readonly keepAlive: KeepAlive },
-    { send, recv }: { readonly send: MemoryRegion; readonly recv: MemoryRegion },
-    settings: RcSettings,
+    { seat, slot, device }: LinkParts,
+    { credits, sendDepth }: RcSettings,
     hasEnded: () => boolean,
   ) {
     this.#seat = seat;
-    this.#keepAlive = keepAlive;
+    this.#device = device;
     this.#hasEnded = hasEnded;
-    this.#protocol = new Protocol(settings.credits);
+    this.#protocol = new Protocol(credits, 1);
     // The connection can break before somebody waits for the peer.
     this.#greeted.promise.catch(() => {});
-    this.#outbox = new Outbox(qp, send, settings.maxMessage);
-    this.#inbox = new Inbox(qp, recv, settings.maxMessage);
+    this.#outbox = new Outbox(qp, device.slots, device.prepared, sendDepth);
+    this.#inbox = new Inbox(qp, device.slots, slot);
     const supply = {
       hasEnded: () => this.#hasPeerEnded(),
       drain: () => void this.#read(),
@@ -94,10 +102,7 @@ export class Link implements Reader {
     this.messages = new Incoming({
       ...supply,
       size: () => this.#inbox.size,
-      take: ({ buffer }) =>
-        this.#consume(
-          this.#inbox.take(buffer, () => this.#isEnding || this.#failure !== undefined),
-        ),
+      take: ({ buffer }) => this.#consume(this.#inbox.take(buffer)),
     });
     this.writes = new Incoming({
       ...supply,
@@ -305,13 +310,14 @@ export class Link implements Reader {
   }
 
   #control(type: FrameType): void {
-    const immData = this.#protocol.frame(type);
-    const opcode = WrOpcode.SEND_WITH_IMM;
-    if (this.#outbox.control({ opcode, immData })) this.#protocol.sent(type);
+    if (this.#outbox.control(this.#protocol.frame(type))) this.#protocol.sent(type);
   }
 
+  /** Promises to take more messages, if there are receives for them, and tells the peer. */
   #giveCredits(): void {
     if (this.#isEnding || this.#failure !== undefined) return;
+    let wanted = this.#protocol.wanted(this.#inbox.isSingle);
+    while (wanted-- > 0 && this.#inbox.post()) this.#protocol.promise();
     if (this.#protocol.owesCredits) this.#control(CREDIT);
   }
 
@@ -358,15 +364,14 @@ export class Link implements Reader {
   take(batch: WorkCompletionList, index: number): void {
     if (this.#failure !== undefined) return;
     const id = batch.wrIdLow(index);
-    const isRecv = id >= FIRST_RECEIVE;
     const status = batch.status(index);
     if (status === WcStatus.WR_FLUSH_ERR) this.#noteFlushed(batch.at(index));
     else if (status !== WcStatus.SUCCESS) {
       const cause = new WorkCompletionError(batch.at(index));
-      if (!isRecv) this.#outbox.fail(id, cause);
+      if (id !== RECEIVE && id !== CHECK) this.#outbox.fail(cause);
       this.#endBy(broken(cause));
-    } else if (isRecv) this.#receiveFrame(id - FIRST_RECEIVE, batch, index);
-    else this.#outbox.complete(id);
+    } else if (id === RECEIVE) this.#receiveFrame(batch, index);
+    else this.#outbox.complete();
   }
 
   #noteFlushed(completion: WorkCompletion): void {
@@ -375,7 +380,8 @@ export class Link implements Reader {
     void this.#endFlushed(completion);
   }
 
-  #receiveFrame(slot: number, batch: WorkCompletionList, index: number): void {
+  #receiveFrame(batch: WorkCompletionList, index: number): void {
+    const slot = this.#inbox.arrived();
     const immData = batch.wcFlags(index) & WcFlags.WITH_IMM ? batch.immData(index) : 0;
     const isWrite = batch.opcode(index) === WcOpcode.RECV_RDMA_WITH_IMM;
     let type: FrameType;
@@ -384,22 +390,25 @@ export class Link implements Reader {
     } catch (error) {
       return this.fail(error);
     }
-    if (type === WRITE) this.#written.push(immData);
     if (type === DATA) return this.#inbox.add(slot, batch.byteLen(index));
+    if (type === WRITE) {
+      this.#written.push(immData);
+      return this.#inbox.free(slot);
+    }
     // Else a peer that goes on sending would keep the last reading from ending.
-    if (!this.#isEnding) this.#inbox.post(slot);
+    if (!this.#isEnding) this.#inbox.repost(slot);
     if (type === HELLO) this.#greet();
     else if (type === BYE) this.#peerLeft();
   }
 
   #greet(): void {
     // Not before: to check a peer that is not ready yet breaks the connection.
-    this.#keepAlive.add(this);
+    this.#device.keepAlive.add(this);
     this.#greeted.resolve();
   }
 
   #peerLeft(): void {
-    this.#keepAlive.delete(this);
+    this.#device.keepAlive.delete(this);
     this.#rejectSends(peerLeft());
     this.#greeted.reject(peerLeft());
   }
@@ -408,7 +417,7 @@ export class Link implements Reader {
   fail(reason: unknown): void {
     if (this.#failure !== undefined) return;
     this.#failure = reason;
-    this.#keepAlive.delete(this);
+    this.#device.keepAlive.delete(this);
     this.#outbox.failAll(reason);
     this.#greeted.reject(reason);
     this.#rejectSends(reason);
@@ -428,7 +437,7 @@ export class Link implements Reader {
     this.fail(this.#protocol.peerLeft ? peerLeft() : reason);
   }
 
-  /** Ends all waits, before the memory of the slots is freed. Messages that were received can still be taken. */
+  /** Ends all waits. Messages that were received can still be taken. */
   close(reason: Error): void {
     this.#isEnding = true;
     if (this.#failure === undefined) this.#seat.queue.readRest();
@@ -437,6 +446,12 @@ export class Link implements Reader {
     this.#failure = reason;
     this.messages.rejectAll(reason);
     this.writes.rejectAll(reason);
+  }
+
+  /** The queue pair is destroyed: others may use the memory of the slots. */
+  release(): void {
+    this.#inbox.release();
+    this.#outbox.release();
   }
 }
 

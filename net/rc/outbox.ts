@@ -1,37 +1,44 @@
-import {
-  type MemoryRegion,
-  type QueuePair,
-  type SendRequest,
-  SendRequestList,
-  WrOpcode,
-} from "../../mod.ts";
-import { copyMessage } from "../shared/copy_message.ts";
+import { type QueuePair, type SendRequest, SendRequestList, WrOpcode } from "../../mod.ts";
 import { CONTROL_SENDS } from "./protocol.ts";
+import { CHECK, SEND } from "./request_ids.ts";
+import type { Slot, Slots } from "./slots.ts";
 
 /** Checks of the peer that have no completion, in a row. Their places are free when a later request has completed. */
 const QUIET_CHECKS = 15;
 /** The most requests in progress that need no slot: those of the protocol, and checks of the peer. */
 export const SLOTLESS_SENDS: number = CONTROL_SENDS + QUIET_CHECKS;
 /** An empty write is acknowledged by the device of the peer. It needs no receive and no key. */
-const CHECK = { opcode: WrOpcode.RDMA_WRITE, remoteAddr: 0, rkey: 0 } as const;
+const EMPTY_WRITE = { opcode: WrOpcode.RDMA_WRITE, remoteAddr: 0, rkey: 0 } as const;
 
-/** Somebody who waits for the completion of one request, and gets the bytes of its slot. */
-interface Completion {
-  readonly resolve: (bytes: Uint8Array<ArrayBuffer>) => void;
-  readonly reject: (reason: unknown) => void;
+/** Prepared requests without memory, of all connections of a device. */
+const [CONTROL, SIGNALED_CHECK, QUIET_CHECK] = [0, 1, 2] as const;
+
+/** Makes the prepared requests. */
+export function prepared(): SendRequestList {
+  const list = new SendRequestList({ capacity: 3 });
+  list.set(CONTROL, { wrId: SEND, opcode: WrOpcode.SEND_WITH_IMM, immData: 0 });
+  list.set(SIGNALED_CHECK, { ...EMPTY_WRITE, wrId: SEND });
+  list.set(QUIET_CHECK, { ...EMPTY_WRITE, wrId: CHECK, signaled: false });
+  return list;
+}
+
+/** A request in progress: its slot, and who waits for its completion and gets the bytes. */
+interface InProgress {
+  readonly slot: Slot | undefined;
+  readonly resolve?: (bytes: Uint8Array<ArrayBuffer>) => void;
+  readonly reject?: (reason: unknown) => void;
 }
 
 /** Requests in progress. Requests of one queue pair complete in the order in which they were posted. */
 export class Outbox {
   readonly #qp: QueuePair;
-  readonly #mr: MemoryRegion;
-  readonly #bytes: Uint8Array<ArrayBuffer>;
-  readonly #slotSize: number;
-  readonly #messages: SendRequestList;
-  readonly #free: number[];
-  readonly #freeControls: number[];
-  readonly #slots: number;
-  readonly #waiting: Map<number, Completion> = new Map();
+  readonly #slots: Slots;
+  readonly #prepared: SendRequestList;
+  readonly #depth: number;
+  readonly #inProgress: InProgress[] = [];
+  /** How many of them have a slot, and somebody who waits. */
+  #used = 0;
+  #awaited = 0;
   /** Requests that have a completion even if they succeed. */
   posted = 0;
   completed = 0;
@@ -39,45 +46,36 @@ export class Outbox {
   #checked = 0;
   #quietChecks = 0;
 
-  constructor(qp: QueuePair, mr: MemoryRegion, slotSize: number) {
-    const slots = mr.length / slotSize;
+  /** At most `depth` requests may have a slot. */
+  constructor(qp: QueuePair, slots: Slots, prepared: SendRequestList, depth: number) {
     this.#qp = qp;
-    this.#mr = mr;
-    this.#bytes = mr.bytes();
-    this.#slotSize = slotSize;
-    this.#messages = new SendRequestList({ capacity: slots + 1 });
     this.#slots = slots;
-    for (let i = 0; i < slots; i++) {
-      const sge = mr.slice(i * slotSize, slotSize);
-      this.#messages.set(i, { wrId: i, opcode: WrOpcode.SEND_WITH_IMM, sge });
-    }
-    this.#messages.set(slots, { ...CHECK, wrId: slots + CONTROL_SENDS, signaled: false });
-    this.#free = Array.from({ length: slots }, (_, i) => slots - 1 - i);
-    this.#freeControls = Array.from({ length: CONTROL_SENDS }, (_, i) => slots + i);
+    this.#prepared = prepared;
+    this.#depth = depth;
   }
 
   /** Whether somebody waits for the completion of a request. */
   get isAwaited(): boolean {
-    return this.#waiting.size > 0;
+    return this.#awaited > 0;
   }
 
+  /** If no memory is left, a request waits for those before it; the first one fails. */
   get hasSlot(): boolean {
-    return this.#free.length > 0;
+    return this.#used === 0 || this.#used < this.#depth && this.#slots.has(1);
   }
 
+  /** @throws {VerbsError} If the device refuses, or no memory can be registered. */
   send(message: Uint8Array, immData: number): void {
-    const slot = this.#free.at(-1)!;
-    copyMessage(this.#bytes, message, slot * this.#slotSize);
-    this.#messages.setLength(slot, message.length);
-    this.#messages.setImmData(slot, immData);
-    this.#qp.postSend(this.#messages, slot, 1);
-    this.#free.pop();
-    this.posted++;
+    this.#withSlot((slot) => {
+      slot.write(message);
+      slot.postSend(this.#qp, message.length, immData);
+      return { slot };
+    });
   }
 
   /**
-   * Posts a request that uses `length` bytes of a free slot. `data` is copied there first. The promise gives what `finish`
-   * makes of the bytes when the request is complete.
+   * Posts a request that uses `length` bytes of a slot. `data` is copied there first. The promise gives what `finish` makes
+   * of the bytes when the request is complete.
    */
   operate<T>(
     request: SendRequest,
@@ -85,26 +83,48 @@ export class Outbox {
     data: Uint8Array | undefined,
     finish: (bytes: Uint8Array<ArrayBuffer>) => T,
   ): Promise<T> {
-    const slot = this.#free.at(-1)!;
-    const start = slot * this.#slotSize;
-    if (data !== undefined) this.#bytes.set(data, start);
-    this.#qp.postSend({ ...request, wrId: slot, sge: this.#mr.slice(start, length) });
-    this.#free.pop();
-    this.posted++;
     const { promise, resolve, reject } = Promise.withResolvers<T>();
-    // Now: the next request may use the slot. A buffer of the caller may be gone.
-    this.#waiting.set(slot, { resolve: (bytes) => resolve(Promise.try(finish, bytes)), reject });
+    this.#withSlot((slot) => {
+      if (data !== undefined) slot.write(data);
+      this.#qp.postSend({ ...request, wrId: SEND, sge: slot.sge(length) });
+      this.#awaited++;
+      // Now: the next request may use the slot. A buffer of the caller may be gone.
+      return { slot, resolve: (bytes) => resolve(Promise.try(finish, bytes)), reject };
+    });
     return promise;
   }
 
-  /** Posts a request without memory. Returns whether there was room for one. */
-  control(request: SendRequest): boolean {
-    const id = this.#freeControls.at(-1);
-    if (id === undefined) return false;
-    this.#qp.postSend({ ...request, wrId: id });
-    this.#freeControls.pop();
+  #withSlot(post: (slot: Slot) => InProgress): void {
+    const slot = this.#slots.take();
+    try {
+      this.#add(post(slot));
+      this.#used++;
+    } catch (error) {
+      this.#slots.give(slot);
+      throw error;
+    }
+  }
+
+  #add(request: InProgress): void {
+    this.#inProgress.push(request);
     this.posted++;
+  }
+
+  /** Sends a message of the protocol. Returns whether there was room for one. */
+  control(immData: number): boolean {
+    if (!this.#hasControl) return false;
+    this.#prepared.setImmData(CONTROL, immData);
+    this.#post(CONTROL);
     return true;
+  }
+
+  get #hasControl(): boolean {
+    return this.#inProgress.length - this.#used < CONTROL_SENDS;
+  }
+
+  #post(index: number): void {
+    this.#qp.postSend(this.#prepared, index, 1);
+    this.#add({ slot: undefined });
   }
 
   /**
@@ -116,29 +136,42 @@ export class Outbox {
     if (this.#checked !== this.posted) this.#quietChecks = 0;
     this.#checked = this.posted;
     if (!isIdle) return;
-    if (this.#quietChecks++ < QUIET_CHECKS) this.#qp.postSend(this.#messages, this.#slots, 1);
-    else this.control(CHECK);
+    if (this.#quietChecks++ < QUIET_CHECKS) this.#qp.postSend(this.#prepared, QUIET_CHECK, 1);
+    else this.#post(SIGNALED_CHECK);
   }
 
-  complete(id: number): void {
+  complete(): void {
+    const { slot, resolve } = this.#oldest();
+    resolve?.(slot!.bytes());
+  }
+
+  /** The oldest request has failed. Who waits for it gets the reason. */
+  fail(reason: unknown): void {
+    this.#oldest().reject?.(reason);
+  }
+
+  /** Takes the oldest request, which is not in progress any more. */
+  #oldest(): InProgress {
+    const request = this.#inProgress.shift()!;
     this.completed++;
-    this.#release(id)?.resolve(this.#bytes.subarray(id * this.#slotSize));
+    if (request.resolve !== undefined) this.#awaited--;
+    if (request.slot !== undefined) {
+      this.#used--;
+      this.#slots.give(request.slot);
+    }
+    return request;
   }
 
-  fail(id: number, reason: unknown): void {
-    this.completed++;
-    this.#release(id)?.reject(reason);
-  }
-
-  #release(id: number): Completion | undefined {
-    (id < this.#slots ? this.#free : this.#freeControls).push(id);
-    const completion = this.#waiting.get(id);
-    this.#waiting.delete(id);
-    return completion;
-  }
-
+  /** Nothing completes any more. The slots are in use until the queue pair is destroyed. */
   failAll(reason: unknown): void {
-    for (const { reject } of this.#waiting.values()) reject(reason);
-    this.#waiting.clear();
+    for (const { reject } of this.#inProgress) reject?.(reason);
+    this.#awaited = 0;
+  }
+
+  /** The queue pair is destroyed. */
+  release(): void {
+    for (const { slot } of this.#inProgress.splice(0)) {
+      if (slot !== undefined) this.#slots.give(slot);
+    }
   }
 }

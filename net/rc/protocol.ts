@@ -14,7 +14,7 @@ export const FrameType = {
 } as const;
 export type FrameType = typeof FrameType[keyof typeof FrameType];
 
-const { DATA, END, BYE, WRITE } = FrameType;
+const { DATA, HELLO, END, BYE, WRITE } = FrameType;
 
 /** Receives for messages that need no credit: HELLO, END or BYE, and two messages of credits. */
 export const CONTROL_RECEIVES = 5;
@@ -27,37 +27,58 @@ const TYPE_SHIFT = 28;
  * The protocol of one end of a connection, without input and output. Each frame carries its type and new credits in its
  * immediate data. A message of the application needs a credit, and so does a write that tells the peer: the peer has a
  * receive for it. The other frames need none, because each end has a few receives more.
+ *
+ * Credits are a promise. An end promises few at first, with its HELLO, and more when messages come. It takes none back. A
+ * HELLO without credits promises all that the address names.
  */
 export class Protocol {
   peerEnded = false;
   peerLeft = false;
   /** The end of the messages was sent. */
   ended = false;
-  /** Messages that this end has receives for, and those of the peer. */
+  /** The most messages that this end promises to take, what it has promised so far, and the most of the peer. */
   readonly #capacity: number;
+  #level: number;
+  /** Whether it is more than the peer knows. */
+  #hasGrown = false;
   #peerCapacity = Infinity;
   #credits = 0;
-  /** Messages that were consumed without telling the peer. */
-  #owed = 0;
+  /** Credits of the HELLO of the peer. */
+  #greeting = 0;
+  /** Messages that the peer may send, and those of them that it was not told of. */
+  #promised: number;
+  #owed: number;
+  /** Whether the peer knows what was promised at first. */
+  #isTold: boolean;
+  /** Messages that have come and were not consumed. */
   #waiting = 0;
 
-  constructor(capacity: number) {
+  /** `first` is what is promised at first. */
+  constructor(capacity: number, first: number = capacity) {
     this.#capacity = capacity;
+    this.#level = first;
+    this.#promised = first;
+    this.#isTold = first === capacity;
+    this.#owed = this.#isTold ? 0 : first;
   }
 
-  /** The peer has receives for so many messages. Frames of the peer may have come before. */
+  /** The peer has receives for so many messages at most. Frames of the peer may have come before. */
   start(capacity: number): void {
     this.#peerCapacity = capacity;
-    this.#credits += capacity;
+    this.#credits = this.#greeting || capacity;
   }
 
   get hasCredit(): boolean {
     return this.#credits > 0;
   }
 
-  /** Whether to send a frame of credits alone: other frames carry them too, so only if half of them are owed. */
+  /**
+   * Whether to send a frame of credits alone: other frames carry them too, so only if there are more than before, or half of
+   * them are owed.
+   */
   get owesCredits(): boolean {
-    return 2 * this.#owed >= this.#capacity && !this.peerEnded;
+    if (!this.#isTold || this.#owed === 0 || this.peerEnded) return false;
+    return this.#hasGrown || 2 * this.#owed >= this.#level;
   }
 
   /**
@@ -67,7 +88,9 @@ export class Protocol {
    */
   receive(immData: number): FrameType {
     const type = immData >>> TYPE_SHIFT;
-    this.#credits += immData & (1 << TYPE_SHIFT) - 1;
+    const given = immData & (1 << TYPE_SHIFT) - 1;
+    if (type === HELLO && given > 0 && this.#greeting === 0) this.#greeting = this.#credits = given;
+    else this.#credits += given;
     if (this.#credits > this.#peerCapacity) throw violation("it gives more credits than it has");
     if (type < DATA || type > BYE) throw violation("it sends a message of an unknown type");
     if (type === DATA) this.#useReceive();
@@ -88,15 +111,38 @@ export class Protocol {
 
   #useReceive(): void {
     if (this.peerEnded) throw violation("it sends a message after its end");
-    if (this.#waiting === this.#capacity) {
-      throw violation("it sends more messages than it has credits for");
-    }
+    if (this.#promised === 0) throw violation("it sends more messages than it has credits for");
+    this.#promised--;
     this.#waiting++;
   }
 
-  /** A message or a write was consumed: the peer may send another one. */
+  /** A message or a write was consumed. */
   consume(): void {
     this.#waiting--;
+  }
+
+  /**
+   * How many messages more are to be promised, each of which needs a receive. `isSingle` means that there is a place for one
+   * message at a time. Else promises double when half of them are used, as far as the peer knows.
+   */
+  wanted(isSingle: boolean): number {
+    const given = this.#waiting + this.#promised;
+    if (this.peerEnded) return 0;
+    if (isSingle) return this.#promised === 0 && given < this.#capacity ? 1 : 0;
+    this.#level = Math.max(this.#level, given);
+    if (2 * (this.#promised - this.#owed) <= this.#level) this.#grow();
+    return this.#level - given;
+  }
+
+  #grow(): void {
+    const level = Math.min(2 * this.#level, this.#capacity);
+    if (level > this.#level) this.#hasGrown = true;
+    this.#level = level;
+  }
+
+  /** There is one more receive: the peer may send another message. */
+  promise(): void {
+    this.#promised++;
     this.#owed++;
   }
 
@@ -126,6 +172,8 @@ export class Protocol {
   /** That frame was posted. */
   sent(type: FrameType): void {
     this.#owed = 0;
+    this.#hasGrown = false;
+    if (type === HELLO) this.#isTold = true;
     if (type === DATA) this.#credits--;
     if (type === END) this.ended = true;
   }

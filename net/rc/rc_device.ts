@@ -1,10 +1,11 @@
 import { partOf } from "../../internal/left_open.ts";
-import { Context, ProtectionDomain } from "../../mod.ts";
+import { Context, ProtectionDomain, type SendRequestList } from "../../mod.ts";
 import { KeepAlive } from "./keep_alive.ts";
-import { SLOTLESS_SENDS } from "./outbox.ts";
+import { prepared, SLOTLESS_SENDS } from "./outbox.ts";
 import { CONTROL_RECEIVES } from "./protocol.ts";
 import type { RcSettings } from "./rc_options.ts";
 import { SharedQueues } from "./shared_queue.ts";
+import { Slots } from "./slots.ts";
 
 /** What connections of a device share. */
 interface Shared {
@@ -12,6 +13,9 @@ interface Shared {
   readonly pd: ProtectionDomain;
   readonly queues: SharedQueues;
   readonly keepAlive: KeepAlive;
+  readonly slots: Slots;
+  /** Requests that have no memory. */
+  readonly prepared: SendRequestList;
 }
 
 /** The use of a device. Disposing it ends the use; disposing it again does nothing. */
@@ -52,7 +56,7 @@ export class SharedDevice {
   use(): RcDevice {
     if (!this.#isAlive()) this.#current = undefined;
     const shared = this.#current ??= { ...openDevice(this.#settings), users: 0 };
-    const { context, pd, queues, keepAlive } = shared;
+    const { context, queues } = shared;
     shared.users++;
     let isOver = false;
     const end = (): void => {
@@ -66,7 +70,7 @@ export class SharedDevice {
       isOver = true;
       shared.users--;
     };
-    return { context, pd, queues, keepAlive, [Symbol.dispose]: end };
+    return { ...shared, [Symbol.dispose]: end };
   }
 
   #isAlive(): boolean {
@@ -100,5 +104,7 @@ function openDevice(settings: DeviceSettings): Shared {
   const { maxSendWr, maxRecvWr } = capOf(settings);
   const queues = new SharedQueues(context, maxSendWr + maxRecvWr, settings.spinMicroseconds);
   stack.move();
-  return { context, pd, queues, keepAlive: new KeepAlive(settings.keepAlive) };
+  const keepAlive = new KeepAlive(settings.keepAlive);
+  const slots = new Slots(pd, settings.maxMessage);
+  return { context, pd, queues, keepAlive, slots, prepared: prepared() };
 }

@@ -23,10 +23,11 @@ import { readOffer, writeOffer } from "./exchange.ts";
 import { ANSWERED, type Late } from "./late.ts";
 import { Link } from "./link.ts";
 import { gidOfTcp, type PeerEnds } from "./peer_gid.ts";
-import { CONTROL_RECEIVES } from "./protocol.ts";
 import { type RcAddress, toQpAddress } from "./rc_address.ts";
 import { capOf, type RcDevice } from "./rc_device.ts";
 import type { RcSettings } from "./rc_options.ts";
+import type { Seat } from "./shared_queue.ts";
+import type { Slot } from "./slots.ts";
 import { ExposedMemory } from "./remote_memory.ts";
 
 const { LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC } = AccessFlags;
@@ -59,18 +60,15 @@ export class RcEnd implements AsyncDisposable {
 
   /**
    * Makes an end, which ends the use of the device when it is closed, and closes the channel of the id if the peer is found
-   * by one. Registering memory takes most of the time, and is done on another thread.
+   * by one. Memory is registered on another thread, which takes most of the time.
    */
   static async make(device: RcDevice, settings: RcSettings, via?: PeerEnds | CmId): Promise<RcEnd> {
     using stack = new DisposableStack();
-    const { pd } = stack.use(device);
-    const { credits, sendDepth, maxMessage } = settings;
-    const register = async (slots: number): Promise<MemoryRegion> =>
-      stack.use(await MemoryRegion.createAsync(pd, slots * maxMessage, LOCAL_WRITE));
-    const send = await register(sendDepth);
-    const recv = await register(credits + CONTROL_RECEIVES);
+    const { slots } = stack.use(device);
+    const slot = await slots.takeAsync();
+    stack.defer(() => slots.give(slot));
     return await paced(() => {
-      const end = new RcEnd(device, settings, via, { send, recv }, stack);
+      const end = new RcEnd(device, settings, via, slot, stack);
       end.#closed = closeAtEnd(end);
       stack.move();
       return end;
@@ -81,10 +79,10 @@ export class RcEnd implements AsyncDisposable {
     device: RcDevice,
     settings: RcSettings,
     via: PeerEnds | CmId | undefined,
-    memory: { readonly send: MemoryRegion; readonly recv: MemoryRegion },
+    slot: Slot,
     stack: DisposableStack,
   ) {
-    const { context, pd, queues, keepAlive } = device;
+    const { context, pd, queues } = device;
     const { portNum, pkeyIndex } = settings;
     this.settings = settings;
     this.#pd = pd;
@@ -101,16 +99,22 @@ export class RcEnd implements AsyncDisposable {
     else qp.init({ portNum, pkeyIndex, ...(gidIndex !== undefined && { gidIndex }) });
     this.link = new Link(
       qp,
-      { seat, keepAlive },
-      memory,
+      { seat, slot, device },
       settings,
       () => id !== undefined && hasEnded(id),
     );
     const exposed = { [Symbol.dispose]: () => this.#exposed.forEach((mr) => mr.close()) };
     // Ending the connection first tells the peer.
     const ways = id === undefined ? [] : [id.channel];
-    const place = { [Symbol.dispose]: () => seat.end() };
-    this.#parts = [device, memory.send, memory.recv, exposed, place, qp, ...ways];
+    const place = { [Symbol.dispose]: () => this.#leave(seat) };
+    this.#parts = [device, exposed, place, qp, ...ways];
+  }
+
+  /** Gives others what it has of what they share. */
+  #leave(seat: Seat): void {
+    seat.end();
+    this.link.release();
+    this.#device.slots.trim();
   }
 
   get address(): RcAddress {

@@ -43,6 +43,17 @@ export function pairs(
 /** Tests of two ends with the options that a program has by default. */
 export const pair = pairs();
 
+/** Sends messages to the server, which promises to take more with them. */
+export async function warmUp(
+  { client, server }: Pick<RcPair, "client" | "server">,
+  count: number,
+): Promise<void> {
+  for (let i = 0; i < count; i++) {
+    await client.send(bytes(`${i}`));
+    assertEquals(text(await server.receive()), `${i}`);
+  }
+}
+
 /** What has been begun may go on meanwhile. */
 export function pause(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));

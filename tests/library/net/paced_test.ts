@@ -14,7 +14,7 @@ import {
 } from "../../../net/mod.ts";
 import { Link } from "../../../net/rc/link.ts";
 import { type FakeBed, test as testOn } from "../cm/fake.ts";
-import { QKEY, RXE, test, until } from "./bed.ts";
+import { QKEY, RXE, test, until, warmUp } from "./bed.ts";
 
 const COUNT = 12;
 /** As long as a turn of the event loop of the library, and longer. */
@@ -189,6 +189,7 @@ testOn(
     await using listener = await listenRc({ port: 7471, credits: CREDITS, keepAlive: 0 });
     const connecting = connectRc({ hostname: "host", port: 7471, credits: CREDITS, keepAlive: 0 });
     const [client, server] = await Promise.all([connecting, listener.accept()]);
+    await warmUp({ client: server, server: client }, 2 * CREDITS);
     const received = assertRejects(() => client.receive(), Deno.errors.ConnectionReset);
     // The queue pair goes on.
     bed.net.push(ids[0]!, CmEventType.UNREACHABLE, -110);

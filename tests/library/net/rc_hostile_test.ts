@@ -1,4 +1,5 @@
 // A peer that breaks the protocol.
+import * as recorder from "../../provider/recorder.ts";
 import { assertEquals, assertRejects } from "@std/assert";
 import {
   AccessFlags,
@@ -11,7 +12,20 @@ import {
 } from "../../../mod.ts";
 import { connectRc, type RcAddress, type RcConn } from "../../../net/mod.ts";
 import { toQpAddress } from "../../../net/rc/rc_address.ts";
-import { bytes, connectTimeout, gidOf, openRxe, pair, pause, PORT, RXE, test } from "./bed.ts";
+import {
+  bytes,
+  connectTimeout,
+  gidOf,
+  openRxe,
+  pair,
+  pause,
+  PORT,
+  rcPair,
+  RXE,
+  test,
+  text,
+  warmUp,
+} from "./bed.ts";
 
 const { InvalidData } = Deno.errors;
 
@@ -90,6 +104,20 @@ for (const [what, violate] of Object.entries(VIOLATIONS)) {
     await assertRejects(() => conn.send(bytes("x")), InvalidData);
   });
 }
+
+test("RcConn is ended alone if the peer sends more than it was promised", async () => {
+  await using others = await rcPair({ credits: CREDITS });
+  const received = others.client.receive();
+  using peer = new RawPeer();
+  await using conn = await peer.connect();
+  // They share the device with the other one.
+  assertEquals(recorder.live("context"), 3);
+  for (let i = 0; i <= CREDITS; i++) peer.send(DATA);
+  await assertRejects(() => readAll(conn), InvalidData, "more messages than it has credits for");
+  await others.server.send(bytes("to the other one"));
+  assertEquals(text(await received), "to the other one");
+  await warmUp(others, 50);
+});
 
 /** Reads messages until that fails. */
 async function readAll(conn: RcConn): Promise<void> {
