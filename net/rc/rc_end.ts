@@ -47,6 +47,7 @@ const REMOTE_ACCESS = LOCAL_WRITE | REMOTE_WRITE | REMOTE_READ | REMOTE_ATOMIC;
 export class RcEnd implements AsyncDisposable {
   readonly settings: RcSettings;
   readonly link: Link;
+  readonly #device: RcDevice;
   readonly #pd: ProtectionDomain;
   readonly #gidIndex: number | undefined;
   readonly #id: CmId | undefined;
@@ -85,6 +86,7 @@ export class RcEnd implements AsyncDisposable {
     const { context, pd, queues } = device;
     const { portNum, pkeyIndex } = settings;
     this.settings = settings;
+    this.#device = device;
     this.#pd = pd;
     const id = this.#id = via instanceof CmId ? via : undefined;
     const ends = via instanceof CmId ? undefined : via;

@@ -1,67 +1,155 @@
-import { Gid, type WorkCompletionList } from "../../mod.ts";
-import { GRH_SENDERS, SENDER_WORDS, type Senders } from "./senders.ts";
-import { readUdAddress, type Target, type UdAddress } from "./ud_address.ts";
+import { WordCache } from "../../internal/word_cache.ts";
+import {
+  type AddressHandle,
+  Gid,
+  Grh,
+  type WcAddress,
+  WcFlags,
+  type WorkCompletionList,
+} from "../../mod.ts";
+import { readUdAddress, type UdAddress } from "./ud_address.ts";
 
-interface Known {
-  /** It is frozen. */
-  readonly address: UdAddress;
-  /** What tells the sender apart. */
-  readonly words: Uint32Array<ArrayBuffer>;
+/** A packet that can be answered. */
+export interface Packet {
+  readonly wc: WcAddress;
+  readonly grh: Grh;
+}
+
+/** Where datagrams go, and by which handle. */
+export interface Peer extends UdAddress {
+  /** The packet that the address comes from; undefined if the caller or the address handle of the sender names it. */
+  readonly packet: Packet | undefined;
+  ah: AddressHandle | undefined;
+}
+
+/** An object itself. A class that extends it adds private fields to the object that is given. */
+class Itself {
+  constructor(object: object) {
+    return object;
+  }
+}
+
+/**
+ * The address of a sender, with its peer in a private field, which nobody else sees. A WeakMap finds each of its keys at some
+ * other place of memory, so that it becomes slow when there are many.
+ */
+class SenderAddress extends Itself {
+  readonly #peer: Peer;
+  readonly #owner: object;
+
+  constructor(address: UdAddress, peer: Peer, owner: object) {
+    super(address);
+    this.#peer = peer;
+    this.#owner = owner;
+  }
+
+  /** The peer of an address; undefined if the owner has not made it. */
+  static peerOf(address: object, owner: object): Peer | undefined {
+    return #peer in address && address.#owner === owner ? address.#peer : undefined;
+  }
+}
+
+/** Writes the address of a sender, which begins with its GID. It returns false if the sender is unknown. */
+export type WriteSender = (attr: DataView, batch: WorkCompletionList, index: number) => boolean;
+
+const GRH_WORDS = Grh.SIZE / 4;
+const GID_WORDS = 4;
+/** The words of a sender behind those of its GRH or its address: the queue pair, what the packet's LIDs are, and flags. */
+const QPN = GRH_WORDS;
+const LOCAL = QPN + 1;
+const FLAGS = LOCAL + 1;
+const WORDS = FLAGS + 1;
+
+/** The first word of the IPv4 header that a GRH may contain. */
+const IPV4 = 5;
+/** The version in the first word, and its value if it is an IPv6 header (little-endian). */
+const VERSION = 0xf0;
+const IPV6 = 0x60;
+
+/**
+ * The bits of a GRH that differ between senders to one receiver, in words as the machine reads them (little-endian). The others
+ * differ between packets of one sender: the length of the payload, and for IPv4 the total length, the identification and
+ * the checksum.
+ */
+const IPV6_MASKS = masks(0, { 1: 0xffff_0000 });
+const IPV4_MASKS = masks(IPV4, { [IPV4]: 0x0000_ffff, [IPV4 + 1]: 0, [IPV4 + 2]: 0x0000_ffff });
+const NO_GRH = masks(GRH_WORDS, {});
+
+function masks(first: number, special: Record<number, number>): Uint32Array {
+  return Uint32Array.from(
+    { length: GRH_WORDS },
+    (_, i) => i < first ? 0 : special[i] ?? 0xffff_ffff,
+  );
 }
 
 /**
  * The peers of a connection: the senders of datagrams, and addresses that the caller named. A datagram of a known sender
  * gets the same address object again, so it allocates nothing and its address handle is known. Senders choose their
- * addresses, so their number is limited; the oldest one goes first.
+ * addresses, so their number is limited; the least recently seen one goes first.
  */
 export class Peers {
   readonly #qkey: number;
   readonly #max: number;
-  readonly #transport: UdAddress["transport"];
-  readonly #from: Senders;
-  readonly #senders: Map<number, Known> = new Map();
-  /** By the addresses of senders, and those that the caller named, while the caller has them. */
-  readonly #targets: WeakMap<UdAddress, Target> = new WeakMap();
-  /** By the text of addresses that the caller named. */
-  readonly #named: Map<string, Target> = new Map();
+  readonly #transport: string;
+  readonly #writeSender: WriteSender | undefined;
+  readonly #senders: WordCache<UdAddress>;
+  /** Marks the addresses of its own senders. An address that a program keeps must not keep all peers. */
+  readonly #owner: object = {};
+  /** Those whose addresses the caller named: by the objects, while the caller has them, and by their text. */
+  readonly #given: WeakMap<UdAddress, Peer> = new WeakMap();
+  readonly #named: Map<string, Peer> = new Map();
   /** The words of the datagram that is looked up. */
-  readonly #words: Uint32Array<ArrayBuffer> = new Uint32Array(SENDER_WORDS);
+  readonly #words: Uint32Array<ArrayBuffer> = new Uint32Array(WORDS);
+  readonly #attr: DataView = new DataView(this.#words.buffer, 0, QPN * 4);
 
-  /** Remembers up to `max` peers of each kind. Senders are expected to accept the qkey. */
-  constructor(
-    qkey: number,
-    max: number,
-    from: Senders = GRH_SENDERS,
-    transport: UdAddress["transport"] = "UD",
-  ) {
+  /**
+   * Remembers up to `max` peers of each kind. Senders are expected to accept the qkey.
+   *
+   * @param writeSender What knows the senders of packets that have no GRH.
+   */
+  constructor(qkey: number, max: number, transport: string = "UD", writeSender?: WriteSender) {
     this.#qkey = qkey;
     this.#max = max;
-    this.#from = from;
     this.#transport = transport;
+    this.#writeSender = writeSender;
+    this.#senders = new WordCache(max, WORDS);
   }
 
-  /** Reads and checks an address that a caller gives. */
-  target(address: UdAddress): Target {
-    const known = this.#targets.get(address);
-    if (known !== undefined && (known.packet !== undefined || isSame(known, address))) return known;
-    const target = this.#findNamed(readUdAddress(address, this.#transport));
-    this.#targets.set(address, target);
-    return target;
+  /**
+   * The peer of an address that a caller gives, which is read and checked, for a message.
+   *
+   * @throws {RangeError} If the message is too long for the peer. It would be lost, and no completion would report it.
+   */
+  of(address: UdAddress, length: number): Peer {
+    const isObject = typeof address === "object" && address !== null;
+    const peer = isObject && SenderAddress.peerOf(address, this.#owner) || this.#read(address);
+    const { maxMessage = Infinity } = peer;
+    if (length > maxMessage) throw tooLong(length, maxMessage);
+    return peer;
   }
 
-  #findNamed(address: UdAddress): Target {
+  #read(address: UdAddress): Peer {
+    const known = this.#given.get(address);
+    if (known !== undefined && isSame(known, address)) return known;
+    const peer = this.#findNamed(readUdAddress(address, this.#transport));
+    this.#given.set(address, peer);
+    return peer;
+  }
+
+  #findNamed(address: UdAddress): Peer {
     const { gid, lid, qpn, qkey, maxMessage } = address;
     const key = `${gid} ${lid} ${qpn} ${qkey} ${maxMessage}`;
     const known = this.#named.get(key);
     if (known !== undefined) return known;
     // Text that is no GID, and can be of any length, is not kept.
     Gid.parse(gid);
-    const target: Target = { ...address, packet: undefined, ah: undefined };
-    addTo(this.#named, key, target, this.#max);
-    return target;
+    const peer: Peer = { ...address, packet: undefined, ah: undefined };
+    if (this.#named.size >= this.#max) this.#named.delete(this.#named.keys().next().value!);
+    this.#named.set(key, peer);
+    return peer;
   }
 
-  /** The sender of a datagram that begins at that word of the memory; undefined if it cannot be told. */
+  /** The sender of a datagram that begins at that word of the memory; undefined if it is unknown. */
   sender(
     batch: WorkCompletionList,
     index: number,
@@ -69,47 +157,79 @@ export class Peers {
     at: number,
   ): UdAddress | undefined {
     const words = this.#words;
-    if (!this.#from.read(words, batch, index, memory, at)) return undefined;
-    const key = hashOf(words);
-    const known = this.#senders.get(key);
-    if (known !== undefined && this.#equals(known.words)) return known.address;
-    const { packet, ...where } = this.#from.sender(words, batch, index, memory, at);
-    const address: UdAddress = Object.freeze({
+    words[QPN] = batch.srcQp(index);
+    if (this.#writeSender === undefined) readSender(words, batch, index, memory, at);
+    else if (!this.#writeSender(this.#attr, batch, index)) return undefined;
+    return this.#senders.find(words) ?? this.#add(batch, index, memory, at);
+  }
+
+  /** Takes note of a new sender, whose words were read. */
+  #add(
+    batch: WorkCompletionList,
+    index: number,
+    memory: Uint32Array<ArrayBuffer>,
+    at: number,
+  ): UdAddress {
+    const words = this.#words;
+    const packet = this.#writeSender === undefined ? packetOf(batch, index, memory, at) : undefined;
+    const address: UdAddress = {
       transport: this.#transport,
-      ...where,
-      qpn: batch.srcQp(index),
+      gid: packet === undefined ? gidOf(words) : sgidOf(packet),
+      lid: packet?.wc.slid ?? 0,
+      qpn: words[QPN]!,
       qkey: this.#qkey,
-    });
-    this.#targets.set(address, { ...address, packet, ah: undefined });
-    this.#senders.delete(key);
-    addTo(this.#senders, key, { address, words: words.slice() }, this.#max);
+    };
+    new SenderAddress(address, { ...address, packet, ah: undefined }, this.#owner);
+    this.#senders.set(words, Object.freeze(address));
     return address;
   }
-
-  #equals(words: Uint32Array): boolean {
-    const current = this.#words;
-    for (let i = 0; i < current.length; i++) {
-      if (words[i] !== current[i]) return false;
-    }
-    return true;
-  }
 }
 
-function hashOf(words: Uint32Array): number {
-  let hash = 0;
-  for (let i = 0; i < words.length; i++) hash = Math.imul(hash ^ words[i]!, 0x9e37_79b1);
-  return hash ^ hash >>> 15;
+/** Writes what differs between senders of packets that have a GRH. */
+function readSender(
+  words: Uint32Array<ArrayBuffer>,
+  batch: WorkCompletionList,
+  index: number,
+  memory: Uint32Array<ArrayBuffer>,
+  at: number,
+): void {
+  const flags = batch.wcFlags(index) & WcFlags.GRH;
+  words[LOCAL] = batch.slid(index) << 16 | batch.sl(index) << 8 | batch.dlidPathBits(index);
+  words[FLAGS] = flags;
+  const masks = (memory[at]! & VERSION) === IPV6 ? IPV6_MASKS : IPV4_MASKS;
+  const bits = flags === 0 ? NO_GRH : masks;
+  for (let i = 0; i < GRH_WORDS; i++) words[i] = memory[at + i]! & bits[i]!;
 }
 
-/** Adds an entry to a map, from which the oldest one goes if there are too many. */
-function addTo<K, V>(map: Map<K, V>, key: K, value: V, max: number): void {
-  if (map.size >= max) map.delete(map.keys().next().value!);
-  map.set(key, value);
+function packetOf(
+  batch: WorkCompletionList,
+  index: number,
+  { buffer, byteOffset }: Uint32Array<ArrayBuffer>,
+  at: number,
+): Packet {
+  const { wcFlags, slid, sl, dlidPathBits } = batch.at(index);
+  const grh = new Grh(new Uint8Array(buffer, byteOffset + 4 * at, Grh.SIZE));
+  return { wc: { wcFlags, slid, sl, dlidPathBits }, grh };
+}
+
+function sgidOf({ wc, grh }: Packet): string {
+  return wc.wcFlags & WcFlags.GRH ? grh.sgid.toString() : "::";
+}
+
+function gidOf(words: Uint32Array<ArrayBuffer>): string {
+  return new Gid(new Uint8Array(words.slice(0, GID_WORDS).buffer)).toString();
+}
+
+function tooLong(length: number, maxMessage: number): RangeError {
+  return new RangeError(
+    `Cannot send: the message has ${length} bytes, and the peer takes at most ${maxMessage} ` +
+      "(maxMessage of its address: its MTU is smaller)",
+  );
 }
 
 /** Whether the caller has not changed an address since it was read. */
 function isSame(
-  known: Target,
+  known: Peer,
   { transport, gid, lid, qpn, qkey, maxMessage }: UdAddress,
 ): boolean {
   return transport === known.transport && gid === known.gid && lid === known.lid &&

@@ -5,11 +5,12 @@ import {
   type MemoryRegion,
   type ProtectionDomain,
   ReplyPath,
+  VerbsError,
 } from "../../mod.ts";
 import { chosenGid, slotOf } from "../shared/chosen_gid.ts";
 import { onFabric } from "../shared/fabric_options.ts";
-import { GRH_SENDERS, namedSenders, type Senders } from "./senders.ts";
-import { attrOf, type LocalPort, localPort, type Target } from "./ud_address.ts";
+import type { Packet, Peer, WriteSender } from "./peers.ts";
+import { attrOf, type LocalPort, localPort } from "./ud_address.ts";
 import type { UdSettings } from "./ud_options.ts";
 
 /** The address handles of peers. They are made again after each change of the local addresses. */
@@ -54,10 +55,18 @@ export class Routes {
     return new ReplyPath(this.#pd, { portNum: port, maxPeers: most });
   }
 
-  /** How senders of datagrams, which are in a memory region, are told. */
-  senders(mr: MemoryRegion): Senders {
-    if (!this.#namesHandles) return GRH_SENDERS;
-    return namedSenders((attr, batch, index) => this.#path.writeAttr(attr, batch, index, mr, 0));
+  /** What knows the senders of datagrams, which are in a memory region, if completions name their handles. */
+  senders(mr: MemoryRegion): WriteSender | undefined {
+    if (!this.#namesHandles) return undefined;
+    return (attr, batch, index) => {
+      try {
+        this.#path.writeAttr(attr, batch, index, mr, 0);
+        return true;
+      } catch (error) {
+        if (error instanceof VerbsError) return false;
+        throw error;
+      }
+    };
   }
 
   /** Whether no handle is closed before the next microtask. A handle that is made may take the place of another one. */
@@ -65,48 +74,44 @@ export class Routes {
     return this.#making === 0;
   }
 
-  /** Whether {@linkcode Routes.find} finds a handle. */
-  canFind({ ah }: Target): boolean {
+  /** Whether a peer has a handle, or {@linkcode Routes.makeNow} makes one. */
+  canReach({ ah }: Peer): boolean {
     return this.#namesHandles || ah?.disposed === false;
   }
 
   /**
-   * The handle that reaches a target, if there is one, or if it can be made at once because no link address is looked for.
-   * Post with it before another one is made, which may take its place.
+   * Makes the handle that reaches a peer if that takes no time, because no link address is looked for. Post with it before
+   * another one is made, which may take its place.
    */
-  find(target: Target): AddressHandle | undefined {
-    const { ah, packet } = target;
-    if (ah?.disposed === false) return ah;
+  makeNow(peer: Peer): AddressHandle | undefined {
     if (!this.#namesHandles) return undefined;
     this.#onClosing();
-    return target.ah = isOfSender(packet)
-      ? this.#path.to(packet.wc, packet.grh)
-      : this.#path.toAddress(attrOf(this.local, target, this.#settings));
+    return peer.ah = this.#path.toAddress(attrOf(this.local, peer, this.#settings));
   }
 
-  /** Finds or makes the handle that reaches a target, which may take seconds. It may be closed before it is used. */
-  async make(target: Target, signal: AbortSignal | undefined): Promise<void> {
+  /** Finds or makes the handle that reaches a peer, which may take seconds. It may be closed before it is used. */
+  async make(peer: Peer, signal: AbortSignal | undefined): Promise<void> {
     this.#onClosing();
     this.#making++;
     try {
-      target.ah = await this.#make(target, signal);
+      peer.ah = await this.#make(peer, signal);
     } finally {
       this.#making--;
     }
   }
 
-  async #make(target: Target, signal: AbortSignal | undefined): Promise<AddressHandle> {
+  async #make(peer: Peer, signal: AbortSignal | undefined): Promise<AddressHandle> {
     const path = this.#path;
-    const { packet } = target;
+    const { packet } = peer;
     try {
       if (!isOfSender(packet)) {
-        const attr = attrOf(this.local, target, this.#settings);
+        const attr = attrOf(this.local, peer, this.#settings);
         return await path.toAddressAsync(attr, { signal });
       }
       const { wc, grh } = packet;
       const { trafficClass, sl } = this.#settings;
       // A peer that had a handle has answered before: it does not wait with strangers.
-      const forStranger = target.ah === undefined || this.#namesHandles;
+      const forStranger = peer.ah === undefined;
       if (forStranger && trafficClass === undefined && sl === undefined) {
         return await path.toAsync(wc, grh, { signal });
       }
@@ -115,7 +120,7 @@ export class Routes {
     } catch (error) {
       // Addresses have changed in the meantime, and there is another path.
       if (path === this.#path) throw error;
-      return await this.#make(target, signal);
+      return await this.#make(peer, signal);
     }
   }
 
@@ -152,6 +157,6 @@ export class Routes {
 }
 
 /** Whether there is a packet whose sender can be answered. A packet to a group does not tell the address of an answer. */
-function isOfSender(packet: Target["packet"]): packet is NonNullable<Target["packet"]> {
+function isOfSender(packet: Packet | undefined): packet is Packet {
   return packet !== undefined && !packet.grh.dgid.isMulticast;
 }

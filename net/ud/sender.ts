@@ -16,7 +16,7 @@ import { copyMessage } from "../shared/copy_message.ts";
 import type { Loop } from "../../wait/loop.ts";
 import { loopOf } from "../shared/completions.ts";
 import { Slots } from "./slots.ts";
-import type { Target } from "./ud_address.ts";
+import type { Peer } from "./peers.ts";
 
 /** The completions are read after this many sends at the latest: an error stops all sends after it. */
 const MAX_UNREAD = 16;
@@ -33,8 +33,8 @@ export interface SenderParts {
   readonly slotSize: number;
   /** How long a wait polls before it sleeps, in microseconds. */
   readonly spinMicroseconds: number;
-  /** The handle that reaches a target now, if there is one. */
-  readonly handleOf: (target: Target) => AddressHandle | undefined;
+  /** The handle that reaches a peer now, if there is one. */
+  readonly handleOf: (peer: Peer) => AddressHandle | undefined;
   /** Whether address handles stay open until the next microtask: then datagrams may wait for others. */
   readonly mayWait: () => boolean;
   /** It is called when sends have completed, and when one has failed. */
@@ -44,7 +44,7 @@ export interface SenderParts {
 
 export interface Sending {
   readonly message: Uint8Array;
-  readonly target: Target;
+  readonly peer: Peer;
   readonly waiter: object | undefined;
 }
 
@@ -135,7 +135,7 @@ export class Sender {
   send(
     message: Uint8Array,
     ah: AddressHandle,
-    { qpn, qkey }: Target,
+    { qpn, qkey }: Peer,
     waiter: object | undefined,
   ): void {
     const requests = this.#requests;
@@ -273,10 +273,10 @@ export class Sender {
   }
 
   #sendNow(sending: Sending): void {
-    const { message, target, waiter } = sending;
+    const { message, peer, waiter } = sending;
     try {
-      const ah = this.#parts.handleOf(target);
-      if (ah !== undefined) this.send(message, ah, target, waiter);
+      const ah = this.#parts.handleOf(peer);
+      if (ah !== undefined) this.send(message, ah, peer, waiter);
       this.#waiters.resolve(sending, ah !== undefined);
     } catch (error) {
       // A buffer can be transferred or changed in the meantime.

@@ -1,14 +1,6 @@
 import { integer, show } from "../../internal/checks.ts";
 import { needsGrh } from "../../internal/ports.ts";
-import {
-  type AddressHandle,
-  type AhAttrInit,
-  type Context,
-  Gid,
-  type GidEntry,
-  type Grh,
-  type WcAddress,
-} from "../../mod.ts";
+import { type AhAttrInit, type Context, Gid, type GidEntry } from "../../mod.ts";
 import { type FabricSettings, onFabric } from "../shared/fabric_options.ts";
 import { type UdProvider, udProviders } from "./endpoint.ts";
 
@@ -34,13 +26,6 @@ export interface UdAddress {
    * where the MTUs differ. Senders of datagrams and groups do not tell it.
    */
   readonly maxMessage?: number | undefined;
-}
-
-/** Where datagrams go. */
-export interface Target extends UdAddress {
-  /** The packet that the address comes from, unless the caller named the address. */
-  readonly packet: { readonly wc: WcAddress; readonly grh: Grh } | undefined;
-  ah: AddressHandle | undefined;
 }
 
 /** The local port that datagrams are sent from. */
@@ -97,19 +82,6 @@ export function readUdAddress(
   const where = { transport, gid, lid, qpn, qkey };
   if (maxMessage === undefined) return where;
   return { ...where, maxMessage: integer(maxMessage, "maxMessage of address", 1, 0xffff_ffff) };
-}
-
-/**
- * Checks that a peer takes a message. A longer one would be lost, and no completion tells it.
- *
- * @throws {RangeError} If the peer does not.
- */
-export function checkTarget({ maxMessage = Infinity }: UdAddress, length: number): void {
-  if (length <= maxMessage) return;
-  throw new RangeError(
-    `Cannot send: the message has ${length} bytes, and the peer takes at most ${maxMessage} ` +
-      "(maxMessage of its address: its MTU is smaller)",
-  );
 }
 
 /**

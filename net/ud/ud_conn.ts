@@ -12,6 +12,7 @@ import { requireDeno } from "../../internal/runtime.ts";
 import { asPromise, inTurn, mayContinue, nextTurn } from "../../wait/turns.ts";
 import {
   AccessFlags,
+  type AddressHandle,
   Context,
   Gid,
   MemoryRegion,
@@ -24,12 +25,12 @@ import { Groups } from "./groups.ts";
 import { lookUp, type LookupOptions, readLookup } from "./lookup.ts";
 import { LookupServer } from "./lookup_server.ts";
 import { assertManaged } from "./own_address.ts";
-import { Peers } from "./peers.ts";
+import { type Peer, Peers } from "./peers.ts";
 import { Receiver } from "./receiver.ts";
 import { Recovery } from "./recovery.ts";
 import { Routes } from "./routes.ts";
 import { checkLength, Sender } from "./sender.ts";
-import { checkTarget, type Target, type UdAddress } from "./ud_address.ts";
+import type { UdAddress } from "./ud_address.ts";
 import {
   type JoinOptions,
   readJoinOptions,
@@ -67,7 +68,7 @@ export interface UdStats {
 /** A datagram of the caller's that can be sent. */
 interface Checked {
   readonly message: Uint8Array;
-  readonly target: Target;
+  readonly peer: Peer;
 }
 
 /** How the connection of a provider's own transport is opened. */
@@ -166,7 +167,7 @@ export class UdConn
       mr: memory(sendDepth, maxMessage),
       slotSize: maxMessage,
       spinMicroseconds,
-      handleOf: (target) => this.#routes.find(target),
+      handleOf: (peer) => this.#handleOf(peer),
       mayWait: () => this.#routes.isIdle,
       onSent: () => this.#recovery.succeeded(),
       onError: (error) => this.#recovery.sendFailed(error),
@@ -175,7 +176,7 @@ export class UdConn
     this.#routes = new Routes(pd, settings, this.#closing.signal, flush);
     const slotSize = Math.ceil((headroom + maxReceived) / 4) * 4;
     const mr = memory(recvDepth + maxQueued, slotSize, overflow);
-    const peers = new Peers(qkey, maxPeers, this.#routes.senders(mr), transport);
+    const peers = new Peers(qkey, maxPeers, transport, this.#routes.senders(mr));
     this.#peers = peers;
     this.#receiver = new Receiver({
       qp,
@@ -350,9 +351,9 @@ export class UdConn
 
   async #sendAll(datagrams: readonly Checked[], signal: AbortSignal | undefined): Promise<void> {
     const arrivals: Promise<void>[] = [];
-    for (const { message, target } of datagrams) {
+    for (const { message, peer } of datagrams) {
       signal?.throwIfAborted();
-      const waiting = this.#send(message, target, signal);
+      const waiting = this.#send(message, peer, signal);
       if (waiting !== undefined && !this.#isReliable) await waiting;
       else if (waiting !== undefined) {
         // It may fail while the others are being sent.
@@ -372,13 +373,7 @@ export class UdConn
     const [message, address] = datagram;
     const { length } = byteArray(message, "message");
     checkLength(length, this.maxMessage);
-    return { message, target: this.#targetOf(address, length) };
-  }
-
-  #targetOf(address: UdAddress, length: number): Target {
-    const target = this.#peers.target(address);
-    checkTarget(target, length);
-    return target;
+    return { message, peer: this.#peers.of(address, length) };
   }
 
   /**
@@ -416,7 +411,7 @@ export class UdConn
       const signal = signalOf(options);
       signal?.throwIfAborted();
       checkLength(length, this.maxMessage);
-      const waiting = this.#send(p, this.#targetOf(addr, length), signal);
+      const waiting = this.#send(p, this.#peers.of(addr, length), signal);
       if (waiting !== undefined) await waiting;
       return length;
     } catch (error) {
@@ -433,29 +428,35 @@ export class UdConn
   /** Sends, and returns what to wait for. */
   #send(
     message: Uint8Array,
-    target: Target,
+    peer: Peer,
     signal: AbortSignal | undefined,
   ): Promise<void> | undefined {
-    if (!this.#isReliable) return this.#sendNow(message, target, signal);
+    if (!this.#isReliable) return this.#sendNow(message, peer, signal);
     const { arrivals } = this.#sender;
     const waiter = {};
     const arrived = arrivals.wait(waiter, signal);
-    Promise.try(() => this.#sendNow(message, target, signal, waiter))
+    Promise.try(() => this.#sendNow(message, peer, signal, waiter))
       .catch((error) => arrivals.reject(waiter, error));
     return arrived;
+  }
+
+  /** The handle that reaches a peer now, if there is one. */
+  #handleOf(peer: Peer): AddressHandle | undefined {
+    const { ah } = peer;
+    return ah?.disposed === false ? ah : this.#routes.makeNow(peer);
   }
 
   /** Sends at once, or returns what to wait for. */
   #sendNow(
     message: Uint8Array,
-    target: Target,
+    peer: Peer,
     signal: AbortSignal | undefined,
     waiter?: object,
   ): Promise<void> | undefined {
     // The look for room can find an error, after which there are no handles.
-    const ah = this.#sender.hasRoom() ? this.#routes.find(target) : undefined;
-    if (ah === undefined) return this.#sendLater(message, target, signal, waiter);
-    this.#sender.send(message, ah, target, waiter);
+    const ah = this.#sender.hasRoom() ? this.#handleOf(peer) : undefined;
+    if (ah === undefined) return this.#sendLater(message, peer, signal, waiter);
+    this.#sender.send(message, ah, peer, waiter);
   }
 
   /**
@@ -464,24 +465,24 @@ export class UdConn
    */
   async #sendLater(
     message: Uint8Array,
-    target: Target,
+    peer: Peer,
     signal: AbortSignal | undefined,
     waiter: object | undefined,
   ): Promise<void> {
     while (true) {
-      if (!this.#routes.canFind(target)) await this.#makeHandle(target, signal);
+      if (!this.#routes.canReach(peer)) await this.#makeHandle(peer, signal);
       if (!this.#sender.hasRoom()) {
-        if (await this.#sender.sendInTurn({ message, target, waiter }, signal)) return;
+        if (await this.#sender.sendInTurn({ message, peer, waiter }, signal)) return;
         continue;
       }
-      const ah = this.#routes.find(target);
-      if (ah !== undefined) return this.#sender.send(message, ah, target, waiter);
+      const ah = this.#handleOf(peer);
+      if (ah !== undefined) return this.#sender.send(message, ah, peer, waiter);
     }
   }
 
-  async #makeHandle(target: Target, signal: AbortSignal | undefined): Promise<void> {
+  async #makeHandle(peer: Peer, signal: AbortSignal | undefined): Promise<void> {
     try {
-      await this.#routes.make(target, signal);
+      await this.#routes.make(peer, signal);
     } catch (error) {
       // If the connection was closed in the meantime, that is the reason.
       this.#assertOpen("send");

@@ -1,12 +1,12 @@
 /** A port's GID table as a hash table. `ibv_init_ah_from_wc` searches the table with system calls. */
 
+import { WordCache } from "../../internal/word_cache.ts";
 import { errno } from "../../ffi/errno.ts";
 import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
 import { type GidEntry, GidType } from "../address/gid.ts";
 import { failure } from "../core/errors.ts";
 import type { Context } from "../device/context.ts";
-import { WordCache } from "./word_cache.ts";
 
 /** The types in keys. The C search makes no difference between RoCE v1 and InfiniBand. */
 const ROCE_V1_OR_IB = 1;

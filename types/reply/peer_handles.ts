@@ -1,4 +1,5 @@
 import { orAborted } from "../../wait/abort.ts";
+import { WordCache } from "../../internal/word_cache.ts";
 import { partOf } from "../../internal/left_open.ts";
 import { constants } from "../../ffi/layout.ts";
 import {
@@ -11,7 +12,6 @@ import type { Cause } from "../core/abortable.ts";
 import { failure, type VerbsError } from "../core/errors.ts";
 import type { ProtectionDomain } from "../memory/protection_domain.ts";
 import type { Senders } from "./senders.ts";
-import { WordCache } from "./word_cache.ts";
 
 /** A handle that is being made on another thread. */
 interface Pending {

@@ -5,7 +5,7 @@ import { Gid, Grh, WcFlags, type WorkCompletionList } from "../../../mod.ts";
 import { readSrdOptions } from "../../../net/efa/srd_options.ts";
 import { readRcAddress, toQpAddress } from "../../../net/rc/rc_address.ts";
 import { RC_RULES } from "../../../net/rc/rc_options.ts";
-import { Peers } from "../../../net/ud/peers.ts";
+import { type Peer, Peers } from "../../../net/ud/peers.ts";
 import {
   attrOf,
   type LocalPort,
@@ -243,50 +243,60 @@ Deno.test("Peers forgets the oldest sender when there are too many", () => {
   assertEquals([peerOf(2) === two, peerOf(3) === three, peerOf(1) === one], [true, true, false]);
 });
 
-Deno.test("Peers.target() knows the packet of its own senders, and each address by its value", () => {
+Deno.test("Peers.of() knows the packet of its own senders, and each address by its value", () => {
   const peers = new Peers(5, 2);
   const sender = peers.sender(batchOf(PACKET), 0, memoryOf(4), 1)!;
   const grh = new Grh(new Uint8Array(memoryOf(4).buffer, 4));
   assertEquals([sender.gid, sender.transport], [grh.sgid.toString(), "UD"]);
-  const { packet } = peers.target(sender);
-  assertEquals([packet?.grh.sgid, packet?.wc], [grh.sgid, any(PACKET)]);
+  const { packet } = peers.of(sender, 0);
+  const { srcQp: _, ...wc } = PACKET;
+  assertEquals([packet?.grh.sgid, packet?.wc], [grh.sgid, wc]);
   for (const [other, address] of [[peers, { ...sender }], [new Peers(5, 2), sender]] as const) {
-    assertEquals(other.target(address).packet, undefined);
-    assertStrictEquals(other.target(address), other.target({ ...address }));
+    assertEquals(other.of(address, 0).packet, undefined);
+    assertStrictEquals(other.of(address, 0), other.of({ ...address }, 0));
   }
   for (const change of [{ gid: "::1" }, { lid: 9 }, { qpn: 9 }, { qkey: 9 }]) {
     const target = { ...sender, ...change, packet: undefined, ah: undefined };
-    assertEquals(peers.target({ ...sender, ...change }), target);
+    assertEquals(peers.of({ ...sender, ...change }, 0), target);
   }
 });
 
-Deno.test("Peers.target() forgets the oldest address when there are too many", () => {
+Deno.test("Peers.of() forgets the oldest address when there are too many", () => {
   const peers = new Peers(5, 2);
-  const [one, two, three] = [1, 2, 3].map((qpn) => peers.target({ ...UD, qpn }));
-  const known = [two!, three!].map((target) => peers.target({ ...UD, qpn: target.qpn }) === target);
-  assertEquals([...known, peers.target({ ...UD, qpn: 1 }) === one], [true, true, false]);
+  const of = (qpn: number): Peer => peers.of({ ...UD, qpn }, 0);
+  const [one, two, three] = [of(1), of(2), of(3)];
+  assertEquals([of(2) === two, of(3) === three, of(1) === one], [true, true, false]);
 });
 
-Deno.test("Peers tells senders of the same hash apart", () => {
-  const peers = new Peers(0, 4);
-  const senderOf = (srcQp: number, path: number): UdAddress => {
-    const words = { slid: path >>> 16, sl: path >>> 8 & 0xff, dlidPathBits: path & 0xff };
-    return peers.sender(batchOf({ srcQp, ...words, wcFlags: 0 }), 0, memoryOf(6), 1)!;
+Deno.test("Peers finds each of many senders, whichever of their words differ", () => {
+  const count = 1000;
+  const peers = new Peers(0, 3 * count);
+  const senderOf = (i: number): UdAddress => {
+    const packets = [{ ...PACKET, srcQp: i }, { ...PACKET, slid: i }, PACKET];
+    const memory = memoryOf(4, i < 2 * count ? {} : { 32: i & 0xff, 33: i >> 8 });
+    return peers.sender(batchOf(packets[Math.floor(i / count)]!), 0, memory, 1)!;
   };
-  // After this word of the second sender, its hash is that of the first one.
-  const path = Math.imul(1, 0x9e37_79b1) ^ Math.imul(2, 0x9e37_79b1);
-  const first = senderOf(1, 0);
-  assertStrictEquals(senderOf(1, 0), first);
-  const second = senderOf(2, path);
-  assert(second !== first);
-  assertEquals(second.qpn, 2);
+  const all = Array.from({ length: 3 * count }, (_, i) => senderOf(i));
+  assertEquals(new Set(all).size, 3 * count);
+  assertEquals(all.findIndex((sender, i) => senderOf(i) !== sender), -1);
 });
 
-Deno.test("Peers.target() refuses an address without a GID, and does not keep it", () => {
+Deno.test("Peers forgets the sender that was not heard of for longest", () => {
+  const peers = new Peers(0, 2);
+  const senderOf = (srcQp: number): UdAddress =>
+    peers.sender(batchOf({ ...PACKET, srcQp }), 0, memoryOf(6), 1)!;
+  const [one, two] = [senderOf(1), senderOf(2)];
+  assertStrictEquals(senderOf(1), one);
+  senderOf(3);
+  assertStrictEquals(senderOf(1), one);
+  assert(senderOf(2) !== two);
+});
+
+Deno.test("Peers.of() refuses an address without a GID, and does not keep it", () => {
   const peers = new Peers(0, 1);
-  const known = peers.target(UD);
-  for (const gid of ["", "x".repeat(1000)]) assertThrows(() => peers.target({ ...UD, gid }));
-  assertStrictEquals(peers.target({ ...UD }), known);
+  const known = peers.of(UD, 0);
+  for (const gid of ["", "x".repeat(1000)]) assertThrows(() => peers.of({ ...UD, gid }, 0));
+  assertStrictEquals(peers.of({ ...UD }, 0), known);
 });
 
 type Wrong = readonly [options: object, error: ErrorConstructor, message: string][];

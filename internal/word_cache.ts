@@ -1,15 +1,13 @@
 const { imul } = Math;
 
-/** The words of an entry behind its key: the next entry of its chain, and the next newer and the next older entry. */
-const NEXT = 8;
-const NEWER = NEXT + 1;
-const OLDER = NEXT + 2;
 /** An entry has 2^4 words, a line of the processor's cache. */
 const BITS = 4;
+/** The words of a `struct ibv_ah_attr`. */
+const WORDS = 8;
 const NONE = 0xffff_ffff;
 
 /**
- * Maps keys of eight words, such as a `struct ibv_ah_attr`, to values. It holds a fixed number of keys and forgets the least
+ * Maps keys of some words, such as a `struct ibv_ah_attr`, to values. It holds a fixed number of keys and forgets the least
  * recently used one. Finding and adding take the same time for any number of keys, and finding allocates nothing.
  *
  * A plain hash of the key comes first: it points to the entry that was found last for it. Peers may choose addresses that
@@ -28,15 +26,24 @@ export class WordCache<T> {
   readonly #hints: Uint32Array<ArrayBuffer>;
   readonly #shift: number;
   readonly #hash: WordHash;
+  readonly #words: number;
+  /** The words of an entry behind its key: the next entry of its chain, and the next newer and the next older entry. */
+  readonly #next: number;
+  readonly #newer: number;
+  readonly #older: number;
   #size = 0;
 
-  /** Makes room for `capacity` keys, at least 1. */
-  constructor(capacity: number) {
+  /** Makes room for `capacity` keys, at least 1, of 8 to 13 words. */
+  constructor(capacity: number, words: number = WORDS) {
+    this.#words = words;
+    this.#next = words;
+    this.#newer = words + 1;
+    this.#older = words + 2;
     this.#capacity = capacity;
     this.#values = new Array<T | undefined>(capacity).fill(undefined);
     this.#entries = new Uint32Array(capacity + 1 << BITS);
     const bits = Math.ceil(Math.log2(2 * capacity));
-    this.#hash = new WordHash(bits);
+    this.#hash = new WordHash(bits, words);
     this.#shift = 32 - bits;
     this.#heads = new Uint32Array(2 ** bits).fill(NONE);
     this.#hints = new Uint32Array(2 ** bits).fill(NONE);
@@ -74,7 +81,7 @@ export class WordCache<T> {
     const evicted = full ? this.#remove(entry) : undefined;
     this.#entries.set(key, entry << BITS);
     this.#values[entry] = value;
-    this.#entries[(entry << BITS) + NEXT] = this.#heads[bucket]!;
+    this.#entries[(entry << BITS) + this.#next] = this.#heads[bucket]!;
     this.#heads[bucket] = entry;
     this.#linkNewest(entry);
     return evicted;
@@ -86,7 +93,7 @@ export class WordCache<T> {
     const entries = this.#entries;
     for (let entry = this.#oldest; entry !== this.#capacity;) {
       values.push(this.#values[entry]!);
-      entry = entries[(entry << BITS) + NEWER]!;
+      entry = entries[(entry << BITS) + this.#newer]!;
     }
     this.#values.fill(undefined);
     this.#heads.fill(NONE);
@@ -96,17 +103,23 @@ export class WordCache<T> {
     return values;
   }
 
-  /** The place of the hint for a key. Its words are weighed by how much the addresses of peers differ in them. */
+  /**
+   * The place of the hint for a key. Its words are weighed by how much the addresses of peers differ in them. Longer keys
+   * are those of senders: a GRH, the queue pair, and what seldom differs.
+   */
   #hintOf(key: Uint32Array): number {
-    const sum = imul(key[3]!, 0x9e37_79b1) + imul(key[2]! ^ key[6]!, 0x85eb_ca77) +
+    let sum = imul(key[3]!, 0x9e37_79b1) + imul(key[2]! ^ key[6]!, 0x85eb_ca77) +
       imul(key[0]! ^ key[1]! ^ key[4]!, 0xc2b2_ae3d);
+    if (this.#words > WORDS) {
+      sum += imul(key[5]! ^ key[8]!, 0x27d4_eb2f) + imul(key[10]!, 0x1656_67b1);
+    }
     return (sum | 0) >>> this.#shift;
   }
 
   #entry(key: Uint32Array, bucket: number): number {
     let entry = this.#heads[bucket]!;
     while (entry !== NONE && !this.#matches(entry, key)) {
-      entry = this.#entries[(entry << BITS) + NEXT]!;
+      entry = this.#entries[(entry << BITS) + this.#next]!;
     }
     return entry;
   }
@@ -114,6 +127,7 @@ export class WordCache<T> {
   #matches(entry: number, key: Uint32Array): boolean {
     const entries = this.#entries;
     const at = entry << BITS;
+    for (let i = WORDS; i < this.#words; i++) if (entries[at + i] !== key[i]) return false;
     return entries[at + 3] === key[3] && entries[at + 2] === key[2] && entries[at + 1] === key[1] &&
       entries[at] === key[0] && entries[at + 4] === key[4] && entries[at + 5] === key[5] &&
       entries[at + 6] === key[6] && entries[at + 7] === key[7];
@@ -125,53 +139,50 @@ export class WordCache<T> {
     let link = this.#heads;
     let at = bucket;
     while (link[at] !== entry) {
-      at = (link[at]! << BITS) + NEXT;
+      at = (link[at]! << BITS) + this.#next;
       link = this.#entries;
     }
-    link[at] = this.#entries[(entry << BITS) + NEXT]!;
+    link[at] = this.#entries[(entry << BITS) + this.#next]!;
     this.#unlink(entry);
     return this.#values[entry];
   }
 
   get #oldest(): number {
-    return this.#entries[(this.#capacity << BITS) + NEWER]!;
+    return this.#entries[(this.#capacity << BITS) + this.#newer]!;
   }
 
   #closeRing(): void {
-    this.#entries[(this.#capacity << BITS) + NEWER] = this.#capacity;
-    this.#entries[(this.#capacity << BITS) + OLDER] = this.#capacity;
+    this.#entries[(this.#capacity << BITS) + this.#newer] = this.#capacity;
+    this.#entries[(this.#capacity << BITS) + this.#older] = this.#capacity;
   }
 
   #use(entry: number): void {
-    if (entry === this.#entries[(this.#capacity << BITS) + OLDER]) return;
+    if (entry === this.#entries[(this.#capacity << BITS) + this.#older]) return;
     this.#unlink(entry);
     this.#linkNewest(entry);
   }
 
   #unlink(entry: number): void {
     const entries = this.#entries;
-    const newer = entries[(entry << BITS) + NEWER]!;
-    const older = entries[(entry << BITS) + OLDER]!;
-    entries[(newer << BITS) + OLDER] = older;
-    entries[(older << BITS) + NEWER] = newer;
+    const newer = entries[(entry << BITS) + this.#newer]!;
+    const older = entries[(entry << BITS) + this.#older]!;
+    entries[(newer << BITS) + this.#older] = older;
+    entries[(older << BITS) + this.#newer] = newer;
   }
 
   #linkNewest(entry: number): void {
     const entries = this.#entries;
     const end = this.#capacity;
-    const before = entries[(end << BITS) + OLDER]!;
-    entries[(entry << BITS) + NEWER] = end;
-    entries[(entry << BITS) + OLDER] = before;
-    entries[(before << BITS) + NEWER] = entry;
-    entries[(end << BITS) + OLDER] = entry;
+    const before = entries[(end << BITS) + this.#older]!;
+    entries[(entry << BITS) + this.#newer] = end;
+    entries[(entry << BITS) + this.#older] = before;
+    entries[(before << BITS) + this.#newer] = entry;
+    entries[(end << BITS) + this.#older] = entry;
   }
 }
 
-/** The number of factors: two digits for each of eight words. */
-const FACTORS = 16;
-
 /**
- * A hash of eight words, most of which peers choose. Nobody who does not know its random numbers can make many keys fall
+ * A hash of some words, most of which peers choose. Nobody who does not know its random numbers can make many keys fall
  * into one bucket.
  *
  * It is multilinear: each 16-bit digit is multiplied by a random factor. The sums of two different keys are equal with a
@@ -181,21 +192,25 @@ const FACTORS = 16;
  */
 export class WordHash {
   /** The factors, then the number at which the sum starts. */
-  readonly #factors: Int32Array<ArrayBuffer> = crypto.getRandomValues(new Int32Array(FACTORS + 1));
+  readonly #factors: Int32Array<ArrayBuffer>;
+  readonly #words: number;
   readonly #shift: number;
 
-  /** Makes a hash of so many bits, 1 to 31. */
-  constructor(bits: number) {
+  /** Makes a hash of so many bits, 1 to 31, of so many words. */
+  constructor(bits: number, words: number = WORDS) {
+    this.#factors = crypto.getRandomValues(new Int32Array(2 * words + 1));
+    this.#words = words;
     this.#shift = 32 - bits;
   }
 
-  /** The hash of the eight words that start at an index. */
+  /** The hash of the words that start at an index. */
   of(key: Uint32Array, at: number): number {
     const factors = this.#factors;
-    let sum = factors[FACTORS]!;
-    for (let i = 0; i < FACTORS; i += 2) {
-      const word = key[at + i / 2]!;
-      sum += imul(factors[i]!, word & 0xffff) + imul(factors[i + 1]!, word >>> 16) | 0;
+    const words = this.#words;
+    let sum = factors[2 * words]!;
+    for (let i = 0; i < words; i++) {
+      const word = key[at + i]!;
+      sum += imul(factors[2 * i]!, word & 0xffff) + imul(factors[2 * i + 1]!, word >>> 16) | 0;
     }
     return mix(sum | 0) >>> this.#shift;
   }
