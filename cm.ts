@@ -74,7 +74,14 @@ export {
   type AddrInfoHints,
   getAddrInfo,
 } from "./types/cm/addr_info.ts";
-export { type CmEvent, CmId, EventChannel, type JoinMulticastOptions } from "./types/cm/cm_id.ts";
+export {
+  type CmEvent,
+  CmId,
+  EventChannel,
+  type JoinMulticastOptions,
+  type RejectOptions,
+  type ResolveAddrOptions,
+} from "./types/cm/cm_id.ts";
 export type { CmOptions } from "./types/cm/cm_options.ts";
 export type { ConnParam, ConnParamInit, UdParam } from "./types/cm/conn_param.ts";
 export { CmEventType, type CmState, PortSpace } from "./types/cm/enums.ts";

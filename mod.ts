@@ -257,10 +257,11 @@ export {
   ThreadDomain,
 } from "./types/memory/parent_domain.ts";
 export { ProtectionDomain } from "./types/memory/protection_domain.ts";
-export { AccessFlags, type RegMrOptions } from "./types/memory/reg_mr.ts";
+export { AccessFlags, type RegMrAsyncOptions, type RegMrOptions } from "./types/memory/reg_mr.ts";
 export { type RegMrChange, reregMr } from "./types/memory/rereg_mr.ts";
 export type {
   InitOptions,
+  PathChoices,
   RcActivation,
   UcActivation,
   UdActivation,

@@ -108,7 +108,7 @@ export { RcConn, type RcWriteOptions } from "./rc/rc_conn.ts";
 export type { RcOptions } from "./rc/rc_options.ts";
 export { ExposedMemory } from "./rc/remote_memory.ts";
 export { type RemoteMemory, VerbsError, WorkCompletionError } from "../mod.ts";
-export type { LookupOptions } from "./ud/lookup.ts";
+export type { LookupAddress, LookupOptions } from "./ud/lookup.ts";
 export { CmError } from "../cm.ts";
 export type { UdAddress } from "./ud/ud_address.ts";
 export { listenUd, UdConn, type UdStats } from "./ud/ud_conn.ts";

@@ -25,8 +25,8 @@ export function prepared(): SendRequestList {
 /** A request in progress: its slot, and who waits for its completion and gets the bytes. */
 interface InProgress {
   readonly slot: Slot | undefined;
-  readonly resolve?: (bytes: Uint8Array<ArrayBuffer>) => void;
-  readonly reject?: (reason: unknown) => void;
+  readonly resolve?: ((bytes: Uint8Array<ArrayBuffer>) => void) | undefined;
+  readonly reject?: ((reason: unknown) => void) | undefined;
 }
 
 /** Requests in progress. Requests of one queue pair complete in the order in which they were posted. */

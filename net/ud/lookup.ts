@@ -27,12 +27,24 @@ import type { LocalPort, UdAddress } from "./ud_address.ts";
  */
 export interface LookupOptions extends AbortOptions {
   /** The time in milliseconds that it may take, 1 to 2^31 - 1. The default is 15000. */
-  readonly timeout?: number;
+  readonly timeout?: number | undefined;
   /**
    * While nobody listens, it tries again after so many milliseconds, as long as `timeout` lasts. The default is 0: it fails
    * at once. With another value it does not matter which of two programs starts first.
    */
-  readonly retryInterval?: number;
+  readonly retryInterval?: number | undefined;
+}
+
+/**
+ * Where {@linkcode UdConn.lookup} looks.
+ *
+ * @category Datagrams
+ */
+export interface LookupAddress {
+  /** The name of the host, or an address that an RDMA device has or leads to. */
+  readonly hostname: string;
+  /** The port, 1 to 65535: {@linkcode UdOptions.port} there. */
+  readonly port: number;
 }
 
 /** What is looked for, checked. */
@@ -47,7 +59,7 @@ export interface Lookup {
 const MAX_MS = 0x7fff_ffff;
 
 /** Reads and checks the arguments of {@linkcode UdConn.lookup}. */
-export function readLookup(address: SocketAddress, options: LookupOptions = {}): Lookup {
+export function readLookup(address: LookupAddress, options: LookupOptions = {}): Lookup {
   const { hostname, port } = snapshot(address, "address", ["hostname", "port"]);
   const given = snapshot(options, "options", ["timeout", "retryInterval", "signal"]);
   const { timeout = 15_000, retryInterval = 0 } = given;

@@ -22,7 +22,7 @@ import {
 import { readReceive, type ReceiveOptions } from "../shared/receive_options.ts";
 import { type Endpoint, makeEndpoint, udProviders } from "./endpoint.ts";
 import { Groups } from "./groups.ts";
-import { lookUp, type LookupOptions, readLookup } from "./lookup.ts";
+import { lookUp, type LookupAddress, type LookupOptions, readLookup } from "./lookup.ts";
 import { LookupServer } from "./lookup_server.ts";
 import { assertManaged } from "./own_address.ts";
 import { type Peer, Peers } from "./peers.ts";
@@ -532,7 +532,7 @@ export class UdConn
    * @throws The reason of the signal, if it aborts.
    */
   async lookup(
-    address: { readonly hostname: string; readonly port: number },
+    address: LookupAddress,
     options?: LookupOptions,
   ): Promise<UdAddress> {
     return await inTurn(async () => {

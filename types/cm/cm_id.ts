@@ -177,6 +177,29 @@ export class EventChannel extends NativeResource<RdmaEventChannel> {
 }
 
 /**
+ * Options of {@linkcode CmId.resolveAddr}.
+ *
+ * @category Connections
+ */
+export interface ResolveAddrOptions extends ResolveOptions {
+  /** The address to send from. The default is the one that the system chooses. */
+  readonly source?: SocketAddress | undefined;
+}
+
+/**
+ * Options of {@linkcode CmId.reject}.
+ *
+ * @category Connections
+ */
+export interface RejectOptions {
+  /**
+   * Whether the reason is that the options of the enhanced connection establishment do not fit (`rdma_reject_ece`). The default
+   * is `false`.
+   */
+  readonly ece?: boolean | undefined;
+}
+
+/**
  * Options of {@linkcode CmId.joinMulticast}.
  *
  * @category Connections
@@ -427,7 +450,7 @@ export class CmId extends NativeResource<RdmaCmId> {
    * Finds the device that leads to a peer (`rdma_resolve_addr`), and the peer's hardware address.
    *
    * @param address The address of the peer.
-   * @param options The longest time, and `source`: the address to send from, if the system shall not choose it.
+   * @param options The longest time, and the address to send from.
    * @throws {SyntaxError} If a host name is no IP address: {@linkcode getAddrInfo} finds one.
    * @throws {TypeError} If the state is not IDLE or BOUND.
    * @throws {RangeError} If a number is out of range.
@@ -436,7 +459,7 @@ export class CmId extends NativeResource<RdmaCmId> {
    */
   async resolveAddr(
     address: SocketAddress,
-    options: ResolveOptions & { readonly source?: SocketAddress | undefined } = {},
+    options: ResolveAddrOptions = {},
   ): Promise<void> {
     return await inTurn(async () => {
       const sockaddr = sockaddrOf(address);
@@ -716,13 +739,11 @@ export class CmId extends NativeResource<RdmaCmId> {
    * only be closed afterwards.
    *
    * @param privateData Data for the peer's program: at most 148 bytes, for UD 136, for iWARP 251.
-   * @param options `ece`: whether the reason is that the options of the enhanced connection establishment do not fit
-   * (`rdma_reject_ece`).
    * @throws {TypeError} If the state is not REQUESTED or RESPONDED, or an argument has the wrong type.
    * @throws {RangeError} If the private data is too long.
    * @throws {VerbsError} If the system refuses; EINVAL if the peer has taken back its request.
    */
-  reject(privateData?: Uint8Array, options: { readonly ece?: boolean | undefined } = {}): void {
+  reject(privateData?: Uint8Array, options: RejectOptions = {}): void {
     const { ece = false } = snapshot(options, "options", ["ece"]);
     const hasEce = boolean(ece, "ece");
     const bytes = checkPrivateData(privateData, "rejection", serviceOf(this));

@@ -2,7 +2,6 @@ import type { IbvMr } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
 import { readNative } from "../../ffi/struct.ts";
-import type { AbortOptions } from "../../wait/abort.ts";
 import { uint32, uint64 } from "../../internal/checks.ts";
 import { inTurn } from "../../wait/turns.ts";
 import { Grh } from "../address/grh.ts";
@@ -12,7 +11,7 @@ import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { assertOpen } from "../core/resource.ts";
 import type { MemorySource } from "./memory_source.ts";
 import { ProtectionDomain } from "./protection_domain.ts";
-import { register, registerAsync, type RegMrOptions } from "./reg_mr.ts";
+import { register, registerAsync, type RegMrAsyncOptions, type RegMrOptions } from "./reg_mr.ts";
 import { type NativeRegion, Region } from "./region.ts";
 
 /**
@@ -166,7 +165,7 @@ export class MemoryRegion extends NativeResource<IbvMr> {
     pd: ProtectionDomain,
     source: MemorySource,
     access: number,
-    options: RegMrOptions & AbortOptions = {},
+    options: RegMrAsyncOptions = {},
   ): Promise<MemoryRegion> {
     return await inTurn(async () => {
       const adopt = (region: Region): MemoryRegion => new MemoryRegion(pd, region as never, 0);

@@ -4,7 +4,7 @@ import type { IbvMr } from "../../ffi/handles.ts";
 import { nonblocking, verbs } from "../../ffi/library.ts";
 import type { CEnum } from "../../ffi/layout.ts";
 import { members } from "../../ffi/members.ts";
-import { signalOf } from "../../wait/abort.ts";
+import { type AbortOptions, signalOf } from "../../wait/abort.ts";
 import { snapshot, uint32, uint64 } from "../../internal/checks.ts";
 import { abortable } from "../core/abortable.ts";
 import { type Cause, causeOf, type Causes } from "../core/causes.ts";
@@ -64,6 +64,13 @@ export interface RegMrOptions {
   readonly iova?: bigint | number | undefined;
 }
 
+/**
+ * Options of {@linkcode MemoryRegion.createAsync}.
+ *
+ * @category Memory
+ */
+export interface RegMrAsyncOptions extends RegMrOptions, AbortOptions {}
+
 /** Arguments that were read and checked. */
 interface Plan {
   readonly pd: ProtectionDomain;
@@ -73,14 +80,12 @@ interface Plan {
   readonly signal: AbortSignal | undefined;
 }
 
-type Options = RegMrOptions & { readonly signal?: AbortSignal | undefined };
-
 function readArguments(
   pd: ProtectionDomain,
   source: MemorySource,
   access: number,
-  options: Options,
-  names: readonly (keyof Options)[],
+  options: RegMrAsyncOptions,
+  names: readonly (keyof RegMrAsyncOptions)[],
 ): Plan {
   return cutTo(readArguments, () => {
     instance(pd, ProtectionDomain, "pd");
@@ -117,7 +122,7 @@ export async function registerAsync<T>(
   pd: ProtectionDomain,
   source: MemorySource,
   access: number,
-  options: Options,
+  options: RegMrAsyncOptions,
   use: (region: Region) => T,
 ): Promise<T> {
   const plan = readArguments(pd, source, access, options, ["iova", "signal"]);

@@ -50,13 +50,11 @@ export interface UdActivation extends Pick<InitOptions, "portNum" | "gidIndex" |
 }
 
 /**
- * The choices of {@linkcode QueuePair.activateUc}.
+ * The choices of {@linkcode QueuePair.ahAttr}: how packets reach the peer.
  *
  * @category Queue pairs
  */
-export interface UcActivation {
-  /** MTU of the path. The default is the smaller one of the active MTUs of both ports. */
-  readonly pathMtu?: Mtu | undefined;
+export interface PathChoices {
   /** Service level, 0 to 15. The default is 0. */
   readonly sl?: number | undefined;
   /** Hop limit. The default is 64. On RoCE the kernel may replace it by the limit of the route. */
@@ -65,6 +63,16 @@ export interface UcActivation {
   readonly trafficClass?: number | undefined;
   /** Flow label, 20 bits. The default is 0. */
   readonly flowLabel?: number | undefined;
+}
+
+/**
+ * The choices of {@linkcode QueuePair.activateUc}.
+ *
+ * @category Queue pairs
+ */
+export interface UcActivation extends PathChoices {
+  /** MTU of the path. The default is the smaller one of the active MTUs of both ports. */
+  readonly pathMtu?: Mtu | undefined;
 }
 
 /**
@@ -263,7 +271,7 @@ export function datagramPath(
   context: Context,
   chosen: Chosen,
   address: QpAddress,
-  options: UcActivation,
+  options: PathChoices,
 ): AhAttrInit {
   const peer = readPeer(address, nameOf(QpType, QpType.UD));
   const port = context.queryPort(chosen.portNum);

@@ -29,11 +29,11 @@ import {
   connection,
   datagramPath,
   type InitOptions,
+  type PathChoices,
   qpAddressOf,
   RC_CHOICES,
   type RcActivation,
   UC_CHOICES,
-  type UcActivation,
   type UdActivation,
 } from "./activation.ts";
 import { hintModify, QUERY_CAUSES } from "./hints.ts";
@@ -248,7 +248,7 @@ export class QpStates {
     });
   }
 
-  ahAttr(peer: QpAddress, options: Omit<UcActivation, "pathMtu">): AhAttrInit {
+  ahAttr(peer: QpAddress, options: PathChoices): AhAttrInit {
     this.#assertType("ahAttr", [QpType.UD]);
     return cutTo(this.ahAttr, () => {
       const attr = datagramPath(this.context, this.#choices(), peer, options);

@@ -31,7 +31,13 @@ import { DATAGRAM, FIELDS, opcodesOf } from "../work/attributes.ts";
 import { type Receives, RecvPoster, SendPoster, type SendRules } from "../work/posting.ts";
 import type { SendRequestList } from "../work/requests.ts";
 import { type SendRequest, WrOpcode } from "../work/work_request.ts";
-import type { InitOptions, RcActivation, UcActivation, UdActivation } from "./activation.ts";
+import type {
+  InitOptions,
+  PathChoices,
+  RcActivation,
+  UcActivation,
+  UdActivation,
+} from "./activation.ts";
 import { bindMw, type MwBind } from "./bind_mw.ts";
 import {
   COUNTER_CAUSES,
@@ -460,7 +466,7 @@ export class QueuePair extends NativeResource<IbvQp> {
    * is missing, is unknown or has the wrong type.
    * @throws {RangeError} If a number of the peer's address is out of range.
    */
-  ahAttr(peer: QpAddress, options: Omit<UcActivation, "pathMtu"> = {}): AhAttrInit {
+  ahAttr(peer: QpAddress, options: PathChoices = {}): AhAttrInit {
     return this.#states.ahAttr(peer, options);
   }
 
