@@ -110,7 +110,6 @@
 
 import "./types/providers.ts";
 
-export type * from "./ffi/handles.ts";
 export type { CEnum } from "./ffi/layout.ts";
 export type { AhAttr, AhAttrInit, GlobalRouteInit } from "./types/address/ah_attr.ts";
 export { Gid, type GidEntry, GidType } from "./types/address/gid.ts";

@@ -18,8 +18,8 @@ const HELP = `Checks the whole project, and changes nothing.
 
 form            deno fmt --check, deno lint
 types           deno check, of modules, examples and documents
-documentation   deno doc --lint, of mod.ts alone, and of the exports of each package
-                together; deno test --doc, of examples that need no device
+documentation   deno doc --lint, of mod.ts with ffi/mod.ts, and of the exports of each
+                package together; deno test --doc, of examples that need no device
 publishing      deno publish --dry-run, of the three packages
 order           imports run down from floor to floor, without a circle;
                 only ffi/ uses unsafe functions of Deno, only the room of a
@@ -62,9 +62,9 @@ await tool(HELP, {}, async () => {
   return failed.length === 0 ? 0 : 1;
 });
 
-/** Checks that the pages have all that their signatures name. Those of the other exports may name what is in mod.ts. */
+/** Checks that the pages have all that their signatures name: native handles are in ./ffi, all else of mod.ts in mod.ts. */
 async function documentation(): Promise<Result> {
-  const pages = [["mod.ts"], ...PACKAGES.map(sourcesOf)];
+  const pages = [["mod.ts", "ffi/mod.ts"], ...PACKAGES.map(sourcesOf)];
   const results = await Promise.all(pages.map((sources) => deno("doc", "--lint", ...sources)));
   return results.find(({ good }) => !good) ?? results.at(-1)!;
 }

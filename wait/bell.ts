@@ -32,5 +32,8 @@ export interface Watcher {
   end(): void;
 }
 
-/** The name of the method that gives how one waits for a queue: only connections call it. */
-export const SOURCE: unique symbol = Symbol("source");
+/** A bell that is armed before each sleep. */
+export interface ArmedBell {
+  readonly arm: () => void;
+  readonly bell: Bell;
+}

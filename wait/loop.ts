@@ -19,9 +19,6 @@ export interface Source {
   readonly busyPoll?: Pick<BusyPoll, "finds"> | undefined;
 }
 
-/** A source that is armed before each sleep. */
-export type ArmedSource = Pick<Source, "bell"> & { readonly arm: () => void };
-
 /** Polls, for a while if that is worth it, and arms. Returns whether there was something; if not, it is time to sleep. */
 export function find({ read, arm, busyPoll }: Omit<Source, "bell">): boolean {
   if (read() > 0 || busyPoll?.finds(read)) return true;

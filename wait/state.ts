@@ -1,4 +1,4 @@
-import type { Watcher } from "./bell.ts";
+import type { ArmedBell, Watcher } from "./bell.ts";
 import type { Timer } from "./clock.ts";
 import { Waiters } from "./waiters.ts";
 
@@ -65,6 +65,8 @@ export const state: {
   readonly line: { last: Promise<unknown>; waiting: number };
   /** The calls on other threads: see lanes.ts. */
   readonly lanes: Readonly<Record<Cause, Lane>>;
+  /** How one waits for a completion queue whose channel has no other waits. The class of queues says it when it is loaded. */
+  bellOf: (queue: object) => ArmedBell;
   /** What waits for descriptors, after the first wait: see descriptors.ts. */
   descriptors: Watcher | undefined;
 } = {
@@ -85,6 +87,9 @@ export const state: {
   glances: { all: new Set(), held: 0, timer: undefined, due: Infinity },
   line: { last: Promise.resolve(), waiting: 0 },
   lanes: { program: lane(), connection: lane(), datagram: lane() },
+  bellOf: () => {
+    throw new TypeError("Cannot wait for completions: there are no completion queues");
+  },
   descriptors: undefined,
 };
 

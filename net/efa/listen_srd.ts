@@ -3,7 +3,7 @@ import { noted } from "../../internal/left_open.ts";
 import { paced } from "../../wait/paced.ts";
 import { inTurn } from "../../wait/turns.ts";
 import { listDevices } from "../../mod.ts";
-import { UdConn } from "../ud/ud_conn.ts";
+import { openUd, type UdConn } from "../ud/ud_conn.ts";
 import { makeSrdEndpoint } from "./endpoint.ts";
 import { readSrdOptions, type SrdOptions, type SrdSettings } from "./srd_options.ts";
 
@@ -39,7 +39,7 @@ export async function listenSrd(options: SrdOptions): Promise<UdConn> {
   return await noted(inTurn(() => {
     const settings = readSrdOptions(options);
     return paced(() =>
-      UdConn.open(settings, {
+      openUd(settings, {
         device: () => deviceOf(settings),
         endpoint: (pd) => makeSrdEndpoint(pd, settings),
       })

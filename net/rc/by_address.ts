@@ -11,6 +11,7 @@ import {
 import { show } from "../../internal/checks.ts";
 import { eachAddress } from "../../internal/each_address.ts";
 import { partOf } from "../../internal/left_open.ts";
+import { made } from "../../internal/made.ts";
 import type { Rule, Rules } from "../../internal/options.ts";
 import { paced } from "../../wait/paced.ts";
 import { reasonOf } from "../../internal/reasons.ts";
@@ -97,7 +98,7 @@ async function connectAt(
   const shared = deviceFor({ ...settings, device: name, portNum: id.portNum });
   const device = await paced(() => shared.use());
   await using end = await RcEnd.make(device, settings, id);
-  const conn = new RcConn(await refused(target, end.connectById(signal, late)));
+  const conn = new RcConn(made(await refused(target, end.connectById(signal, late))));
   stack.move();
   return conn;
 }

@@ -2,6 +2,7 @@ import { type AbortOptions, closeOnAbort, orAborted } from "../../wait/abort.ts"
 import { callable, quote, snapshot, text } from "../../internal/checks.ts";
 import { Deadline } from "../../wait/deadline.ts";
 import { noted } from "../../internal/left_open.ts";
+import { made } from "../../internal/made.ts";
 import { option, readOptions, within } from "../../internal/options.ts";
 import { paced } from "../../wait/paced.ts";
 import { requireDeno } from "../../internal/runtime.ts";
@@ -206,7 +207,7 @@ async function overTcp(
   if (checkStated(peer, ends, settings.peerGid)) {
     checkOwn(peer, ends, device.context.gidTable(settings.portNum));
   }
-  return new RcConn(await end.connect(peer, signal, { late }));
+  return new RcConn(made(await end.connect(peer, signal, { late })));
 }
 
 /** Tries again while nobody listens, if the program wants it. */
@@ -258,7 +259,7 @@ async function overExchange(
   const given = Promise.try(exchange, end.address, { signal });
   const peer = readRcAddress(await orAborted(given, signal));
   checkUnicast(peer);
-  return new RcConn(await end.connect(peer, signal, { late }));
+  return new RcConn(made(await end.connect(peer, signal, { late })));
 }
 
 /** If the signal aborts, its reason is the error. */

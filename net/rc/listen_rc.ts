@@ -4,6 +4,7 @@ import { type AbortOptions, closeOnAbort, signalOf } from "../../wait/abort.ts";
 import { callable, snapshot, text } from "../../internal/checks.ts";
 import { timers } from "../../wait/clock.ts";
 import { noteClosed, noted } from "../../internal/left_open.ts";
+import { made, partsOf } from "../../internal/made.ts";
 import type { Complete } from "../../internal/optional.ts";
 import { option, readOptions, warn, within } from "../../internal/options.ts";
 import { closeAtEnd } from "../../internal/program_end.ts";
@@ -79,6 +80,12 @@ export interface RcListenerStats {
   readonly lastError: unknown;
 }
 
+/** What a listener is made from. */
+interface Listening {
+  readonly acceptor: Acceptor;
+  readonly settings: RcSettings & Pick<Complete<RcListenOptions>, "onFailure"> & AttemptLimits;
+}
+
 /** The attempt of a peer to connect. Aborting it refuses the peer. */
 type Attempt = AbortController;
 
@@ -116,16 +123,17 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
   readonly #stats = { connected: 0, failed: 0, refused: 0, lastError: undefined as unknown };
 
   /** @ignore Made by {@linkcode listenRc}. */
-  constructor(
-    acceptor: Acceptor,
-    settings: RcSettings & Pick<Complete<RcListenOptions>, "onFailure">,
-    limits: AttemptLimits,
-  ) {
+  constructor(listening: "listenRc() listens") {
+    const { acceptor, settings } = partsOf<Listening>(
+      listening,
+      "RcListener",
+      "listenRc() listens",
+    );
     this.#acceptor = acceptor;
     this.#settings = settings;
     this.#onFailure = settings.onFailure;
     this.#addr = acceptor.addr;
-    this.#limits = new Attempts(limits);
+    this.#limits = new Attempts(settings);
     this.#accepting = this.#acceptAll().catch((error) => this.#close(error));
     closeOnAbort(this, settings.signal, this.#closing.signal);
     acceptor.unref();
@@ -267,7 +275,7 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
     });
     this.#making = making.catch(() => {});
     await using end = await making;
-    return new RcConn(await request.connect(end, signal, late));
+    return new RcConn(made(await request.connect(end, signal, late)));
   }
 
   #add(conn: RcConn, attempt: Attempt): void {
@@ -383,7 +391,7 @@ export async function listenRc(options: RcListenOptions = {}): Promise<RcListene
     const acceptor = port === undefined
       ? new TcpAcceptor({ hostname: hostname ?? "127.0.0.1", port: tcpPort }, settings)
       : await CmAcceptor.open(hostname, port, settings);
-    return new RcListener(acceptor, settings, settings);
+    return new RcListener(made<Listening>({ acceptor, settings }));
   }));
 }
 

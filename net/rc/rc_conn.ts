@@ -12,6 +12,7 @@ import {
 } from "../../internal/checks.ts";
 import { noteClosed } from "../../internal/left_open.ts";
 import { asPromise, inTurn, mayContinue, nextTurn } from "../../wait/turns.ts";
+import { partsOf } from "../../internal/made.ts";
 import { type RemoteMemory, type SendRequest, WrOpcode } from "../../mod.ts";
 import type { Incoming } from "../../wait/incoming.ts";
 import type { RcAddress } from "./rc_address.ts";
@@ -103,8 +104,9 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
   #readable: ReadableStream<Uint8Array<ArrayBuffer>> | undefined;
   #writable: WritableStream<Uint8Array> | undefined;
 
-  /** @ignore Made by {@linkcode connectRc} and {@linkcode listenRc}. */
-  constructor(end: RcEnd) {
+  /** @ignore Made by {@linkcode connectRc} and {@linkcode RcListener.accept}. */
+  constructor(connected: "connectRc() and RcListener.accept() connect") {
+    const end = partsOf<RcEnd>(connected, "RcConn", "connectRc() and RcListener.accept() connect");
     this.peer = end.peer;
     this.#end = end;
   }

@@ -1,5 +1,6 @@
 import { CmId, type ConnParamInit } from "../../cm.ts";
 import { SILENT_HOST } from "../../internal/cm_reasons.ts";
+import { made } from "../../internal/made.ts";
 import { needsGrh } from "../../internal/ports.ts";
 import { closeAtEnd } from "../../internal/program_end.ts";
 import { settled } from "../../wait/descriptors.ts";
@@ -28,7 +29,7 @@ import { capOf, type RcDevice } from "./rc_device.ts";
 import type { RcSettings } from "./rc_options.ts";
 import type { Seat } from "./shared_queue.ts";
 import type { Slot } from "./slots.ts";
-import { ExposedMemory } from "./remote_memory.ts";
+import { type Exposed, ExposedMemory } from "./remote_memory.ts";
 
 const { LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC } = AccessFlags;
 
@@ -244,7 +245,7 @@ export class RcEnd implements AsyncDisposable {
     // The domain outlives the connection if others use it.
     if (this.#isClosed) mr.close();
     this.#exposed.add(mr);
-    return new ExposedMemory(mr, () => this.#exposed.delete(mr));
+    return new ExposedMemory(made<Exposed>({ mr, closed: () => this.#exposed.delete(mr) }));
   }
 
   /** Closes it at once, and ends the use of the device. */

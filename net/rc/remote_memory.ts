@@ -1,10 +1,17 @@
 import { textOf } from "../../internal/texts.ts";
+import { partsOf } from "../../internal/made.ts";
 import type { MemoryRegion, RemoteMemory } from "../../mod.ts";
 import { integer, snapshot, uint32 } from "../../internal/checks.ts";
 
 export interface RemotePart {
   readonly remoteAddr: bigint;
   readonly rkey: number;
+}
+
+/** What exposed memory is made from. */
+export interface Exposed {
+  readonly mr: MemoryRegion;
+  readonly closed: () => void;
 }
 
 /**
@@ -20,7 +27,12 @@ export class ExposedMemory implements Disposable {
   readonly #closed: () => void;
 
   /** @ignore Made by {@linkcode RcConn.expose}. */
-  constructor(mr: MemoryRegion, closed: () => void) {
+  constructor(exposed: "RcConn.expose() shares memory") {
+    const { mr, closed } = partsOf<Exposed>(
+      exposed,
+      "ExposedMemory",
+      "RcConn.expose() shares memory",
+    );
     this.#mr = mr;
     this.#closed = closed;
     this.remote = mr.remote;

@@ -7,6 +7,7 @@ import { byteArray, listOf } from "../../internal/checks.ts";
 import { timers } from "../../wait/clock.ts";
 import { noteClosed, noted, partOf } from "../../internal/left_open.ts";
 import { paced } from "../../wait/paced.ts";
+import { made, partsOf } from "../../internal/made.ts";
 import { closeAtEnd } from "../../internal/program_end.ts";
 import { requireDeno } from "../../internal/runtime.ts";
 import { asPromise, inTurn, mayContinue, nextTurn } from "../../wait/turns.ts";
@@ -81,6 +82,16 @@ export interface Opening {
 /** The queue pair number of multicast. */
 const MULTICAST_QPN = 0xff_ffff;
 
+/** What a connection is made from. */
+interface UdParts {
+  readonly context: Context;
+  readonly settings: UdSettings;
+  readonly endpointOn: (pd: ProtectionDomain) => Endpoint;
+}
+
+/** Opens the device, and a connection on it. */
+export let openUd: (settings: UdSettings, opening?: Optional<Opening>) => UdConn;
+
 /**
  * A socket for datagrams, in the shape of `Deno.DatagramConn`. {@linkcode listenUd} makes one. Where a provider has reliable
  * datagrams, a function of its own makes one for them.
@@ -126,12 +137,13 @@ export class UdConn
   readonly #closing: AbortController = new AbortController();
   #closed: () => void = () => {};
 
-  /** @ignore */
-  private constructor(
-    context: Context,
-    settings: UdSettings,
-    endpointOn: (pd: ProtectionDomain) => Endpoint,
-  ) {
+  /** @ignore Made by {@linkcode listenUd}. */
+  constructor(opened: "listenUd() opens connections") {
+    const { context, settings, endpointOn } = partsOf<UdParts>(
+      opened,
+      "UdConn",
+      "listenUd() opens connections",
+    );
     const {
       qkey,
       recvDepth,
@@ -195,8 +207,11 @@ export class UdConn
     });
   }
 
-  /** @ignore For the functions that make one. */
-  static open(settings: UdSettings, opening: Optional<Opening> = {}): UdConn {
+  static {
+    openUd = (settings, opening = {}) => UdConn.#open(settings, opening);
+  }
+
+  static #open(settings: UdSettings, opening: Optional<Opening>): UdConn {
     const { device = () => settings.device } = opening;
     const { endpoint = (pd: ProtectionDomain) => makeEndpoint(pd, settings) } = opening;
     requireDeno();
@@ -209,7 +224,7 @@ export class UdConn
     if (port !== undefined) {
       assertManaged({ provider: udProviders.of(context.device) }, "listen at a port");
     }
-    const conn = new UdConn(context, settings, endpoint);
+    const conn = new UdConn(made<UdParts>({ context, settings, endpointOn: endpoint }));
     if (lookups !== undefined) conn.#serveLookups(lookups);
     closeOnAbort(conn, settings.signal, conn.#closing.signal);
     conn.#closed = closeAtEnd(conn);
@@ -738,6 +753,6 @@ function closedError(action: string): Error {
 export async function listenUd(options: UdOptions = {}): Promise<UdConn> {
   return await noted(inTurn(() => {
     const settings = readUdOptions(options);
-    return paced(() => UdConn.open(settings));
+    return paced(() => openUd(settings));
   }));
 }

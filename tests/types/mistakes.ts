@@ -7,7 +7,7 @@ import {
   AccessFlags,
   AddressHandle,
   type CompletionQueue,
-  type Context,
+  Context,
   Gid,
   MemoryRegion,
   Mtu,
@@ -24,7 +24,7 @@ import {
   type WorkCompletion,
   WrOpcode,
 } from "../../mod.ts";
-import { connectRc, listenUd, type RcConn } from "../../net/mod.ts";
+import { connectRc, listenUd, RcConn, RcListener, UdConn } from "../../net/mod.ts";
 
 /** Objects that are right. */
 interface Given {
@@ -77,6 +77,17 @@ export function ofQueuePairs({ context, pd, cq, qp, bytes }: Given): void {
   qp.modify({ ahAttr: { portNum: 1, grh: { dgid: new Uint8Array(16), sgidIndex: 1 } } });
   // @ts-expect-error No qkey.
   qp.activateUd({ portNum: 1 });
+}
+
+export function ofConstructors(_: Given): void {
+  // @ts-expect-error The name of a device: Context.open() takes it.
+  new Context("mlx5_0");
+  // @ts-expect-error Only the library makes connections.
+  new UdConn({ qkey: 1 });
+  // @ts-expect-error Only the library makes connections.
+  new RcConn({ hostname: "10.0.0.2", port: 7471 });
+  // @ts-expect-error Only the library makes listeners.
+  new RcListener({ port: 7471 });
 }
 
 export function ofRequests({ qp, mr, ah, list, wc }: Given): void {

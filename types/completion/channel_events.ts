@@ -5,7 +5,8 @@ import { handleAt } from "../../ffi/pointers.ts";
 import { readNative } from "../../ffi/struct.ts";
 import { BusyPoll, SPIN_MICROSECONDS } from "../../wait/busy_poll.ts";
 import { Events } from "../../wait/events.ts";
-import { type ArmedSource, findSync } from "../../wait/loop.ts";
+import type { ArmedBell } from "../../wait/bell.ts";
+import { findSync } from "../../wait/loop.ts";
 import { EventDescriptor, noEvent } from "../core/event_descriptor.ts";
 import type { NativeResource } from "../core/native_resource.ts";
 import { assertOpen, disposedError, isOpen, type Resource } from "../core/resource.ts";
@@ -82,7 +83,7 @@ export class ChannelEvents<Q extends Resource> {
    * How one who reads the completions of a queue waits for them, if nobody else waits for events of the channel. The event
    * itself is read when the queue is armed again: what it reports comes first.
    */
-  sourceOf(queue: Q & { readonly reqNotify: () => void }): ArmedSource {
+  bellOf(queue: Q & { readonly reqNotify: () => void }): ArmedBell {
     let isArmed = false;
     const arm = (): void => {
       if (isArmed) this.#read();

@@ -12,9 +12,9 @@ import {
   SPIN_MICROSECONDS,
 } from "../../wait/busy_poll.ts";
 import { boolean, integer, positiveInt, snapshot } from "../../internal/checks.ts";
-import { SOURCE } from "../../wait/bell.ts";
 import { clock } from "../../wait/clock.ts";
-import { type ArmedSource, findSync } from "../../wait/loop.ts";
+import { findSync } from "../../wait/loop.ts";
+import { state } from "../../wait/state.ts";
 import { partOf } from "../../internal/left_open.ts";
 import { checkTimeout, endOf, timeoutOf, type TimeoutOptions } from "../../wait/timeout.ts";
 import { inTurn } from "../../wait/turns.ts";
@@ -327,6 +327,10 @@ export class CompletionQueue<C extends WorkCompletion = WorkCompletion>
 
   static {
     cqCore = (cq) => cq.#core;
+    state.bellOf = (queue) => {
+      const cq = instance(queue, CompletionQueue, "queue");
+      return cq.#channelEvents().bellOf(cq);
+    };
   }
 
   /**
@@ -496,11 +500,6 @@ export class CompletionQueue<C extends WorkCompletion = WorkCompletion>
       if (polls % 16 === 1 && clock.precise() >= end) break;
     }
     return false;
-  }
-
-  /** @ignore How a connection waits, whose channel is its own and has no other waits. */
-  [SOURCE](): ArmedSource {
-    return this.#channelEvents().sourceOf(this);
   }
 
   #channelEvents(): ChannelEvents<CompletionQueue> {

@@ -8,6 +8,7 @@ import { Gid, type GidEntry, GidType } from "../address/gid.ts";
 import type { AbortOptions } from "../../wait/abort.ts";
 import { timeoutOf, type TimeoutOptions } from "../../wait/timeout.ts";
 import { integer, show, uint16, uint32 } from "../../internal/checks.ts";
+import { made, partsOf } from "../../internal/made.ts";
 import { readStruct } from "../core/attributes.ts";
 import { causeOf, type Causes } from "../core/causes.ts";
 import { call, failure } from "../core/errors.ts";
@@ -70,6 +71,12 @@ export const PKEY_CAUSES: Causes<Slot> = [
 
 const { fields: PORT } = structs.ibv_port_attr;
 
+/** What a context is made from. */
+interface Opened {
+  readonly handle: IbvContext;
+  readonly device: DeviceInfo;
+}
+
 const KIND: NativeKind<IbvContext, Context> = {
   name: "context",
   closing: closeAsyncEvents,
@@ -99,11 +106,9 @@ export class Context extends NativeResource<IbvContext> {
   readonly device: DeviceInfo;
   #physPortCnt: number | undefined;
 
-  /** @ignore */
-  private constructor(handle: IbvContext, device: DeviceInfo) {
-    if (typeof handle !== "object") {
-      throw new TypeError("Cannot use new Context(): Context.open() opens a device");
-    }
+  /** @ignore {@linkcode Context.open} opens a device. */
+  constructor(opened: "Context.open() opens a device") {
+    const { handle, device } = partsOf<Opened>(opened, "Context", "Context.open() opens a device");
     super(KIND, handle, []);
     this.device = device;
   }
@@ -147,7 +152,7 @@ export class Context extends NativeResource<IbvContext> {
   static import(cmdFd: number): Context {
     integer(cmdFd, "cmdFd", 0, 0x7fff_ffff);
     const handle = call("ibv_import_device", `import device (descriptor ${cmdFd})`, [cmdFd]);
-    return new Context(handle, describeImported(handle));
+    return new Context(made<Opened>({ handle, device: describeImported(handle) }));
   }
 
   static #openActive(): Context {
@@ -186,7 +191,7 @@ export class Context extends NativeResource<IbvContext> {
       // If the system denies access to the file, libibverbs looks for it elsewhere, and answers that there is none.
       hint: (code) => causeOf(OPEN_CAUSES, code, info),
     });
-    return new Context(handle, info);
+    return new Context(made<Opened>({ handle, device: info }));
   }
 
   /**

@@ -2,6 +2,7 @@ import type { IbvQpEx } from "../../ffi/handles.ts";
 import { verbs } from "../../ffi/library.ts";
 import { hasOwnOp } from "../../ffi/library/ops.ts";
 import type { OwnOps } from "../../ffi/table/row.ts";
+import { made } from "../../internal/made.ts";
 import { lacking } from "../core/errors.ts";
 import { assertOpen } from "../core/resource.ts";
 import type { ProtectionDomain } from "../memory/protection_domain.ts";
@@ -11,7 +12,7 @@ import { QpType, SendOpsFlags } from "./qp_enums.ts";
 import { handOver } from "../core/native_resource.ts";
 import { copyQpInit, type QpInitAttr } from "./qp_init_attr.ts";
 import { ProviderQp, qpCore, QueuePair } from "./queue_pair.ts";
-import { WrBuilder } from "./wr_builder.ts";
+import { type Begun, WrBuilder } from "./wr_builder.ts";
 import { WrPoster } from "./wr_poster.ts";
 
 /**
@@ -80,7 +81,8 @@ export class QueuePairEx extends QueuePair {
    */
   wrStart(): WrBuilder {
     assertOpen(this);
-    return new WrBuilder(this.#poster ??= new WrPoster(this, this.#handle), this.#opcodes);
+    const poster = this.#poster ??= new WrPoster(this, this.#handle);
+    return new WrBuilder(made<Begun>({ poster, opcodes: this.#opcodes }));
   }
 }
 

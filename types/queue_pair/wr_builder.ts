@@ -1,4 +1,5 @@
 import { cutTo } from "../../internal/caller.ts";
+import { partsOf } from "../../internal/made.ts";
 import {
   copyOfBytes,
   integer,
@@ -18,6 +19,13 @@ import { checkWrId, type SendRequestList } from "../work/requests.ts";
 import { type MwBindInfo, SendFlags, WrOpcode } from "../work/work_request.ts";
 import { QpType, type SelectivityLevel } from "./qp_enums.ts";
 import { DATAGRAM_TYPES, hasData, type WrPoster } from "./wr_poster.ts";
+
+/** What a builder is made from. */
+export interface Begun {
+  readonly poster: WrPoster;
+  /** The opcodes that the queue pair was made with, one bit each. */
+  readonly opcodes: number;
+}
 
 /**
  * A builder of work requests (the `ibv_wr_*` verbs). {@linkcode QueuePairEx.prototype.wrStart | QueuePairEx.wrStart}
@@ -57,8 +65,13 @@ export class WrBuilder implements Disposable {
   /** Why the builder cannot be used any more. */
   #ended: string | undefined;
 
-  /** @ignore */
-  constructor(poster: WrPoster, opcodes: number) {
+  /** @ignore Made by {@linkcode QueuePairEx.wrStart}. */
+  constructor(begun: "QueuePairEx.wrStart() begins requests") {
+    const { poster, opcodes } = partsOf<Begun>(
+      begun,
+      "WrBuilder",
+      "QueuePairEx.wrStart() begins requests",
+    );
     this.#poster = poster;
     this.#opcodes = opcodes;
     poster.current = this;

@@ -2,7 +2,8 @@
 import * as recorder from "../../provider/recorder.ts";
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { structs } from "../../../ffi/layout.ts";
-import { Context, listDevices, PortState, VerbsError } from "../../../mod.ts";
+import { Context, listDevices, PortState, VerbsError, WrBuilder } from "../../../mod.ts";
+import { ExposedMemory, RcConn, RcListener, UdConn } from "../../../net/mod.ts";
 
 function failToOpen(...args: [] | [string]): Error {
   return assertThrows(() => Context.open(...args), Deno.errors.NotFound);
@@ -135,7 +136,20 @@ Deno.test("Context.open() takes no port for active that is only about to be", ()
   }
 });
 
-Deno.test("new Context() names Context.open(), where no types tell", () => {
-  const made = (): Context => Reflect.construct(Context, ["recorder0"]);
-  assertThrows(made, TypeError, "Cannot use new Context(): Context.open() opens a device");
+/** Classes whose objects the library makes, and what to call instead of their constructors. */
+const MADE = [
+  [Context, "new Context(): Context.open() opens a device"],
+  [UdConn, "new UdConn(): listenUd() and listenSrd() open connections"],
+  [RcConn, "new RcConn(): connectRc() and RcListener.accept() connect"],
+  [RcListener, "new RcListener(): listenRc() listens"],
+  [WrBuilder, "new WrBuilder(): QueuePairEx.wrStart() begins requests"],
+  [ExposedMemory, "new ExposedMemory(): RcConn.expose() shares memory"],
+] as const;
+
+Deno.test("The constructor of a class whose objects the library makes names what makes them", () => {
+  for (const [type, message] of MADE) {
+    for (const given of [[], ["recorder0"], [{ handle: {}, parts: {} }], [null]]) {
+      assertThrows(() => Reflect.construct(type, given), TypeError, `Cannot use ${message}`);
+    }
+  }
 });

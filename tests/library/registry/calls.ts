@@ -33,7 +33,6 @@ export function gaps(api: readonly Callable[]): string[] {
 /** Not for callers, who get these objects from others; and what throws any value it is given. */
 const NOT_CALLED: ReadonlySet<string> = new Set([
   "Completions#throw",
-  "UdConn.open",
   // They read memory at any address that the caller gives; the module says that it does not check.
   "hasContextOp",
   "hasOwnOp",

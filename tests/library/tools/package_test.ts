@@ -94,6 +94,16 @@ for (const [name, does] of Object.entries(COMPILED)) {
   });
 }
 
+Deno.test("Each line of the declarations that the compiler may show begins with the declaration", async () => {
+  const files = (await readdir(`${folder}/dist`, { recursive: true }))
+    .filter((file) => file.endsWith(".d.ts"));
+  assert(files.length > 5);
+  for (const file of files) {
+    const lines = (await Deno.readTextFile(`${folder}/dist/${file}`)).split("\n");
+    assertEquals([file, lines.filter((line) => /\*\/.*\w/.test(line))], [file, []]);
+  }
+});
+
 /** Objects of one exported module go to the functions of others. */
 const USER = `import { Context, type QueuePair, VerbsError } from "jsr:@rdma/ibverbs";
 import type { CmId } from "jsr:@rdma/ibverbs/cm";

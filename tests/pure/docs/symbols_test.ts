@@ -3,6 +3,7 @@
 import { assert, assertEquals, assertGreater } from "@std/assert";
 import denoJson from "../../../deno.json" with { type: "json" };
 import { stdArguments } from "../../../tools/host/jsr.ts";
+import { inProject, sourcesIn } from "../../../tools/host/paths.ts";
 import { PACKAGES, sourcesOf } from "../../../tools/package/packages.ts";
 import * as cm from "../../../cm.ts";
 import { rows } from "../../../ffi/verbs.ts";
@@ -80,6 +81,16 @@ for (const [name, source] of MODULES) {
     assertEquals([...lost], []);
   });
 }
+
+Deno.test("nothing is hidden from the pages but constructors that only the library calls", () => {
+  const hidden = ["types", "net"].flatMap((path) => sourcesIn(path)).flatMap((file) => {
+    const text = Deno.readTextFileSync(inProject(file));
+    return Array.from(text.matchAll(/@ignore[^]*?\*\/\n *(.*)/g), ([, next]) => `${file}: ${next}`);
+  });
+  const isRight = /: (protected )?constructor\(|: declare protected readonly /;
+  assertEquals(hidden.filter((line) => !isRight.test(line)), []);
+  assertGreater(hidden.length, 9);
+});
 
 /** The errors of JavaScript; those of Deno have names with dots. */
 const KNOWN_ERRORS = new Set(["Error", "RangeError", "SyntaxError", "TypeError"]);

@@ -1,8 +1,10 @@
 import { assertEquals, assertRejects } from "@std/assert";
+import { stub } from "@std/testing/mock";
 import { WcStatus, type WorkCompletionError, WorkCompletionList } from "../../../mod.ts";
 import { structs } from "../../../ffi/layout.ts";
 import { type Datagram, Receiver, type ReceiverParts } from "../../../net/ud/receiver.ts";
-import { type Need, type Sleep, SOURCE } from "../../../wait/bell.ts";
+import type { ArmedBell, Need, Sleep } from "../../../wait/bell.ts";
+import { state } from "../../../wait/state.ts";
 import { batchCore } from "../../../types/completion/work_completion_list.ts";
 
 const { size: WC, fields } = structs.ibv_wc;
@@ -33,14 +35,6 @@ class Bed {
       },
       cq: {
         pollInto: (batch: WorkCompletionList) => this.#poll(batch),
-        [SOURCE]: () => {
-          const nothing = (): void => {};
-          const sleep = (_: Need, wake: () => void): Sleep => {
-            this.#notify = wake;
-            return { hold: nothing, cancel: nothing };
-          };
-          return { arm: nothing, bell: { sleep } };
-        },
       },
       mr: {
         length: this.memory.length,
@@ -58,7 +52,17 @@ class Bed {
       onReceived: () => this.received++,
       onError: (error: WorkCompletionError) => this.errors.push(error.message.split(":")[1]!),
     };
+    using _bell = stub(state, "bellOf", () => this.#bell());
     this.receiver = new Receiver(parts as unknown as ReceiverParts);
+  }
+
+  #bell(): ArmedBell {
+    const nothing = (): void => {};
+    const sleep = (_: Need, wake: () => void): Sleep => {
+      this.#notify = wake;
+      return { hold: nothing, cancel: nothing };
+    };
+    return { arm: nothing, bell: { sleep, sleepSync: () => false } };
   }
 
   /** A datagram of one byte arrives, or a receive fails. */

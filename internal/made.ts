@@ -1,0 +1,29 @@
+/** How the library calls a constructor that programs do not call: the class is public, and what it is made from is not. */
+
+/** What a constructor gets. Nobody else can make one. */
+class Made<T> {
+  readonly parts: T;
+
+  constructor(parts: T) {
+    this.parts = parts;
+  }
+}
+
+/**
+ * Hands parts to a constructor in the place of its argument. The type of that argument is a text, which the compiler shows
+ * to programs: it names what makes such objects.
+ */
+export function made<T>(parts: T): never {
+  return new Made(parts) as never;
+}
+
+/**
+ * The parts that a constructor got from the library.
+ *
+ * @throws {TypeError} If a program has called it; `instead` says what to call.
+ */
+export function partsOf<T>(given: string, name: string, instead: string): T {
+  const value: unknown = given;
+  if (value instanceof Made) return value.parts;
+  throw new TypeError(`Cannot use new ${name}(): ${instead}`);
+}
