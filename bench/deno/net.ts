@@ -77,13 +77,14 @@ export async function overRc(
 }
 
 export function netRc(isServer: boolean): Promise<Echo> {
+  const room = new Uint8Array(SIZE);
   return overRc(isServer, {}, (conn) => ({
     serve: async (count) => {
-      for (let done = 0; done < count; done++) await conn.send((await conn.receive())!);
+      for (let done = 0; done < count; done++) await conn.send((await conn.receive(room))!);
     },
     play: exchanging(async (window) => {
       for (let i = 0; i < window; i++) await conn.send(message);
-      for (let i = 0; i < window; i++) await conn.receive();
+      for (let i = 0; i < window; i++) await conn.receive(room);
     }),
   }));
 }
