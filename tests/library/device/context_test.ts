@@ -139,7 +139,7 @@ Deno.test("Context.open() takes no port for active that is only about to be", ()
 /** Classes whose objects the library makes, and what to call instead of their constructors. */
 const MADE = [
   [Context, "new Context(): Context.open() opens a device"],
-  [UdConn, "new UdConn(): listenUd() and listenSrd() open connections"],
+  [UdConn, "new UdConn(): listenUd() opens connections"],
   [RcConn, "new RcConn(): connectRc() and RcListener.accept() connect"],
   [RcListener, "new RcListener(): listenRc() listens"],
   [WrBuilder, "new WrBuilder(): QueuePairEx.wrStart() begins requests"],
