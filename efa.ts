@@ -58,5 +58,5 @@ export {
   EfaWorkCompletionList,
 } from "./types/efa/efa_completion_queue.ts";
 export { VerbsError } from "./types/core/errors.ts";
-export { EFA_UNKNOWN_SENDER } from "./types/efa/sender_gid.ts";
+export { EFA_UNKNOWN_SENDER } from "./types/efa/senders.ts";
 export { type SrdActivation, type SrdInitAttr, SrdQueuePair } from "./types/efa/srd_queue_pair.ts";

@@ -160,7 +160,7 @@ export type { AbortOptions } from "./wait/abort.ts";
 export type { Complete, Optional } from "./internal/optional.ts";
 export type { Reach } from "./internal/reach.ts";
 export type { PeerOptions } from "./types/core/abortable.ts";
-export type { TimeoutOptions } from "./wait/timeout.ts";
+export type { TimeoutOptions } from "./wait/deadline.ts";
 export { nameOf, namesOf } from "./types/core/enums.ts";
 export { VerbsError } from "./types/core/errors.ts";
 export { NativeResource } from "./types/core/native_resource.ts";

@@ -1,6 +1,6 @@
 /** What kind of thread this code runs on. */
 
-import { once } from "../internal/once.ts";
+import { once } from "../internal/runtime.ts";
 import { callThrough, type FunctionPointer } from "./function_pointer.ts";
 import { functionAddress } from "./libc.ts";
 

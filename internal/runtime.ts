@@ -14,3 +14,9 @@ export function requireDeno(): void {
     "Cannot open libibverbs: @rdma/ibverbs calls it by the FFI of Deno. Run the program with Deno: https://deno.com",
   );
 }
+
+/** Makes a value when it is first asked for: what is made while modules load delays the start of every program. */
+export function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => (made ??= { value: make() }).value;
+}

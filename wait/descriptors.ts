@@ -7,6 +7,7 @@ import { NativeMemory } from "../ffi/native_memory.ts";
 import { checkedCall, type SystemError, systemError } from "../ffi/system_error.ts";
 import { isFirstThread } from "../ffi/threads.ts";
 import type { Need, OnWake, Sleep } from "./bell.ts";
+import { mostPolls } from "./busy_poll.ts";
 import { clock } from "./clock.ts";
 import { Glance, OFTEN_MS, SELDOM_MS } from "./glance.ts";
 import { state } from "./state.ts";
@@ -19,8 +20,11 @@ const EVENTS_SIZE = 4096;
 const MOST_EVENTS = Math.floor(EVENTS_SIZE / EVENT);
 /** The longest round: a Worker can only be terminated between two of them. */
 const LONGEST_MS = 10_000;
-/** What an event says that only ends a round. */
+/** What an event says that only ends a round, and what no event says. */
 const NO_WAIT = 0;
+const UNWRITTEN = 0xffff_ffff;
+/** Longer than another thread takes to end its round. */
+const ROUND_END_MS = 20;
 
 /** `epoll_wait(2)` on another thread. */
 type EpollWait = (
@@ -80,7 +84,7 @@ export class Descriptors {
   /** {@linkcode watchDescriptor} */
   watch(fd: number, need: Need, wake: OnWake<SystemError>): Sleep {
     this.#open();
-    const serial = this.#lastSerial = this.#lastSerial + 1 >>> 0 || 1;
+    const serial = this.#lastSerial = (this.#lastSerial + 1) % UNWRITTEN || 1;
     const errno = this.#arm(fd, serial);
     if (errno !== 0) return wakeSoon(wake, errorOf(errno));
     const wait: Wait = { fd, serial, wake, need };
@@ -96,13 +100,23 @@ export class Descriptors {
     };
   }
 
-  /** Forgets all waits, and ends the round that is running. */
+  /** Forgets all waits, and ends the round that is running. Nothing of this object may run after it. */
   end(): void {
     this.#waits.clear();
     this.#held = this.#often = 0;
-    this.#ring();
     this.#glance.end();
+    if (this.#round !== undefined) this.#endRound();
     this.#close();
+  }
+
+  /** To close the bell before the other thread has heard it would leave that thread where it is. */
+  #endRound(): void {
+    const written = new DataView(this.#memory!.buffer);
+    written.setUint32(DATA + 4, UNWRITTEN);
+    this.#ring();
+    const until = clock.precise() + ROUND_END_MS;
+    let left = mostPolls(ROUND_END_MS);
+    while (written.getUint32(DATA + 4) === UNWRITTEN && left-- > 0 && clock.precise() < until);
   }
 
   get pendingRound(): Promise<void> | undefined {
@@ -305,4 +319,16 @@ export function blockUntilReadable(fd: number, until: number): boolean {
     // It has waited for all that was left, whatever the clock says.
     if (errno === 0 && ms < LONGEST_MS) return false;
   }
+}
+
+/**
+ * Makes reading a descriptor fail with `EAGAIN` while there is nothing to read. Other flags of the descriptor stay as they
+ * are.
+ *
+ * @throws {SystemError} If the descriptor is not open (`EBADF`).
+ */
+export function setNonblocking(fd: number): void {
+  const fcntl = (op: number, arg: number): number =>
+    checkedCall("watch descriptor", "fcntl", libc().fcntl(fd, op, arg));
+  fcntl(constants.F_SETFL, fcntl(constants.F_GETFL, 0) | constants.O_NONBLOCK);
 }

@@ -75,7 +75,13 @@ export class Loop {
   #hasFound = false;
   /** Reads while nobody waits. */
   readonly #glance = new Glance(() => this.#lookOnce());
-  readonly #readInTurn = (): void => void (this.#task.isAwaited() && this.#task.read());
+  readonly #readInTurn = (): void => {
+    try {
+      if (this.#task.isAwaited()) this.#task.read();
+    } catch (error) {
+      this.#fail(error);
+    }
+  };
   readonly #run = (): void => {
     if (this.#state !== "yielding") return;
     try {

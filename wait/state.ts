@@ -42,7 +42,7 @@ export const state: {
   /**
    * What is read in each turn that a loop has waited for, before the loop goes on. While a loop runs, the event loop looks
    * only once in some turns at what other threads report, and so at events: what the loop sends to a reader of the same
-   * process would wait meanwhile.
+   * process would wait meanwhile. It must not throw.
    */
   readonly readers: Set<() => unknown>;
   /** How many waits have polled. */

@@ -95,22 +95,12 @@ function beginTurn(): void {
   turn.isBehind = turn.willBeBehind;
   turn.willBeBehind = false;
   hasTurned();
-  if (inLoop) readAll();
+  if (inLoop) { for (const read of readers) read(); }
 }
 
 /** Waits for another thread, or for a timer of a millisecond where the system cannot be called. */
 function rest(): Promise<unknown> {
   return visitThread() ?? new Promise<void>((resolve) => void timers.setTimeout(resolve, 0));
-}
-
-function readAll(): void {
-  for (const read of readers) {
-    try {
-      read();
-    } catch {
-      // The reader meets the error again when it reads after its wait.
-    }
-  }
 }
 
 /** A call that ends in a turn by itself. What it throws before it has a promise rejects, in a turn as well. */

@@ -14,7 +14,7 @@ import { partOf } from "../../internal/left_open.ts";
 import { made } from "../../internal/made.ts";
 import type { Rule, Rules } from "../../internal/options.ts";
 import { paced } from "../../wait/paced.ts";
-import { reasonOf } from "../../internal/reasons.ts";
+import { reasonOf } from "../../internal/texts.ts";
 import { TransportType, VerbsError } from "../../mod.ts";
 import { RcConn } from "./rc_conn.ts";
 import { deviceFor } from "./rc_device.ts";

@@ -1,4 +1,4 @@
-import { reasonOf } from "../../internal/reasons.ts";
+import { reasonOf } from "../../internal/texts.ts";
 import { Gid, type QpAddress } from "../../mod.ts";
 import { text, uint16, uint24, uint8 } from "../../internal/checks.ts";
 import { oneOf, readOptions, type Rules, within } from "../../internal/options.ts";

@@ -7,7 +7,7 @@ import {
   SendRequestList,
   WrOpcode,
 } from "../../mod.ts";
-import { once } from "../../internal/once.ts";
+import { once } from "../../internal/runtime.ts";
 import { copyMessage } from "../shared/copy_message.ts";
 import { RECEIVE, SEND } from "./request_ids.ts";
 

@@ -14,7 +14,7 @@ import { integer, milliseconds, quote, snapshot, text } from "../../internal/che
 import { familyOf, UDP_QKEY } from "../../internal/cm_numbers.ts";
 import { Deadline } from "../../wait/deadline.ts";
 import { partOf } from "../../internal/left_open.ts";
-import { reasonOf } from "../../internal/reasons.ts";
+import { reasonOf } from "../../internal/texts.ts";
 import { retrying } from "../shared/retrying.ts";
 import { readAnswer } from "./lookup_answer.ts";
 import { assertManaged, ownAddress } from "./own_address.ts";

@@ -385,7 +385,7 @@ export class UdConn
     if (!Array.isArray(datagram)) {
       throw new TypeError("Cannot send: a datagram is not an array of a message and an address");
     }
-    const [message, address] = datagram;
+    const { 0: message, 1: address } = datagram;
     const { length } = byteArray(message, "message");
     checkLength(length, this.maxMessage);
     return { message, peer: this.#peers.of(address, length) };

@@ -1,5 +1,5 @@
 import { constants, structs } from "../../ffi/layout.ts";
-import { netdevIndex } from "../../ffi/netdev.ts";
+import { netdevIndex } from "../../ffi/host.ts";
 import { readField } from "../../ffi/struct.ts";
 import { quote, show, snapshot, text } from "../../internal/checks.ts";
 import { splitZone } from "../../internal/reach.ts";

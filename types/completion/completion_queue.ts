@@ -16,7 +16,7 @@ import { clock } from "../../wait/clock.ts";
 import { findSync } from "../../wait/loop.ts";
 import { state } from "../../wait/state.ts";
 import { partOf } from "../../internal/left_open.ts";
-import { checkTimeout, endOf, timeoutOf, type TimeoutOptions } from "../../wait/timeout.ts";
+import { checkTimeout, endOf, timeoutOf, type TimeoutOptions } from "../../wait/deadline.ts";
 import { inTurn } from "../../wait/turns.ts";
 import type { Complete } from "../../internal/optional.ts";
 import { ABOVE_LIMIT, aboveLimit, causeOf, type Causes } from "../core/causes.ts";

@@ -1,7 +1,7 @@
 /** Causes that classes of verbs share. */
 
-import { descriptorErrno } from "../../ffi/descriptors.ts";
-import { lockLimit } from "../../ffi/locked_memory.ts";
+import { descriptorErrno } from "../../ffi/host.ts";
+import { lockLimit } from "../../ffi/host.ts";
 import { causeOf, type Causes, type Words } from "./causes.ts";
 
 /** How many objects of a kind a device has. */

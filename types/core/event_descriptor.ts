@@ -1,8 +1,7 @@
-import { setNonblocking } from "../../ffi/descriptors.ts";
 import { errno, errnoName } from "../../ffi/errno.ts";
 import { SystemError } from "../../ffi/system_error.ts";
 import type { Bell, Need, OnWake, Sleep } from "../../wait/bell.ts";
-import { blockUntilReadable, watchDescriptor } from "../../wait/descriptors.ts";
+import { blockUntilReadable, setNonblocking, watchDescriptor } from "../../wait/descriptors.ts";
 import { failure } from "./errors.ts";
 
 /**

@@ -1,3 +1,4 @@
+import { toCaller } from "../../internal/caller.ts";
 import { isOpen, type Resource } from "./resource.ts";
 
 /**
@@ -11,9 +12,13 @@ export async function* untilClosed<T>(
 ): AsyncGenerator<T, void, void> {
   while (isOpen(resource)) {
     signal?.throwIfAborted();
-    const step = await next().catch((error) => orClosed(error, resource, signal));
-    if (step === CLOSED) return;
-    yield step as T;
+    let step: T;
+    try {
+      step = await next();
+    } catch (error) {
+      if (orClosed(toCaller(error, untilClosed), resource, signal) === CLOSED) return;
+    }
+    yield step!;
   }
 }
 

@@ -5,7 +5,7 @@ import { members } from "../../ffi/members.ts";
 import { bufferPointer, handleAddress } from "../../ffi/pointers.ts";
 import { allocStruct, readField, readNative } from "../../ffi/struct.ts";
 import { type AbortOptions, signalOf } from "../../wait/abort.ts";
-import { endOf } from "../../wait/timeout.ts";
+import { endOf } from "../../wait/deadline.ts";
 import { Events } from "../../wait/events.ts";
 import { inTurn } from "../../wait/turns.ts";
 import { EventDescriptor, makeNonblocking, noEvent } from "../core/event_descriptor.ts";

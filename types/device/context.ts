@@ -1,12 +1,12 @@
-import { reasonOf } from "../../internal/reasons.ts";
+import { reasonOf } from "../../internal/texts.ts";
 import type { IbvContext, IbvDevice } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
-import { hasNetdev } from "../../ffi/netdev.ts";
+import { hasNetdev } from "../../ffi/host.ts";
 import { allocStruct, fieldBytes, readField, readNative } from "../../ffi/struct.ts";
 import { Gid, type GidEntry, GidType } from "../address/gid.ts";
 import type { AbortOptions } from "../../wait/abort.ts";
-import { timeoutOf, type TimeoutOptions } from "../../wait/timeout.ts";
+import { timeoutOf, type TimeoutOptions } from "../../wait/deadline.ts";
 import { integer, show, uint16, uint32 } from "../../internal/checks.ts";
 import { made, partsOf } from "../../internal/made.ts";
 import { readStruct } from "../core/attributes.ts";

@@ -1,6 +1,6 @@
 import { cutTo, toCaller } from "../../internal/caller.ts";
 import { errno, errnoName } from "../../ffi/errno.ts";
-import { descriptorErrno } from "../../ffi/descriptors.ts";
+import { descriptorErrno } from "../../ffi/host.ts";
 import type { IbvContext, IbvDevice } from "../../ffi/handles.ts";
 import { type CEnum, structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";

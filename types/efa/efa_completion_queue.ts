@@ -25,7 +25,7 @@ import type { CheckOptions } from "../core/errors.ts";
 import { handOver } from "../core/native_resource.ts";
 import type { Context } from "../device/context.ts";
 import { callEfa } from "./call.ts";
-import { EXTRA_WITH_GID } from "./sender_gid.ts";
+import { EXTRA_WITH_GID } from "./senders.ts";
 
 function gidAt(view: DataView, extra: number): Gid | undefined {
   const bytes = new Uint8Array(

@@ -3,6 +3,7 @@
  * that its device has, or else a GID.
  */
 
+import { EXTENDED } from "../completion/work_completion_list_ex.ts";
 import { constants, structs } from "../../ffi/layout.ts";
 import { bytesOfGid, type Gid } from "../address/gid.ts";
 import { AddressHandle, AhCore, ahCore } from "../address_handle/address_handle.ts";
@@ -14,7 +15,22 @@ import { pdCore, type ProtectionDomain } from "../memory/protection_domain.ts";
 import { ReplyAddress } from "../reply/reply_address.ts";
 import type { Senders, Words } from "../reply/senders.ts";
 import { efaAhNumber } from "./attributes.ts";
-import { EFA_UNKNOWN_SENDER, gidOffset } from "./sender_gid.ts";
+
+/**
+ * The `slid` of a sender to whom the receiver has no address handle.
+ *
+ * @category Senders
+ */
+export const EFA_UNKNOWN_SENDER = 0xffff;
+
+/** The extra bytes of a completion that has the sender's GID, behind what all extended queues report. */
+export const EXTRA_WITH_GID: number = EXTENDED.extra + structs.ibv_gid.size;
+
+/** Where the GID of a completion is in its batch; undefined if the batch has no room for GIDs. */
+export function gidOffset(batch: BatchCore<unknown>, index: number): number | undefined {
+  const hasRoom = batch.format.extra >= EXTRA_WITH_GID;
+  return hasRoom ? batch.extraAt(index) + EXTENDED.extra : undefined;
+}
 
 const { size: WC_SIZE, fields: wcFields } = structs.ibv_wc;
 const SLID = wcFields.slid.offset;

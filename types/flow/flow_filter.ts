@@ -2,7 +2,7 @@ import type { Structs } from "../../ffi/layout.ts";
 import type { CEnum } from "../../ffi/layout.ts";
 import { members } from "../../ffi/members.ts";
 import { show } from "../../internal/checks.ts";
-import { once } from "../../internal/once.ts";
+import { once } from "../../internal/runtime.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { formatAddress, parseAddress } from "../address/ip_address.ts";
 

@@ -1,7 +1,7 @@
 import { cutTo } from "../../internal/caller.ts";
 import { type Structs, structs } from "../../ffi/layout.ts";
 import { boolean, listOf, show, snapshot } from "../../internal/checks.ts";
-import { once } from "../../internal/once.ts";
+import { once } from "../../internal/runtime.ts";
 import { AttributeCodec, type RuleOf, type Written } from "../core/attributes.ts";
 import { nameOf } from "../core/enums.ts";
 import { Counters } from "./counters.ts";

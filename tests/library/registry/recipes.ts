@@ -153,7 +153,6 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
   resolveEthL2FromGid: ({ context }) => [context, route()],
   resolveEthL2FromGidAsync: ({ context }) => [context, route(), { signal: signal() }],
   "new CompletionChannel": ({ context }) => [context],
-  "CompletionChannel#watch": () => [() => {}],
   "CompletionChannel#getCqEvent": ({ cq }) => {
     cq.reqNotify();
     complete(cq);

@@ -2,12 +2,17 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { stub } from "@std/testing/mock";
 import { constants } from "node:os";
-import { descriptorErrno, setNonblocking } from "../../../ffi/descriptors.ts";
+import { descriptorErrno } from "../../../ffi/host.ts";
 import { libc } from "../../../ffi/libc.ts";
 import { openWaiting } from "../../../ffi/seldom.ts";
 import { SystemError } from "../../../ffi/system_error.ts";
 import type { Need, Sleep } from "../../../wait/bell.ts";
-import { Descriptors, settled, watchDescriptor } from "../../../wait/descriptors.ts";
+import {
+  Descriptors,
+  setNonblocking,
+  settled,
+  watchDescriptor,
+} from "../../../wait/descriptors.ts";
 import { outputOf } from "../../subprocess.ts";
 
 const { symbols: C } = Deno.dlopen("libc.so.6", {

@@ -1,5 +1,9 @@
+/** What this process may have, and what its network namespace has. */
+
+import { mappedErrno } from "./errno.ts";
 import { constants } from "./layout.ts";
 import { libc } from "./libc.ts";
+import { cString } from "./pointers.ts";
 
 /** Bytes that are certainly not locked yet. */
 const MORE = 1n << 20n;
@@ -25,4 +29,23 @@ function canLock(length: bigint): boolean {
   const result = libc().mlock2(pointer, length, constants.MLOCK_ONFAULT);
   libc().munmap(pointer, length);
   return result === 0;
+}
+
+/** errno of making a descriptor, such as that of `EMFILE`; 0 if the process may make one. */
+export function descriptorErrno(): number {
+  const fd = libc().eventfd(0, constants.EFD_CLOEXEC);
+  if (fd < 0) return mappedErrno()[0]!;
+  libc().close(fd);
+  return 0;
+}
+
+/** Whether the network namespace of this process has an interface with that index. */
+export function hasNetdev(index: number): boolean {
+  return libc().if_indextoname(index, new Uint8Array(constants.IF_NAMESIZE)) !== null;
+}
+
+/** The index of the network interface with a name; 0 if the network namespace of this process has none. */
+export function netdevIndex(name: string): number {
+  // C would end the name at a zero character.
+  return name.includes("\0") ? 0 : libc().if_nametoindex(cString(name));
 }
