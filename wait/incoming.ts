@@ -35,7 +35,12 @@ export class Incoming<W extends object, T> {
   }
 
   get isAwaited(): boolean {
-    return this.#isPolled || this.#waiters.size > 0;
+    return this.#isPolled || this.isWaiting;
+  }
+
+  /** Whether somebody sleeps until something comes. */
+  get isWaiting(): boolean {
+    return this.#waiters.size > 0;
   }
 
   /**

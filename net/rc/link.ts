@@ -122,7 +122,7 @@ export class Link implements Reader {
   }
 
   get #isAwaited(): boolean {
-    return this.#isConnecting || this.messages.isAwaited || this.writes.isAwaited ||
+    return this.#isConnecting || this.messages.isWaiting || this.writes.isWaiting ||
       this.#hasWaiting || this.#flushing.size > 0 || this.#outbox.isAwaited;
   }
 

@@ -21,6 +21,9 @@ export const CONTROL_RECEIVES = 5;
 /** Requests for such messages, and for a check of the peer that has a completion. */
 export const CONTROL_SENDS = 8;
 
+/** The fewest promises for which a message and its answer need no frame of credits. */
+const FEW = 4;
+
 const TYPE_SHIFT = 28;
 
 /**
@@ -123,14 +126,14 @@ export class Protocol {
 
   /**
    * How many messages more are to be promised, each of which needs a receive. `isSingle` means that there is a place for one
-   * message at a time. Else promises double when half of them are used, as far as the peer knows.
+   * message at a time. Else promises double when the peer has used three quarters of those that it knows.
    */
   wanted(isSingle: boolean): number {
     const given = this.#waiting + this.#promised;
     if (this.peerEnded) return 0;
     if (isSingle) return this.#promised === 0 && given < this.#capacity ? 1 : 0;
-    this.#level = Math.max(this.#level, given);
-    if (2 * (this.#promised - this.#owed) <= this.#level) this.#grow();
+    this.#level = Math.max(this.#level, given, Math.min(FEW, this.#capacity));
+    if (4 * (this.#promised - this.#owed) <= this.#level) this.#grow();
     return this.#level - given;
   }
 

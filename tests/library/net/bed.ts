@@ -43,15 +43,16 @@ export function pairs(
 /** Tests of two ends with the options that a program has by default. */
 export const pair = pairs();
 
-/** Sends messages to the server, which promises to take more with them. */
+/** Sends messages to the server at once, which promises to take as many, as far as it has credits for them. */
 export async function warmUp(
   { client, server }: Pick<RcPair, "client" | "server">,
   count: number,
 ): Promise<void> {
-  for (let i = 0; i < count; i++) {
-    await client.send(bytes(`${i}`));
-    assertEquals(text(await server.receive()), `${i}`);
-  }
+  const words = Array.from({ length: count }, (_, i) => `${i}`);
+  const sending = Promise.all(words.map((word) => client.send(bytes(word))));
+  await pause(5);
+  for (const word of words) assertEquals(text(await server.receive()), word);
+  await sending;
 }
 
 /** What has been begun may go on meanwhile. */

@@ -1,0 +1,93 @@
+/**
+ * A program with many connections: a server that echoes, or connections to it that are idle, or busy. It reads lines, and
+ * answers each with a line of numbers.
+ */
+
+import { connectRc, listenRc, type RcConn } from "../../net/mod.ts";
+import { linesOf } from "../contender.ts";
+
+const MANY = 2 ** 20;
+/** Connections that are made at the same time. */
+const AT_ONCE = 16;
+const message = new Uint8Array(64);
+const buffer = new Uint8Array(2 ** 15);
+
+const { symbols } = Deno.dlopen(Deno.env.get("IBVERBS_LIBRARY")!, {
+  shm_registered: { parameters: [], result: "u64" },
+});
+
+async function echo(conn: RcConn): Promise<void> {
+  for (let received; (received = await conn.receive()) !== null;) await conn.send(received);
+}
+
+async function serve(): Promise<number> {
+  const limits = { maxPending: MANY, maxHandshakes: MANY, maxPerPeer: MANY };
+  const listener = await listenRc({ tcpPort: 0, connectTimeout: 120_000, ...limits });
+  (async () => {
+    for await (const conn of listener) echo(conn).catch(() => {});
+  })();
+  return listener.addr.port;
+}
+
+const conns: RcConn[] = [];
+
+/** Connects so often. Returns the milliseconds of a connection. */
+async function connect(tcpPort: number, count: number): Promise<number> {
+  const start = performance.now();
+  let left = count;
+  await Promise.all(Array.from({ length: AT_ONCE }, async () => {
+    while (left-- > 0) conns.push(await connectRc({ tcpPort, connectTimeout: 120_000 }));
+  }));
+  return (performance.now() - start) / count;
+}
+
+/** The bytes of the heap, and those that are registered. */
+async function memory(): Promise<string> {
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  for (let i = 0; i < 3; i++) gc!();
+  const { heapUsed, external } = Deno.memoryUsage();
+  return `${heapUsed + external} ${symbols.shm_registered()}`;
+}
+
+declare const gc: (() => void) | undefined;
+
+/** The median of so many calls in microseconds. */
+async function call(count: number): Promise<number> {
+  const [conn] = conns as [RcConn];
+  const times = new Float64Array(count);
+  for (let i = 0; i < count; i++) {
+    const start = performance.now();
+    await conn.send(message);
+    await conn.receive(buffer);
+    times[i] = performance.now() - start;
+  }
+  return times.sort()[count >> 1]! * 1000;
+}
+
+/** All connections send and receive for so many milliseconds. Returns the answers in a second. */
+async function load(ms: number, window: number): Promise<number> {
+  const start = performance.now();
+  let answers = 0;
+  await Promise.all(conns.map(async (conn) => {
+    while (performance.now() - start < ms) {
+      for (let i = 0; i < window; i++) await conn.send(message);
+      for (let i = 0; i < window; i++) await conn.receive();
+      answers += window;
+    }
+  }));
+  return answers / (performance.now() - start) * 1000;
+}
+
+const WORK: Readonly<Record<string, (...numbers: number[]) => Promise<number | string>>> = {
+  serve,
+  connect,
+  memory,
+  call,
+  load,
+};
+
+for await (const line of linesOf(Deno.stdin.readable)) {
+  const [work, ...numbers] = line.split(" ") as [string, ...string[]];
+  console.log(await WORK[work]!(...numbers.map(Number)));
+}
+Deno.exit(0);
