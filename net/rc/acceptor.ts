@@ -4,6 +4,8 @@ import type { RcEnd } from "./rc_end.ts";
 /** Where peers come in. */
 export interface Acceptor {
   readonly addr: { readonly hostname: string; readonly port: number };
+  /** How many connections there are, and in the making. */
+  readonly connections: number;
   /** Waits for the next peer. After a BadResource there are none any more. */
   accept(): Promise<ConnectRequest>;
   /** Says whether waiting for peers keeps the program alive. */

@@ -47,6 +47,10 @@ export class CmAcceptor implements Acceptor {
     return this.#listener.localAddress!;
   }
 
+  get connections(): number {
+    return this.#devices.values().reduce((sum, { users }) => sum + users, 0);
+  }
+
   async accept(): Promise<ConnectRequest> {
     for await (const event of this.#channel) {
       const { type, id } = event;

@@ -6,7 +6,7 @@ export interface Checked {
 }
 
 /** Checks of one turn of the event loop, as long as there are not too many connections. */
-const CHECKS = 16;
+const CHECKS = 64;
 const MOST_TICKS = 100;
 
 /** Checks the peers of all connections of a device, each once in a period, by one timer. Many are checked in portions. */

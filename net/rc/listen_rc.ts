@@ -16,6 +16,7 @@ import { BY_ADDRESS } from "./by_address.ts";
 import { CmAcceptor } from "./cm_acceptor.ts";
 import { handshakeDeadline, unlessAborted } from "./connect_rc.ts";
 import type { Acceptor, ConnectRequest } from "./acceptor.ts";
+import { isUsedUp } from "./limits.ts";
 import { type Late, NO_ADDRESS } from "./late.ts";
 import { RcConn } from "./rc_conn.ts";
 import { RC_RULES, type RcOptions, type RcSettings } from "./rc_options.ts";
@@ -57,7 +58,8 @@ export interface RcListenOptions extends RcOptions {
   readonly maxPerPeer?: number | undefined;
   /**
    * It is called once for each series of attempts that fail: an attempt has failed, and the listener goes on. A series ends
-   * when a connection is made. The default writes a warning to the console. {@linkcode RcListener.stats} counts all of them.
+   * when a connection is made. If something is used up, such as queue pairs, file descriptors or memory that may be locked,
+   * the error tells what it is, and how many connections there are. The default writes a warning to the console. {@linkcode RcListener.stats} counts all of them.
    */
   readonly onFailure?: ((error: Error) => void) | undefined;
   /** Closes the listener when it aborts. Connections that were accepted stay open. */
@@ -225,9 +227,18 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
     this.#stats.lastError = error;
     if (this.#isFailing || this.#closing.signal.aborted) return;
     this.#isFailing = true;
-    const { hostname, port } = this.#addr;
+    const told = this.#failure(error);
     // In a task of its own, so that it may close the listener, and its errors are not ours.
-    timers.queueMicrotask(() => this.#onFailure(failure(hostname, port, error)));
+    timers.queueMicrotask(() => this.#onFailure(told));
+  }
+
+  #failure(cause: unknown): Error {
+    const { hostname, port } = this.#addr;
+    const { connections } = this.#acceptor;
+    const message = `An RcListener at ${hostname} port ${port} has failed to connect to a peer, ` +
+      `and works on: ${reasonOf(cause, "connect")}`;
+    const room = `. It has ${connections} connections, and accepts others when there is room`;
+    return new Error(isUsedUp(cause) ? message + room : message, { cause });
   }
 
   /** A peer that is gone before it is accepted is no reason to stop. */
@@ -341,12 +352,6 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
   [Symbol.for("Deno.customInspect")](): string {
     return this.toString();
   }
-}
-
-function failure(hostname: string, port: number, cause: unknown): Error {
-  const message = `An RcListener at ${hostname} port ${port} has failed to connect to a peer, ` +
-    `and works on: ${reasonOf(cause, "connect")}`;
-  return new Error(message, { cause });
 }
 
 /**

@@ -53,6 +53,11 @@ export class SharedDevice {
     this.#onUnused = onUnused;
   }
 
+  /** How many use it. */
+  get users(): number {
+    return this.#current?.users ?? 0;
+  }
+
   use(): RcDevice {
     if (!this.#isAlive()) this.#current = undefined;
     const shared = this.#current ??= { ...openDevice(this.#settings), users: 0 };

@@ -2,6 +2,7 @@ import { quote } from "../../internal/checks.ts";
 import { nextTurn } from "../../wait/turns.ts";
 import type { Acceptor, ConnectRequest } from "./acceptor.ts";
 import { readLine, writeAddress } from "./exchange.ts";
+import { withLimit } from "./limits.ts";
 import type { Late } from "./late.ts";
 import { checkOwn, checkStated, endsOf, type PeerEnds } from "./peer_gid.ts";
 import { type RcAddress, readRcAddress } from "./rc_address.ts";
@@ -25,8 +26,16 @@ export class TcpAcceptor implements Acceptor {
     return this.#listener.addr;
   }
 
+  get connections(): number {
+    return this.#device.users;
+  }
+
   async accept(): Promise<ConnectRequest> {
-    return new TcpRequest(await this.#listener.accept(), this.#settings, this.#device);
+    try {
+      return new TcpRequest(await this.#listener.accept(), this.#settings, this.#device);
+    } catch (error) {
+      throw withLimit("accept", error);
+    }
   }
 
   ref(): void {

@@ -117,7 +117,6 @@ test("RcConn works on, more slowly, while no memory can be registered", async ()
     for (let i = 0; i < 50; i++) assertEquals(text(await to.receive()), `${i}`);
     await sending;
   }
-  recorder.fail("ibv_reg_mr", "ENOMEM", { times: 0 });
   await warmUp(pair, 100);
 });
 
@@ -126,7 +125,6 @@ test("RcConn.send() tells that no memory can be registered if there is none for 
   recorder.fail("ibv_reg_mr", "ENOMEM");
   const error = await assertRejects(() => _pair.client.send(bytes("x")), VerbsError, "register");
   assertEquals((error as VerbsError).code, "ENOMEM");
-  recorder.fail("ibv_reg_mr", "ENOMEM", { times: 0 });
 });
 
 test("RcConn keeps messages apart that come before it has memory of their own", async () => {

@@ -1,0 +1,34 @@
+import { VerbsError } from "../../mod.ts";
+
+/** Verbs that make something of which a device, the process or the system has so much. */
+const MAKING = /^(ibv|rdma)_(open|alloc|create|reg)_/;
+
+const NO_FILES: Readonly<Record<string, string>> = {
+  EMFILE: 'the process has no file descriptor left: "ulimit -n" shows the limit',
+  ENFILE: "the system has no file descriptor left: see /proc/sys/fs/file-max",
+};
+
+/** Whether an attempt to connect has failed because something is used up. Its error tells what that is. */
+export function isUsedUp(error: unknown): boolean {
+  if (error instanceof VerbsError) return MAKING.test(error.verb);
+  return noFiles(error) !== undefined;
+}
+
+/** The error of a call of Deno. Where a limit is the reason, it tells which one. */
+export function withLimit(action: string, error: unknown): unknown {
+  const reason = noFiles(error);
+  return reason === undefined
+    ? error
+    : Object.assign(new Error(`Cannot ${action}: ${reason}`, { cause: error }), {
+      code: codeOf(error),
+    });
+}
+
+function noFiles(error: unknown): string | undefined {
+  return NO_FILES[codeOf(error)];
+}
+
+function codeOf(error: unknown): string {
+  const { code } = (error instanceof Error ? error : {}) as { readonly code?: unknown };
+  return String(code);
+}
