@@ -15,13 +15,6 @@ export interface Packet {
   readonly grh: Grh;
 }
 
-/** Where datagrams go, and by which handle. */
-export interface Peer extends UdAddress {
-  /** The packet that the address comes from; undefined if the caller or the address handle of the sender names it. */
-  readonly packet: Packet | undefined;
-  ah: AddressHandle | undefined;
-}
-
 /** An object itself. A class that extends it adds private fields to the object that is given. */
 class Itself {
   constructor(object: object) {
@@ -30,24 +23,47 @@ class Itself {
 }
 
 /**
- * The address of a sender, with its peer in a private field, which nobody else sees. A WeakMap finds each of its keys at some
- * other place of memory, so that it becomes slow when there are many.
+ * What a connection knows of a peer, in private fields of the peer's address, which nobody else sees. Other objects, and a
+ * table that leads to them, would be at other places of memory: with many peers, each of those takes time.
  */
-class SenderAddress extends Itself {
-  readonly #peer: Peer;
+class Knowledge extends Itself {
   readonly #owner: object;
+  readonly #packet: Packet | undefined;
+  #ah: AddressHandle | undefined;
 
-  constructor(address: UdAddress, peer: Peer, owner: object) {
+  constructor(address: UdAddress, owner: object, packet: Packet | undefined) {
     super(address);
-    this.#peer = peer;
     this.#owner = owner;
+    this.#packet = packet;
   }
 
-  /** The peer of an address; undefined if the owner has not made it. */
-  static peerOf(address: object, owner: object): Peer | undefined {
-    return #peer in address && address.#owner === owner ? address.#peer : undefined;
+  static belongs(address: object, owner: object): address is Peer {
+    return #owner in address && address.#owner === owner;
+  }
+
+  static packetOf(peer: Peer): Packet | undefined {
+    return peer.#packet;
+  }
+
+  static handleOf(peer: Peer): AddressHandle | undefined {
+    return peer.#ah;
+  }
+
+  static setHandle(peer: Peer, ah: AddressHandle): AddressHandle {
+    return peer.#ah = ah;
   }
 }
+
+/** Where datagrams go: an address that does not change, and what the connection knows of the peer. */
+export type Peer = UdAddress & Knowledge;
+
+/** The packet that the address of a peer comes from; undefined if a caller or an address handle names the peer. */
+export const packetOf: (peer: Peer) => Packet | undefined = Knowledge.packetOf;
+
+/** The handle that a peer was reached by last. It may be closed. */
+export const handleOf: (peer: Peer) => AddressHandle | undefined = Knowledge.handleOf;
+
+export const setHandle: (peer: Peer, ah: AddressHandle) => AddressHandle = Knowledge.setHandle;
 
 /** Writes the address of a sender, which begins with its GID. It returns false if the sender is unknown. */
 export type WriteSender = (attr: DataView, batch: WorkCompletionList, index: number) => boolean;
@@ -92,7 +108,7 @@ export class Peers {
   readonly #max: number;
   readonly #transport: string;
   readonly #writeSender: WriteSender | undefined;
-  readonly #senders: WordCache<UdAddress>;
+  readonly #senders: WordCache<Peer>;
   /** Marks the addresses of its own senders. An address that a program keeps must not keep all peers. */
   readonly #owner: object = {};
   /** Those whose addresses the caller named: by the objects, while the caller has them, and by their text. */
@@ -121,8 +137,9 @@ export class Peers {
    * @throws {RangeError} If the message is too long for the peer. It would be lost, and no completion would report it.
    */
   of(address: UdAddress, length: number): Peer {
-    const isObject = typeof address === "object" && address !== null;
-    const peer = isObject && SenderAddress.peerOf(address, this.#owner) || this.#read(address);
+    const isOwn = typeof address === "object" && address !== null &&
+      Knowledge.belongs(address, this.#owner);
+    const peer = isOwn ? address : this.#read(address);
     const { maxMessage = Infinity } = peer;
     if (length > maxMessage) throw tooLong(length, maxMessage);
     return peer;
@@ -143,7 +160,7 @@ export class Peers {
     if (known !== undefined) return known;
     // Text that is no GID, and can be of any length, is not kept.
     Gid.parse(gid);
-    const peer: Peer = { ...address, packet: undefined, ah: undefined };
+    const peer = this.#know(address, undefined);
     if (this.#named.size >= this.#max) this.#named.delete(this.#named.keys().next().value!);
     this.#named.set(key, peer);
     return peer;
@@ -171,17 +188,25 @@ export class Peers {
     at: number,
   ): UdAddress {
     const words = this.#words;
-    const packet = this.#writeSender === undefined ? packetOf(batch, index, memory, at) : undefined;
-    const address: UdAddress = {
+    const packet = this.#writeSender === undefined
+      ? readPacket(batch, index, memory, at)
+      : undefined;
+    const address = {
       transport: this.#transport,
       gid: packet === undefined ? gidOf(words) : sgidOf(packet),
       lid: packet?.wc.slid ?? 0,
       qpn: words[QPN]!,
       qkey: this.#qkey,
     };
-    new SenderAddress(address, { ...address, packet, ah: undefined }, this.#owner);
-    this.#senders.set(words, Object.freeze(address));
-    return address;
+    const peer = this.#know(address, packet);
+    this.#senders.set(words, peer);
+    return peer;
+  }
+
+  #know(address: UdAddress, packet: Packet | undefined): Peer {
+    const peer = new Knowledge(address, this.#owner, packet) as Peer;
+    Object.freeze(peer);
+    return peer;
   }
 }
 
@@ -201,7 +226,7 @@ function readSender(
   for (let i = 0; i < GRH_WORDS; i++) words[i] = memory[at + i]! & bits[i]!;
 }
 
-function packetOf(
+function readPacket(
   batch: WorkCompletionList,
   index: number,
   { buffer, byteOffset }: Uint32Array<ArrayBuffer>,

@@ -9,7 +9,14 @@ import {
 } from "../../mod.ts";
 import { chosenGid, slotOf } from "../shared/chosen_gid.ts";
 import { onFabric } from "../shared/fabric_options.ts";
-import type { Packet, Peer, WriteSender } from "./peers.ts";
+import {
+  handleOf,
+  type Packet,
+  packetOf,
+  type Peer,
+  setHandle,
+  type WriteSender,
+} from "./peers.ts";
 import { attrOf, type LocalPort, localPort } from "./ud_address.ts";
 import type { UdSettings } from "./ud_options.ts";
 
@@ -75,8 +82,8 @@ export class Routes {
   }
 
   /** Whether a peer has a handle, or {@linkcode Routes.makeNow} makes one. */
-  canReach({ ah }: Peer): boolean {
-    return this.#namesHandles || ah?.disposed === false;
+  canReach(peer: Peer): boolean {
+    return this.#namesHandles || handleOf(peer)?.disposed === false;
   }
 
   /**
@@ -86,7 +93,7 @@ export class Routes {
   makeNow(peer: Peer): AddressHandle | undefined {
     if (!this.#namesHandles) return undefined;
     this.#onClosing();
-    return peer.ah = this.#path.toAddress(attrOf(this.local, peer, this.#settings));
+    return setHandle(peer, this.#path.toAddress(attrOf(this.local, peer, this.#settings)));
   }
 
   /** Finds or makes the handle that reaches a peer, which may take seconds. It may be closed before it is used. */
@@ -94,7 +101,7 @@ export class Routes {
     this.#onClosing();
     this.#making++;
     try {
-      peer.ah = await this.#make(peer, signal);
+      setHandle(peer, await this.#make(peer, signal));
     } finally {
       this.#making--;
     }
@@ -102,7 +109,7 @@ export class Routes {
 
   async #make(peer: Peer, signal: AbortSignal | undefined): Promise<AddressHandle> {
     const path = this.#path;
-    const { packet } = peer;
+    const packet = packetOf(peer);
     try {
       if (!isOfSender(packet)) {
         const attr = attrOf(this.local, peer, this.#settings);
@@ -111,7 +118,7 @@ export class Routes {
       const { wc, grh } = packet;
       const { trafficClass, sl } = this.#settings;
       // A peer that had a handle has answered before: it does not wait with strangers.
-      const forStranger = peer.ah === undefined;
+      const forStranger = handleOf(peer) === undefined;
       if (forStranger && trafficClass === undefined && sl === undefined) {
         return await path.toAsync(wc, grh, { signal });
       }

@@ -26,7 +26,7 @@ import { Groups } from "./groups.ts";
 import { lookUp, type LookupAddress, type LookupOptions, readLookup } from "./lookup.ts";
 import { LookupServer } from "./lookup_server.ts";
 import { assertManaged } from "./own_address.ts";
-import { type Peer, Peers } from "./peers.ts";
+import { handleOf, type Peer, Peers } from "./peers.ts";
 import { Receiver } from "./receiver.ts";
 import { Recovery } from "./recovery.ts";
 import { Routes } from "./routes.ts";
@@ -457,7 +457,7 @@ export class UdConn
 
   /** The handle that reaches a peer now, if there is one. */
   #handleOf(peer: Peer): AddressHandle | undefined {
-    const { ah } = peer;
+    const ah = handleOf(peer);
     return ah?.disposed === false ? ah : this.#routes.makeNow(peer);
   }
 
