@@ -1,11 +1,11 @@
 // Options and addresses of connections, and the senders of datagrams.
 import { assert, assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
 import { readOptions } from "../../../internal/options.ts";
-import { Gid, Grh, WcFlags, type WorkCompletionList } from "../../../mod.ts";
+import { type AddressHandle, Gid, Grh, WcFlags, type WorkCompletionList } from "../../../mod.ts";
 import { readSrdOptions } from "../../../net/efa/srd_options.ts";
 import { readRcAddress, toQpAddress } from "../../../net/rc/rc_address.ts";
 import { RC_RULES } from "../../../net/rc/rc_options.ts";
-import { packetOf, type Peer, Peers } from "../../../net/ud/peers.ts";
+import { handleOf, packetOf, type Peer, Peers, setHandle } from "../../../net/ud/peers.ts";
 import {
   attrOf,
   type LocalPort,
@@ -279,6 +279,23 @@ Deno.test("Peers finds each of many senders, whichever of their words differ", (
   const all = Array.from({ length: 3 * count }, (_, i) => senderOf(i));
   assertEquals(new Set(all).size, 3 * count);
   assertEquals(all.findIndex((sender, i) => senderOf(i) !== sender), -1);
+});
+
+Deno.test("The address of a sender is plain data that nobody can change, whatever is known of its peer", () => {
+  const peers = new Peers(5, 2);
+  const sender = peers.sender(batchOf(PACKET), 0, memoryOf(6), 1)!;
+  const handle: AddressHandle = any({ disposed: false });
+  setHandle(peers.of(sender, 0), handle);
+  const plain = { transport: "UD", gid: sender.gid, lid: 1, qpn: 7, qkey: 5 };
+  for (const copy of [sender, structuredClone(sender), JSON.parse(JSON.stringify(sender))]) {
+    assertEquals([copy, Reflect.ownKeys(copy)], [plain, Object.keys(plain)]);
+  }
+  assertThrows(() => any(sender).qpn = 8, TypeError);
+  assertStrictEquals(handleOf(peers.of(sender, 0)), handle);
+  assertEquals(handleOf(peers.of(structuredClone(sender), 0)), undefined);
+  for (const wrong of [undefined, null, 7, "10.0.0.1"]) {
+    assertThrows(() => peers.of(any(wrong), 0), TypeError, "it is not an object with transport");
+  }
 });
 
 Deno.test("Peers forgets the sender that was not heard of for longest", () => {
