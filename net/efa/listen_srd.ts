@@ -29,7 +29,7 @@ import { readSrdOptions, type SrdOptions, type SrdSettings } from "./srd_options
  * @throws {Deno.errors.NotFound} If there is no such device, or no libefa. The message names the package that has it.
  * @throws {TypeError} If an option has the wrong type or is unknown.
  * @throws {RangeError} If a number is out of range, or the device has no such port.
- * @throws {VerbsError} If the device refuses; EOPNOTSUPP if it does not tell the GIDs of unknown senders.
+ * @throws {VerbsError} If the device refuses; EOPNOTSUPP if it does not report the GIDs of unknown senders.
  * @throws The reason of the signal, if it has aborted.
  *
  * @experimental It has only run on a stub adapter, and on no hardware.

@@ -8,7 +8,7 @@ export interface RecoveryParts {
   readonly activate: () => void;
   readonly queues: () => readonly [Receiver, Sender];
   readonly refresh: () => void;
-  /** Tells the program of an outage. It gets the first error. */
+  /** Reports an outage to the program, with its first error. */
   readonly warn: (cause: WorkCompletionError) => void;
 }
 
@@ -53,7 +53,7 @@ export class Recovery {
   }
 
   #run(cause: WorkCompletionError, recover: () => void): void {
-    // A flushed request tells that another one has failed, and not why.
+    // A flushed request says that another one has failed, and not why.
     if (this.#cause === undefined || isFlush(this.#cause)) this.#cause = cause;
     // The failures that the recovery itself reads are of the same outage.
     if (this.#isRunning) return;

@@ -163,7 +163,7 @@ export class Routes {
   }
 }
 
-/** Whether there is a packet whose sender can be answered. A packet to a group does not tell the address of an answer. */
+/** Whether there is a packet whose sender can be answered. A packet to a group does not have the address of an answer. */
 function isOfSender(packet: Packet | undefined): packet is Packet {
   return packet !== undefined && !packet.grh.dgid.isMulticast;
 }

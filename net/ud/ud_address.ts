@@ -23,7 +23,7 @@ export interface UdAddress {
   readonly qkey: number;
   /**
    * The longest message in bytes that the peer takes: {@linkcode UdConn.maxMessage} there. It differs from that of this end
-   * where the MTUs differ. Senders of datagrams and groups do not tell it.
+   * where the MTUs differ. The addresses of senders and of groups do not have it.
    */
   readonly maxMessage?: number | undefined;
 }

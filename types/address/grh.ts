@@ -19,7 +19,7 @@ export let grhView: (grh: Grh) => DataView<ArrayBuffer>;
  * - On InfiniBand, RoCE v1, and RoCE v2 over IPv6, the bytes are a GRH or an IPv6 header. Both have the same fields.
  * - On RoCE v2 over IPv4, the IPv4 header starts at byte 20. The bytes before it are undefined.
  *
- * {@linkcode Grh.prototype.ipVersion | Grh.ipVersion} tells which of them it is.
+ * {@linkcode Grh.prototype.ipVersion | Grh.ipVersion} says which of them it is.
  *
  * @example Reading the sender of a packet
  * ```ts

@@ -17,7 +17,7 @@ export const EfaDeviceCaps: {
   readonly RDMA_READ: 1;
   /** SRD queue pairs take `rnrRetry`: how often they try where the peer has no receive. */
   readonly RNR_RETRY: 2;
-  /** Completion queues tell the GID of an unknown sender: {@linkcode EfaCompletionQueue}. */
+  /** Completion queues report the GID of an unknown sender: {@linkcode EfaCompletionQueue}. */
   readonly CQ_WITH_SGID: 4;
   /** SRD queue pairs write memory of peers. */
   readonly RDMA_WRITE: 8;
@@ -53,7 +53,7 @@ export interface EfaDeviceAttr {
   readonly maxRqSge: number;
   /** The most bytes of inline data. */
   readonly inlineBufSize: number;
-  /** The most bytes of inline data where the send queue has larger entries; 0 if the installed libefa does not tell. */
+  /** The most bytes of inline data where the send queue has larger entries; 0 if the installed libefa does not report it. */
   readonly inlineBufSizeEx: number;
   /** {@linkcode EfaDeviceCaps}, combined. */
   readonly deviceCaps: number;
@@ -115,7 +115,7 @@ export function efaAhNumber(ah: AddressHandle): number {
 
 /**
  * The interconnects by which an Elastic Fabric Adapter reaches a memory region (`struct efadv_mr_attr`): numbers that the
- * driver gives. One that the driver does not tell is undefined.
+ * driver gives. One that the driver does not report is undefined.
  *
  * @category Memory
  */
@@ -134,7 +134,7 @@ export interface EfaMrAttr {
  * @throws {TypeError} If the region is disposed.
  * @throws {Deno.errors.NotFound} If there is no libefa.
  * @throws {VerbsError} EOPNOTSUPP if the device is no Elastic Fabric Adapter, or libefa is older than rdma-core 50; another
- * error if its driver does not tell.
+ * error if its driver does not report them.
  * @category Memory
  */
 export function queryEfaMr(mr: MemoryRegion): EfaMrAttr {
@@ -142,13 +142,13 @@ export function queryEfaMr(mr: MemoryRegion): EfaMrAttr {
   const view = query("efadv_query_mr", "query memory region", unsafeHandle, "efadv_mr_attr");
   const { fields } = structs.efadv_mr_attr;
   const valid = readField(view, fields.ic_id_validity);
-  const told = (
+  const ifValid = (
     bit: number,
     field: typeof fields.recv_ic_id | typeof fields.rdma_read_ic_id | typeof fields.rdma_recv_ic_id,
   ): number | undefined => valid & bit ? readField(view, field) : undefined;
   return {
-    recvIcId: told(constants.EFADV_MR_ATTR_VALIDITY_RECV_IC_ID, fields.recv_ic_id),
-    rdmaReadIcId: told(constants.EFADV_MR_ATTR_VALIDITY_RDMA_READ_IC_ID, fields.rdma_read_ic_id),
-    rdmaRecvIcId: told(constants.EFADV_MR_ATTR_VALIDITY_RDMA_RECV_IC_ID, fields.rdma_recv_ic_id),
+    recvIcId: ifValid(constants.EFADV_MR_ATTR_VALIDITY_RECV_IC_ID, fields.recv_ic_id),
+    rdmaReadIcId: ifValid(constants.EFADV_MR_ATTR_VALIDITY_RDMA_READ_IC_ID, fields.rdma_read_ic_id),
+    rdmaRecvIcId: ifValid(constants.EFADV_MR_ATTR_VALIDITY_RDMA_RECV_IC_ID, fields.rdma_recv_ic_id),
   };
 }

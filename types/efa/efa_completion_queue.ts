@@ -90,7 +90,7 @@ export class EfaWorkCompletionList extends WorkCompletionList<EfaWorkCompletion>
   }
 }
 
-/** Polls a queue that tells GIDs. */
+/** Polls a queue that reports GIDs. */
 class EfaCqCore extends CqCoreEx<EfaWorkCompletion> {
   readonly #cq: EfadvCq;
   readonly #gid: Uint8Array<ArrayBuffer> = new Uint8Array(structs.ibv_gid.size);
@@ -134,7 +134,7 @@ const PROVIDER: CqExProvider<EfaWorkCompletion> = {
 };
 
 /**
- * A completion queue of an Elastic Fabric Adapter that tells the GID of each unknown sender (`efadv_create_cq`). EFA has
+ * A completion queue of an Elastic Fabric Adapter that reports the GID of each unknown sender (`efadv_create_cq`). EFA has
  * no GRH: this is how a reply finds its way.
  *
  * @example An answer
@@ -159,7 +159,7 @@ export class EfaCompletionQueue extends CompletionQueueEx<EfaWorkCompletion> {
    * @throws {TypeError} As of `CompletionQueueEx`.
    * @throws {RangeError} As of `CompletionQueueEx`.
    * @throws {Deno.errors.NotFound} If there is no libefa. The message names the package that has it.
-   * @throws {VerbsError} EOPNOTSUPP if the device is another one, or an older one that tells no GIDs.
+   * @throws {VerbsError} EOPNOTSUPP if the device is another one, or an older one that reports no GIDs.
    */
   constructor(context: Context, init: CqInitAttrEx) {
     super(context, handOver(new ProviderCq(init, PROVIDER)));

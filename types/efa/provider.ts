@@ -8,7 +8,7 @@ const NO_GRH: Causes = [
   [
     "EINVAL, unknown",
     "An Elastic Fabric Adapter has no GRH, and reaches peers by their GIDs: " +
-    "ReplyPath finds the handle of a sender, and an EfaCompletionQueue tells the GID of an unknown one",
+    "ReplyPath finds the handle of a sender, and an EfaCompletionQueue reports the GID of an unknown one",
   ],
 ];
 

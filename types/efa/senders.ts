@@ -1,5 +1,5 @@
 /**
- * The senders of messages to an Elastic Fabric Adapter. It has no GRH: a completion tells the number of an address handle
+ * The senders of messages to an Elastic Fabric Adapter. It has no GRH: a completion has the number of an address handle
  * that its device has, or else a GID.
  */
 
@@ -120,7 +120,7 @@ function wordsOf(found: Words | AhCore): Words {
 }
 
 const NO_GRH =
-  "An Elastic Fabric Adapter has no GRH: the completion's slid or sgid tells the sender";
+  "An Elastic Fabric Adapter has no GRH: the completion's slid or sgid identifies the sender";
 
 const NO_GID =
   "The sender is unknown (slid 0xffff), and its GID was not read: receive by an EfaCompletionQueue, and poll into " +

@@ -31,7 +31,7 @@ export interface SrdInitAttr {
   readonly cap: Optional<QpCap> & Pick<QpCap, "maxSendWr" | "maxRecvWr">;
   /**
    * `SendOpsFlags`, combined with `|`: the operations that the builder offers, of SEND, SEND_WITH_IMM, RDMA_READ, RDMA_WRITE
-   * and RDMA_WRITE_WITH_IMM. The default is the first two, which all adapters have. {@linkcode EfaDeviceCaps} tells of the
+   * and RDMA_WRITE_WITH_IMM. The default is the first two, which all adapters have. {@linkcode EfaDeviceCaps} has the
    * others; libefa of rdma-core 44 has no writes.
    */
   readonly sendOpsFlags?: number | undefined;
@@ -87,7 +87,7 @@ function creator(sl: number): QpProvider["create"] {
 /**
  * A queue pair of scalable reliable datagrams (SRD), which only Elastic Fabric Adapters have (`efadv_create_qp_ex`). It
  * sends to any peer, as UD does, and each message arrives once. Messages may arrive, and sends may complete, in any
- * order. A send that fails tells so in its completion, and the queue pair goes on.
+ * order. A send that fails has a completion that says so, and the queue pair goes on.
  *
  * A receive needs no room for a GRH. Each send is signaled. A message has at most as many bytes as `maxMsgSz` of
  * `Context.queryPort()` says.

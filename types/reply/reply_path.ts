@@ -78,7 +78,7 @@ export interface ReplyPathInit {
  * **Handles follow the device's addresses.** Each call first reads the events of the device, with one system call.
  * After a change of the port's GIDs, of its LID or state, or after a failure of the device, the path reads the GID
  * table again and makes new handles. The methods that take a batch read the events before the first completion of a
- * poll, but at most once a millisecond, and also when there is no address or no handle: the kernel tells a change later
+ * poll, but at most once a millisecond, and also when there is no address or no handle: the kernel reports a change later
  * than it makes it in any case.
  *
  * @example Answering all datagrams of a poll
@@ -146,7 +146,7 @@ export class ReplyPath extends Resource {
   /** The millisecond in which the events were read last for a batch. */
   #readAt = -1;
   /** Whether the events may have been read before the last poll. */
-  #isLate = false;
+  #mayBeStale = false;
 
   /**
    * Makes a reply path. The device is not asked before the first packet is answered.
@@ -297,7 +297,7 @@ export class ReplyPath extends Resource {
     signal: AbortSignal | undefined,
   ): AhCore | undefined | Promise<AhCore | undefined> {
     if (this.#senders === undefined) return this.#peers.makeAsync(words, maxPending, signal);
-    // No link address is looked up. A message may have the handle's number before another thread could tell it here.
+    // No link address is looked up. A message may have the handle's number before another thread could report that number here.
     return this.#peers.make(words);
   }
 
@@ -322,7 +322,7 @@ export class ReplyPath extends Resource {
     try {
       return this.#findAt(core, index, memory, offset).handle;
     } catch (error) {
-      if (!this.#readLate()) throw toCaller(error, this.toAt);
+      if (!this.#readIfStale()) throw toCaller(error, this.toAt);
       return this.toAt(batch, index, memory, offset);
     }
   }
@@ -389,7 +389,7 @@ export class ReplyPath extends Resource {
     try {
       writeWords(this.#wordsAt(core, index, memory, offset), attr);
     } catch (error) {
-      if (!this.#readLate()) throw toCaller(error, this.writeAttr);
+      if (!this.#readIfStale()) throw toCaller(error, this.writeAttr);
       this.writeAttr(attr, batch, index, memory, offset);
     }
   }
@@ -433,8 +433,8 @@ export class ReplyPath extends Resource {
     if (batch === this.#batch && this.#core?.polls === this.#poll) return this.#core!;
     const core = batchCore(batch);
     const now = clock.now();
-    this.#isLate = now === this.#readAt;
-    if (this.#isLate) {
+    this.#mayBeStale = now === this.#readAt;
+    if (this.#mayBeStale) {
       assertOpen(this);
       this.#peers.trim();
     } else this.#refresh();
@@ -446,9 +446,9 @@ export class ReplyPath extends Resource {
   }
 
   /** Reads the events, unless that was done since the last poll. Returns whether it has. */
-  #readLate(): boolean {
-    if (!this.#isLate) return false;
-    this.#isLate = false;
+  #readIfStale(): boolean {
+    if (!this.#mayBeStale) return false;
+    this.#mayBeStale = false;
     this.#refresh();
     return true;
   }
