@@ -2,7 +2,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { whyNoDevice } from "../../testing.ts";
 import { recorderPath } from "../provider/compile.ts";
-import { runDeno, SANITIZERS, type ScriptResult, stdOptions } from "../subprocess.ts";
+import { outputOf, runDeno, SANITIZERS, type ScriptResult, stdOptions } from "../subprocess.ts";
 
 const HEAD = `
   import { AccessFlags, AddressHandle, CompletionQueue, Context, Gid, MemoryRegion, ProtectionDomain, QpType, QueuePair }
@@ -101,10 +101,20 @@ Deno.test("testing.ts throws nothing and asks for nothing where there is no perm
   }
 });
 
-Deno.test("whyNoDevice() names the device that is not there, in a line", () => {
-  const reason = whyNoDevice("no_such_device");
-  assertStringIncludes(reason!, 'there is no device "no_such_device"');
-  assertEquals(reason!.includes("\n"), false);
+Deno.test("whyNoDevice() gives the reason in a few words, for the name of a test", async () => {
+  assertEquals(whyNoDevice("no_such_device"), 'there is no device "no_such_device"');
+  assertEquals(whyNoDevice("x".repeat(99))!.length, 60);
+  const root = new URL("../../", import.meta.url);
+  const why =
+    `const { whyNoDevice } = await import("${root}testing.ts"); console.log(whyNoDevice());`;
+  const down = `import * as recorder from "${root}tests/provider/recorder.ts";
+    recorder.answer("ibv_query_port", { state: 1 });`;
+  assertEquals(
+    await outputOf(`${down}\n${why}`),
+    "no device with an active port can be opened",
+  );
+  const env = { IBVERBS_LIBRARY: "/nowhere/libibverbs.so.1" };
+  assertEquals(await outputOf(why, { env }), "Cannot open libibverbs");
 });
 
 /** What tests leave open, and what is said of it: what each object is, and the number of its line. */

@@ -10,7 +10,8 @@ import { openLibraries } from "./libraries.ts";
  *
  * @param device The name of the device that the tests use, such as `rxe0`. If it is left out, any device
  * with an active port does, as for `Context.open()`.
- * @returns The reason in a line; `undefined` if the device can be opened.
+ * @returns The reason in a few words, for the name of a test; `undefined` if the device can be opened. The error of
+ * `Context.open()` has the remedy too.
  *
  * @example A test that is ignored, with the reason, where there is no device
  * ```ts
@@ -40,6 +41,18 @@ export function whyNoDevice(device?: string): string | undefined {
     Context.open(device).close();
     return undefined;
   } catch (error) {
-    return error instanceof Error ? error.message.split("\n").join(" ") : String(error);
+    return inShort(error instanceof Error ? error.message : `${error}`);
   }
+}
+
+/** The longest reason in characters: names of tests have it. */
+const LONGEST = 60;
+
+/** What follows the first part of a message, which may begin "Cannot open libibverbs: ". */
+const PART_ENDS = /[.,;] |(?<!^Cannot open[^:]*): | \(|\n/;
+
+/** What a message begins with, without remedies and lists. */
+function inShort(message: string): string {
+  const [first] = message.replace("Cannot open device: ", "").split(PART_ENDS, 1);
+  return first!.length <= LONGEST ? first! : `${first!.slice(0, LONGEST - 3)}...`;
 }
