@@ -104,6 +104,14 @@ const PARTS: Readonly<Record<string, string | readonly string[]>> = {
     if (reason !== undefined) throw new Deno.errors.NotCapable(reason);`,
   "cli explain": cli("explain", "00".repeat(20) + "45" + "00".repeat(19)),
   "cli devices, devinfo, gids, watch": cli("gids"),
+  "cli rping, udaddy": `
+    import { runCli } from "cli/mod.ts";
+    for (const command of ["rping", "udaddy"]) {
+      // They end with an error here in any case: librdmacm needs a kernel.
+      const status = await runCli([command]);
+      const { state } = await Deno.permissions.query({ name: "ffi" });
+      if (state !== "granted") Deno.exit(status);
+    }`,
   "cli pingpong, perf": cli("pingpong", "rc", "-d", "recorder0", "-g", "1", "--warm-up=0"),
   "cli perf --svg=FILE": [],
 };
@@ -136,8 +144,14 @@ function assertAskedOnly({ asked, output }: Audited, flags: readonly string[]): 
 }
 
 Deno.test("SECURITY.md lists the permissions of each part that is tested, and of no other", () => {
-  const special = ["each example", "rxe, and the tools of this project"];
+  const special = ["cli doctor", "each example", "rxe, and the tools of this project"];
   assertEquals([...TABLE.keys()].sort(), [...Object.keys(PARTS), ...special].sort());
+});
+
+Deno.test("cli doctor: says that it needs all permissions", async () => {
+  const { code, output } = await audited(["--allow-ffi"], cli("doctor"), { env });
+  assert(code !== 0);
+  assertMatch(output, /only to programs with all permissions \(-A\)/);
 });
 
 for (const [part, program] of Object.entries(PARTS)) {
