@@ -212,7 +212,7 @@ test("RcListener tells that a client has taken back its request, of which no eve
 });
 
 /** A step that does not end before its signal aborts. */
-function endless(step: "connect" | "establish"): Stub {
+function endless(step: "resolveAddr" | "resolveRoute" | "connect" | "establish"): Stub {
   return stub(CmId.prototype, step, (...args: unknown[]) => {
     const { signal } = args.at(-1) as { readonly signal: AbortSignal };
     const { promise, reject } = Promise.withResolvers<never>();
@@ -233,6 +233,19 @@ for (
     const asked = connectRc({ ...to, connectTimeout: 1000 });
     const { message } = await assertRejects(() => asked, TimedOut);
     assertStringIncludes(message, words);
+  });
+}
+
+for (const step of ["resolveAddr", "resolveRoute"] as const) {
+  test(`connectRc() by address ends in ${step}() when its signal aborts`, async () => {
+    using steps = endless(step);
+    const abort = new AbortController();
+    const connecting = connectRc({ ...to, signal: abort.signal });
+    await until("the step", () => steps.calls.length > 0);
+    abort.abort(new Error("enough"));
+    await assertRejects(() => connecting, Error, "enough");
+    const { signal } = (steps.calls[0]!.args as unknown[]).at(-1) as { signal?: AbortSignal };
+    assertEquals(signal?.aborted, true);
   });
 }
 

@@ -16,6 +16,7 @@ import {
   type RcListener,
   type RcListenOptions,
 } from "../../../net/mod.ts";
+import { TcpAcceptor } from "../../../net/rc/tcp_acceptor.ts";
 import { until } from "../../until.ts";
 
 const OPTIONS = { device: "recorder0", credits: 2, sendDepth: 2, maxMessage: 64 };
@@ -172,6 +173,28 @@ Deno.test("RcListener makes queues for one peer at a time, and lets the event lo
   going = false;
   await counting;
   assertEquals([turns.length, new Set(turns).size], [10, 10]);
+});
+
+Deno.test("RcListener lets the event loop run while peers that fail come without end", async () => {
+  const { BadResource } = Deno.errors;
+  let come = 0;
+  let comeInTurn = 0;
+  const request = {
+    hostname: "127.0.0.1",
+    read: () => Promise.reject(new Error("nonsense")),
+    makeEnd: () => Promise.reject(new Error("no end")),
+    connect: () => Promise.reject(new Error("no connection")),
+    close: () => {},
+    [Symbol.dispose]: () => {},
+  };
+  using _ = stub(TcpAcceptor.prototype, "accept", () => {
+    // Not for ever: a listener that lets nothing else run would hang.
+    return ++come < 5000 ? Promise.resolve(request) : Promise.reject(new BadResource("no more"));
+  });
+  await using _bed = await Bed.open();
+  setImmediate(() => comeInTurn = come);
+  await until("a turn of the event loop", () => comeInTurn > 0);
+  assertGreater(5000, comeInTurn);
 });
 
 Deno.test("RcListener closes the device when no connection is left, and opens it again", async () => {
