@@ -2,10 +2,9 @@
 
 /** The folder that has the library: its sources, or the bundles that are published. */
 const ROOT: string = new URL("..", import.meta.url).href;
-/** What of it is the library: the folder has examples and tests too. */
-const FOLDERS = ["types/", "net/", "wait/", "internal/", "ffi/", "dist/"].map((name) =>
-  ROOT + name
-);
+/** The folders of the library, beside examples and tests. */
+export const LIBRARY: readonly string[] = ["types", "net", "wait", "internal", "ffi"];
+const FOLDERS = [...LIBRARY, "dist"].map((name) => `${ROOT}${name}/`);
 
 /** A function or a class, to which a stack can be cut. */
 // deno-lint-ignore ban-types -- any of them

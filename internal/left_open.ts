@@ -1,5 +1,7 @@
 /** What is made while a test looks for what it leaves open. */
 
+import { LIBRARY } from "./caller.ts";
+
 /** Where each object was made that has to be closed, as long as it is open. */
 export type Made = Map<Disposable, string>;
 
@@ -83,7 +85,7 @@ export function isPart(object: Disposable): boolean {
 const FRAMES = 50;
 const PLACE = /\(?([a-z]+:\/\/\S+?:\d+:\d+)\)?$/;
 const THIS_FILE = /internal\/left_open\.ts:\d+:\d+$/;
-const LIBRARY = /^((internal|ffi|types|net)\/|\w+\.ts:)/;
+const SOURCE = new RegExp(`^((${LIBRARY.join("|")})/|\\w+\\.ts:)`);
 
 function thisCall(): Call {
   const places = stackOf().split("\n").flatMap((frame) => PLACE.exec(frame)?.[1] ?? []);
@@ -97,7 +99,7 @@ function thisCall(): Call {
 }
 
 function isSource(place: string, root: string): boolean {
-  return place.startsWith(root) && LIBRARY.test(place.slice(root.length));
+  return place.startsWith(root) && SOURCE.test(place.slice(root.length));
 }
 
 function stackOf(): string {
