@@ -174,6 +174,7 @@ test("UdConn.sendMany() sends nothing if it refuses a datagram", async () => {
     [["x", addr], "message"],
     [[new Uint8Array(conn.maxMessage + 1), addr], "maxMessage is"],
     [[bytes("x"), { ...addr, qpn: -1 }], "qpn"],
+    [new Proxy([bytes("x"), addr], { get: () => undefined }), "Cannot use message undefined"],
   ];
   for (const [datagram, message] of bad) {
     const datagrams = [[bytes("x"), addr], datagram] as [Uint8Array, UdAddress][];
