@@ -35,6 +35,7 @@ export const NOT_RUN: Readonly<Record<string, string>> = {
   "CONTRIBUTING.md: Add a verb in five steps":
     "a line to write into a table; the verb of the example does not exist",
   "docs/testing.md: In a workflow": "the job runs on GitHub; tests/project runs its two commands",
+  "docs/waiting.md: One loop": "a drawing of the loop",
   "mod.ts: ": "the tree of objects, not the output of a program",
 };
 
