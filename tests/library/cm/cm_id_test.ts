@@ -41,6 +41,12 @@ const METHODS: [name: string, states: string[], call: (id: CmId, bed: FakeBed) =
     ["RESPONDED", "ACCEPTING", "ESTABLISHED", "DISCONNECTED"],
     (id) => id.disconnect(),
   ],
+  ["join group", ["BOUND", "ADDR_RESOLVED", "ROUTE_RESOLVED"], (id) => id.joinMulticast(GROUP)],
+  [
+    'look up "host", service "none"',
+    ["IDLE", "BOUND", "ADDR_RESOLVED", "ROUTE_RESOLVED"],
+    (id) => id.resolveAddrInfo("host"),
+  ],
 ];
 
 for (const state of STATES) {
