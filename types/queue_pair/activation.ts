@@ -81,7 +81,10 @@ export interface UcActivation extends PathChoices {
  * @category Queue pairs
  */
 export interface RcActivation extends UcActivation {
-  /** Time to wait for an acknowledgement: 4.096 us * 2^timeout, 0 is infinite. The default is 14, that is 67 ms. */
+  /**
+   * Time to wait for an acknowledgement, as an exponent 0 to 31: 4.096 us * 2^timeout; 0 is infinite. The default is 14, that is
+   * 67 ms.
+   */
   readonly timeout?: number | undefined;
   /**
    * Number of retries after that time, 0 to 7. The default is 6. **Soft-RoCE takes 7 for infinitely many**: a send to a
