@@ -1,4 +1,4 @@
-import type { Late } from "./late.ts";
+import type { Attempt } from "./attempt.ts";
 import type { RcEnd } from "./rc_end.ts";
 
 /** Where peers come in. */
@@ -21,6 +21,6 @@ export interface ConnectRequest extends Disposable {
   read(signal: AbortSignal): Promise<void>;
   /** Makes the end that it is connected to. */
   makeEnd(): Promise<RcEnd>;
-  connect(end: RcEnd, signal: AbortSignal, late: Late): Promise<RcEnd>;
+  connect(end: RcEnd, attempt: Attempt): Promise<RcEnd>;
   close(): void;
 }

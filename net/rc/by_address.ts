@@ -16,6 +16,7 @@ import type { Rule, Rules } from "../../internal/options.ts";
 import { paced } from "../../wait/paced.ts";
 import { reasonOf } from "../../internal/texts.ts";
 import { TransportType, VerbsError } from "../../mod.ts";
+import type { Attempt } from "./attempt.ts";
 import { RcConn } from "./rc_conn.ts";
 import { deviceFor } from "./rc_device.ts";
 import { RcEnd } from "./rc_end.ts";
@@ -44,27 +45,26 @@ export const BY_ADDRESS: Pick<
 };
 
 /**
- * Connects to who listens at a port of a host, at the first of its addresses where that is possible. `late` gets the likely
- * reason if it takes too long.
+ * Connects to who listens at a port of a host, at the first of its addresses where that is possible.
  */
 export async function connectByAddress(
   settings: RcSettings,
   hostname: string,
   port: number,
-  signal: AbortSignal,
-  late: { reason: string },
+  attempt: Attempt,
 ): Promise<RcConn> {
+  const { signal } = attempt;
   const hints = { portSpace: PortSpace.TCP, flags: AddrInfoFlags.NOROUTE | AddrInfoFlags.FAMILY };
   const addresses = eachAddress(
     (family = 0) => getAddrInfo(hostname, `${port}`, { ...hints, family, signal }),
     signal,
   );
   let failure: unknown;
-  late.reason = ": the name server does not answer";
+  attempt.step = ": the name server does not answer";
   for await (const address of addresses) {
-    late.reason = "";
+    attempt.step = "";
     try {
-      return await connectAt(address, settings, `${hostname} port ${port}`, signal, late);
+      return await connectAt(address, settings, `${hostname} port ${port}`, attempt);
     } catch (error) {
       // What a host has answered tells more than that another address leads nowhere.
       if (failure === undefined || leadsNowhere(failure)) failure = error;
@@ -83,9 +83,9 @@ async function connectAt(
   address: SocketAddress,
   settings: RcSettings,
   target: string,
-  signal: AbortSignal,
-  late: { reason: string },
+  attempt: Attempt,
 ): Promise<RcConn> {
+  const { signal } = attempt;
   using stack = new DisposableStack();
   const id = new CmId(stack.use(partOf(new EventChannel())));
   // The request states it, and so a peer that has not chosen one answers with it.
@@ -98,7 +98,7 @@ async function connectAt(
   const shared = deviceFor({ ...settings, device: name, portNum: id.portNum });
   const device = await paced(() => shared.use());
   await using end = await RcEnd.make(device, settings, id);
-  const conn = new RcConn(made(await refused(target, end.connectById(signal, late))));
+  const conn = new RcConn(made(await refused(target, end.connectById(attempt))));
   stack.move();
   return conn;
 }

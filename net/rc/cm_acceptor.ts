@@ -5,7 +5,7 @@ import { assertMessages, lookUp } from "./by_address.ts";
 import { addressOf, endsOfId } from "./cm_address.ts";
 import type { Acceptor, ConnectRequest } from "./acceptor.ts";
 import { readOffer } from "./exchange.ts";
-import { ANSWERED, type Late } from "./late.ts";
+import { ANSWERED, type Attempt } from "./attempt.ts";
 import { checkOwn, checkStated } from "./peer_gid.ts";
 import type { RcAddress } from "./rc_address.ts";
 import { SharedDevice } from "./rc_device.ts";
@@ -145,9 +145,9 @@ class CmRequest implements ConnectRequest {
     return await RcEnd.make(device, this.#settings, this.#id);
   }
 
-  async connect(end: RcEnd, signal: AbortSignal, late: Late): Promise<RcEnd> {
-    late.reason = ANSWERED;
-    const connected = await end.acceptById(this.#peer!, signal);
+  async connect(end: RcEnd, attempt: Attempt): Promise<RcEnd> {
+    attempt.step = ANSWERED;
+    const connected = await end.acceptById(this.#peer!, attempt.signal);
     this.#isConnected = true;
     return connected;
   }

@@ -1,6 +1,5 @@
 import { type AbortOptions, closeOnAbort, orAborted } from "../../wait/abort.ts";
 import { callable, quote, snapshot, text } from "../../internal/checks.ts";
-import { Deadline } from "../../wait/deadline.ts";
 import { noted } from "../../internal/left_open.ts";
 import { made } from "../../internal/made.ts";
 import { option, readOptions, within } from "../../internal/options.ts";
@@ -10,7 +9,7 @@ import { inTurn } from "../../wait/turns.ts";
 import { retrying } from "../shared/retrying.ts";
 import { BY_ADDRESS, connectByAddress, isAbsent } from "./by_address.ts";
 import { readLine, writeAddress } from "./exchange.ts";
-import { type Late, NO_ADDRESS } from "./late.ts";
+import { Attempt, NO_ADDRESS } from "./attempt.ts";
 import { checkOwn, checkStated, checkUnicast, endsOf } from "./peer_gid.ts";
 import { type RcAddress, readRcAddress } from "./rc_address.ts";
 import { RcConn } from "./rc_conn.ts";
@@ -158,15 +157,13 @@ export async function connectRc(options: RcConnectOptions): Promise<RcConn> {
       throw new TypeError("Cannot connect: port needs hostname");
     }
     settings.signal?.throwIfAborted();
-    const late: Late = { reason: "" };
-    using deadline = handshakeDeadline(settings, [], late);
-    const { signal } = deadline;
+    using attempt = new Attempt(settings);
     if (port !== undefined) {
-      const attempt = () => connectByAddress(settings, hostname!, port, signal, late);
-      return await unlessAborted(signal, () => retryingRefused(settings, signal, attempt));
+      const connect = () => connectByAddress(settings, hostname!, port, attempt);
+      return await attempt.do(() => retryingRefused(settings, attempt.signal, connect));
     }
-    if (exchange !== undefined) return await overExchange(settings, exchange, signal, late);
-    return await overTcp(settings, tcpPort!, signal, late);
+    if (exchange !== undefined) return await overExchange(settings, exchange, attempt);
+    return await overTcp(settings, tcpPort!, attempt);
   }));
 }
 
@@ -187,19 +184,19 @@ type TcpSettings = RcSettings & {
 async function overTcp(
   settings: TcpSettings,
   port: number,
-  signal: AbortSignal,
-  late: Late,
+  attempt: Attempt,
 ): Promise<RcConn> {
+  const { signal } = attempt;
   const { hostname = "127.0.0.1" } = settings;
-  const attempt = () => connectTcp(hostname, port, signal);
-  late.reason = `: TCP port ${port} of ${quote(hostname)} does not answer`;
-  using conn = await retryingRefused(settings, signal, attempt);
-  late.reason = NO_ADDRESS;
+  const connect = () => connectTcp(hostname, port, signal);
+  attempt.step = `: TCP port ${port} of ${quote(hostname)} does not answer`;
+  using conn = await retryingRefused(settings, signal, connect);
+  attempt.step = NO_ADDRESS;
   closeOnAbort(conn, signal);
   const ends = endsOf(conn);
   const device = await paced(() => deviceFor(settings).use());
   await using end = await RcEnd.make(device, settings, ends);
-  const value = await unlessAborted(signal, async () => {
+  const value = await attempt.do(async () => {
     await writeAddress(conn, end.address, signal);
     return await readLine(conn, signal);
   });
@@ -207,20 +204,20 @@ async function overTcp(
   if (checkStated(peer, ends, settings.peerGid)) {
     checkOwn(peer, ends, device.context.gidTable(settings.portNum));
   }
-  return new RcConn(made(await end.connect(peer, signal, { late })));
+  return new RcConn(made(await end.connect(peer, attempt)));
 }
 
 /** Tries again while nobody listens, if the program wants it. */
 function retryingRefused<T>(
   { retryInterval, connectTimeout }: TcpSettings,
   signal: AbortSignal,
-  attempt: () => Promise<T>,
+  connect: () => Promise<T>,
 ): Promise<T> {
   return retrying(
     retryInterval,
     connectTimeout,
     signal,
-    attempt,
+    connect,
     (error) => error instanceof Deno.errors.ConnectionRefused && isAbsent(error.cause),
   );
 }
@@ -250,37 +247,14 @@ async function connectTcp(
 async function overExchange(
   settings: RcSettings,
   exchange: RcExchange,
-  signal: AbortSignal,
-  late: Late,
+  attempt: Attempt,
 ): Promise<RcConn> {
+  const { signal } = attempt;
   const device = await paced(() => deviceFor(settings).use());
   await using end = await RcEnd.make(device, settings);
-  late.reason = ": exchange() has not given the address of the peer";
+  attempt.step = ": exchange() has not given the address of the peer";
   const given = Promise.try(exchange, end.address, { signal });
   const peer = readRcAddress(await orAborted(given, signal));
   checkUnicast(peer);
-  return new RcConn(made(await end.connect(peer, signal, { late })));
-}
-
-/** If the signal aborts, its reason is the error. */
-export async function unlessAborted<T>(signal: AbortSignal, body: () => Promise<T>): Promise<T> {
-  try {
-    return await body();
-  } catch (error) {
-    signal.throwIfAborted();
-    throw error;
-  }
-}
-
-/** The time that connecting may take. */
-export function handshakeDeadline(
-  { connectTimeout, signal }: RcSettings,
-  signals: readonly AbortSignal[],
-  late: Readonly<Late>,
-): Deadline {
-  const error = (): Error =>
-    new Deno.errors.TimedOut(
-      `Cannot connect: it took longer than ${connectTimeout} ms${late.reason}`,
-    );
-  return new Deadline(connectTimeout, error, [signal, ...signals]);
+  return new RcConn(made(await end.connect(peer, attempt)));
 }

@@ -11,13 +11,12 @@ import { closeAtEnd } from "../../internal/program_end.ts";
 import { requireDeno } from "../../internal/runtime.ts";
 import { inTurn, mayContinue, nextTurn } from "../../wait/turns.ts";
 import { Waiters } from "../../wait/waiters.ts";
+import { Attempt, NO_ADDRESS } from "./attempt.ts";
 import { type AttemptLimits, Attempts } from "./attempts.ts";
 import { BY_ADDRESS } from "./by_address.ts";
 import { CmAcceptor } from "./cm_acceptor.ts";
-import { handshakeDeadline, unlessAborted } from "./connect_rc.ts";
 import type { Acceptor, ConnectRequest } from "./acceptor.ts";
 import { isUsedUp } from "./limits.ts";
-import { type Late, NO_ADDRESS } from "./late.ts";
 import { RcConn } from "./rc_conn.ts";
 import { RC_RULES, type RcOptions, type RcSettings } from "./rc_options.ts";
 import { TcpAcceptor } from "./tcp_acceptor.ts";
@@ -87,9 +86,6 @@ interface Listening {
   readonly acceptor: Acceptor;
   readonly settings: RcSettings & Pick<Complete<RcListenOptions>, "onFailure"> & AttemptLimits;
 }
-
-/** The attempt of a peer to connect. Aborting it refuses the peer. */
-type Attempt = AbortController;
 
 /**
  * Accepts connections. {@linkcode listenRc} makes it. Attempts that fail are counted, and
@@ -203,7 +199,7 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
       if (!mayContinue()) await nextTurn();
       const request = await this.#acceptRequest();
       if (request === undefined) continue;
-      const attempt = new AbortController();
+      const attempt = new Attempt(this.#settings, NO_ADDRESS, this.#closing.signal);
       await this.#makeRoom(attempt, request.hostname);
       const ended = this.#attempt(request, attempt).finally(() => this.#attempts.delete(ended));
       this.#attempts.add(ended);
@@ -219,7 +215,7 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
 
   #refuse(attempt: Attempt): void {
     this.#stats.refused++;
-    attempt.abort(new Deno.errors.ConnectionRefused("Cannot connect: too many others do"));
+    attempt.refuse(new Deno.errors.ConnectionRefused("Cannot connect: too many others do"));
   }
 
   #fail(error: unknown): void {
@@ -255,29 +251,21 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
   }
 
   async #attempt(request: ConnectRequest, attempt: Attempt): Promise<void> {
-    const late: Late = { reason: NO_ADDRESS };
-    const signals = [this.#closing.signal, attempt.signal];
-    using deadline = handshakeDeadline(this.#settings, signals, late);
-    const { signal } = deadline;
+    using _ended = attempt;
     using _closing = request;
-    closeOnAbort(request, signal);
+    closeOnAbort(request, attempt.signal);
     try {
-      const connecting = unlessAborted(signal, () => this.#connect(request, attempt, signal, late));
-      this.#add(await connecting, attempt);
+      this.#add(await attempt.do(() => this.#connect(request, attempt)), attempt);
     } catch (error) {
       this.#limits.delete(attempt);
-      if (!attempt.signal.aborted) this.#fail(error);
+      if (!attempt.isRefused) this.#fail(error);
     }
   }
 
-  async #connect(
-    request: ConnectRequest,
-    attempt: Attempt,
-    signal: AbortSignal,
-    late: Late,
-  ): Promise<RcConn> {
+  async #connect(request: ConnectRequest, attempt: Attempt): Promise<RcConn> {
+    const { signal } = attempt;
     await request.read(signal);
-    late.reason = ": the ends of other peers were made first";
+    attempt.step = ": the ends of other peers were made first";
     if (!this.#limits.advance(attempt)) this.#refuse(attempt);
     signal.throwIfAborted();
     const making = this.#making.then(() => nextTurn()).then(() => {
@@ -286,7 +274,7 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
     });
     this.#making = making.catch(() => {});
     await using end = await making;
-    return new RcConn(made(await request.connect(end, signal, late)));
+    return new RcConn(made(await request.connect(end, attempt)));
   }
 
   #add(conn: RcConn, attempt: Attempt): void {

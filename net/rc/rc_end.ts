@@ -21,7 +21,7 @@ import { chosenGid } from "../shared/chosen_gid.ts";
 import { givenOf, onFabric } from "../shared/fabric_options.ts";
 import { addressOf, hasEnded, mtuWithin, orReset, resetBy } from "./cm_address.ts";
 import { readOffer, writeOffer } from "./exchange.ts";
-import { ANSWERED, type Late } from "./late.ts";
+import { ANSWERED, type Attempt } from "./attempt.ts";
 import { Link } from "./link.ts";
 import { gidOfTcp, type PeerEnds } from "./peer_gid.ts";
 import { type RcAddress, toQpAddress } from "./rc_address.ts";
@@ -138,32 +138,33 @@ export class RcEnd implements AsyncDisposable {
    */
   async connect(
     peer: RcAddress,
-    signal: AbortSignal,
-    { forStranger = false, answer, late }: {
+    attempt: Attempt,
+    { forStranger = false, answer }: {
       readonly forStranger?: boolean | undefined;
       readonly answer?: (() => Promise<void>) | undefined;
-      readonly late: Late;
-    },
+    } = {},
   ): Promise<this> {
+    const { signal } = attempt;
     const { ackTimeout: timeout, retryCnt } = this.settings;
     if (this.#gidIndex !== undefined && Gid.parse(peer.gid).isZero) {
       throw new Deno.errors.InvalidData("Cannot connect: the address of the peer has no GID");
     }
     const choices = { timeout, retryCnt, ...RECEIVE_RETRIES, ...givenOf(this.settings) };
-    late.reason = ": no neighbour answers for the address of the peer (ARP, neighbour discovery)";
+    attempt.step = ": no neighbour answers for the address of the peer (ARP, neighbour discovery)";
     await this.#qp.activateRcAsync(toQpAddress(peer), choices, { forStranger, signal });
     signal.throwIfAborted();
-    late.reason = ANSWERED;
+    attempt.step = ANSWERED;
     await this.#start(peer, signal, answer);
     return this;
   }
 
-  /** Connects by the id that the end was made for, which knows the route. It tells in `late` how far it has come. */
-  async connectById(signal: AbortSignal, late: Late): Promise<this> {
+  /** Connects by the id that the end was made for, which knows the route. */
+  async connectById(attempt: Attempt): Promise<this> {
+    const { signal } = attempt;
     const id = this.#id!;
-    late.reason = `: ${SILENT_HOST}`;
+    attempt.step = `: ${SILENT_HOST}`;
     const { conn } = await id.connect(this.#qp, this.#param(id), { signal });
-    late.reason = ANSWERED;
+    attempt.step = ANSWERED;
     const offer = readOffer(conn!.privateData);
     const peer = await addressOf(id, offer, signal);
     await orReset(id, signal, async () => {

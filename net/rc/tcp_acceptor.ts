@@ -3,7 +3,7 @@ import { nextTurn } from "../../wait/turns.ts";
 import type { Acceptor, ConnectRequest } from "./acceptor.ts";
 import { readLine, writeAddress } from "./exchange.ts";
 import { withLimit } from "./limits.ts";
-import type { Late } from "./late.ts";
+import type { Attempt } from "./attempt.ts";
 import { checkOwn, checkStated, endsOf, type PeerEnds } from "./peer_gid.ts";
 import { type RcAddress, readRcAddress } from "./rc_address.ts";
 import { SharedDevice } from "./rc_device.ts";
@@ -100,9 +100,9 @@ class TcpRequest implements ConnectRequest {
     return await RcEnd.make(device, this.#settings, this.#ends);
   }
 
-  async connect(end: RcEnd, signal: AbortSignal, late: Late): Promise<RcEnd> {
-    const answer = (): Promise<void> => writeAddress(this.#tcp, end.address, signal);
-    return await end.connect(this.#peer!, signal, { forStranger: true, answer, late });
+  async connect(end: RcEnd, attempt: Attempt): Promise<RcEnd> {
+    const answer = (): Promise<void> => writeAddress(this.#tcp, end.address, attempt.signal);
+    return await end.connect(this.#peer!, attempt, { forStranger: true, answer });
   }
 
   close(): void {

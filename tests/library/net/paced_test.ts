@@ -14,7 +14,7 @@ import {
 } from "../../../net/mod.ts";
 import { Link } from "../../../net/rc/link.ts";
 import { type FakeBed, test as testOn } from "../cm/fake.ts";
-import { pause, QKEY, RXE, test, until, warmUp } from "./bed.ts";
+import { QKEY, RXE, test, until, warmUp } from "./bed.ts";
 
 const COUNT = 12;
 /** As long as a turn of the event loop of the library, and longer. */
@@ -189,10 +189,12 @@ testOn(
     await using listener = await listenRc({ port: 7471, credits: CREDITS, keepAlive: 0 });
     const connecting = connectRc({ hostname: "host", port: 7471, credits: CREDITS, keepAlive: 0 });
     const [client, server] = await Promise.all([connecting, listener.accept()]);
-    await warmUp({ client: server, server: client }, 2 * CREDITS);
-    // What the ends still tell each other of credits has come then.
-    for (const conn of [client, server]) await conn.flush();
-    await pause(50);
+    // The client has receives for all of them when all were sent and it has read none.
+    const message = Uint8Array.of(1);
+    await Promise.all(Array.from({ length: CREDITS }, () => server.send(message)));
+    for (let i = 0; i < CREDITS; i++) await client.receive();
+    // With it the server has read what the client has told of credits.
+    await warmUp({ client, server }, 1);
     const received = assertRejects(() => client.receive(), Deno.errors.ConnectionReset);
     // The queue pair goes on.
     bed.net.push(ids[0]!, CmEventType.UNREACHABLE, -110);

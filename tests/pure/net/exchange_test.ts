@@ -1,6 +1,7 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { stub } from "@std/testing/mock";
-import { connectRc, unlessAborted } from "../../../net/rc/connect_rc.ts";
+import { unlessAborted } from "../../../net/rc/attempt.ts";
+import { connectRc } from "../../../net/rc/connect_rc.ts";
 import { readLine, readOffer, writeAddress, writeOffer } from "../../../net/rc/exchange.ts";
 import { listenRc } from "../../../net/rc/listen_rc.ts";
 import { type RcAddress, readRcAddress } from "../../../net/rc/rc_address.ts";
