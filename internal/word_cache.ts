@@ -2,6 +2,10 @@ const { imul } = Math;
 
 /** An entry has 2^4 words, a line of the processor's cache. */
 const BITS = 4;
+/** The words of an entry behind its key: the next entry of its chain, and the next newer and the next older entry. */
+const NEXT = 2 ** BITS - 3;
+const NEWER = NEXT + 1;
+const OLDER = NEXT + 2;
 /** The words of a `struct ibv_ah_attr`. */
 const WORDS = 8;
 const NONE = 0xffff_ffff;
@@ -26,19 +30,13 @@ export class WordCache<T> {
   readonly #hints: Uint32Array<ArrayBuffer>;
   readonly #shift: number;
   readonly #hash: WordHash;
-  readonly #words: number;
-  /** The words of an entry behind its key: the next entry of its chain, and the next newer and the next older entry. */
-  readonly #next: number;
-  readonly #newer: number;
-  readonly #older: number;
+  /** Whether keys are longer than an address. Short ones do not pay for that. */
+  readonly #isLong: boolean;
   #size = 0;
 
   /** Makes room for `capacity` keys, at least 1, of 8 to 13 words. */
   constructor(capacity: number, words: number = WORDS) {
-    this.#words = words;
-    this.#next = words;
-    this.#newer = words + 1;
-    this.#older = words + 2;
+    this.#isLong = words > WORDS;
     this.#capacity = capacity;
     this.#values = new Array<T | undefined>(capacity).fill(undefined);
     this.#entries = new Uint32Array(capacity + 1 << BITS);
@@ -81,7 +79,7 @@ export class WordCache<T> {
     const evicted = full ? this.#remove(entry) : undefined;
     this.#entries.set(key, entry << BITS);
     this.#values[entry] = value;
-    this.#entries[(entry << BITS) + this.#next] = this.#heads[bucket]!;
+    this.#entries[(entry << BITS) + NEXT] = this.#heads[bucket]!;
     this.#heads[bucket] = entry;
     this.#linkNewest(entry);
     return evicted;
@@ -93,7 +91,7 @@ export class WordCache<T> {
     const entries = this.#entries;
     for (let entry = this.#oldest; entry !== this.#capacity;) {
       values.push(this.#values[entry]!);
-      entry = entries[(entry << BITS) + this.#newer]!;
+      entry = entries[(entry << BITS) + NEWER]!;
     }
     this.#values.fill(undefined);
     this.#heads.fill(NONE);
@@ -108,18 +106,15 @@ export class WordCache<T> {
    * are those of senders: a GRH, the queue pair, and what seldom differs.
    */
   #hintOf(key: Uint32Array): number {
-    let sum = imul(key[3]!, 0x9e37_79b1) + imul(key[2]! ^ key[6]!, 0x85eb_ca77) +
+    const sum = imul(key[3]!, 0x9e37_79b1) + imul(key[2]! ^ key[6]!, 0x85eb_ca77) +
       imul(key[0]! ^ key[1]! ^ key[4]!, 0xc2b2_ae3d);
-    if (this.#words > WORDS) {
-      sum += imul(key[5]! ^ key[8]!, 0x27d4_eb2f) + imul(key[10]!, 0x1656_67b1);
-    }
-    return (sum | 0) >>> this.#shift;
+    return (this.#isLong ? sumOfRest(sum, key) : sum | 0) >>> this.#shift;
   }
 
   #entry(key: Uint32Array, bucket: number): number {
     let entry = this.#heads[bucket]!;
     while (entry !== NONE && !this.#matches(entry, key)) {
-      entry = this.#entries[(entry << BITS) + this.#next]!;
+      entry = this.#entries[(entry << BITS) + NEXT]!;
     }
     return entry;
   }
@@ -127,10 +122,16 @@ export class WordCache<T> {
   #matches(entry: number, key: Uint32Array): boolean {
     const entries = this.#entries;
     const at = entry << BITS;
-    for (let i = WORDS; i < this.#words; i++) if (entries[at + i] !== key[i]) return false;
     return entries[at + 3] === key[3] && entries[at + 2] === key[2] && entries[at + 1] === key[1] &&
       entries[at] === key[0] && entries[at + 4] === key[4] && entries[at + 5] === key[5] &&
-      entries[at + 6] === key[6] && entries[at + 7] === key[7];
+      entries[at + 6] === key[6] && entries[at + 7] === key[7] &&
+      (!this.#isLong || this.#matchesRest(at, key));
+  }
+
+  #matchesRest(at: number, key: Uint32Array): boolean {
+    const entries = this.#entries;
+    for (let i = WORDS; i < key.length; i++) if (entries[at + i] !== key[i]) return false;
+    return true;
   }
 
   /** Removes an entry from its chain and from the ring. */
@@ -139,46 +140,51 @@ export class WordCache<T> {
     let link = this.#heads;
     let at = bucket;
     while (link[at] !== entry) {
-      at = (link[at]! << BITS) + this.#next;
+      at = (link[at]! << BITS) + NEXT;
       link = this.#entries;
     }
-    link[at] = this.#entries[(entry << BITS) + this.#next]!;
+    link[at] = this.#entries[(entry << BITS) + NEXT]!;
     this.#unlink(entry);
     return this.#values[entry];
   }
 
   get #oldest(): number {
-    return this.#entries[(this.#capacity << BITS) + this.#newer]!;
+    return this.#entries[(this.#capacity << BITS) + NEWER]!;
   }
 
   #closeRing(): void {
-    this.#entries[(this.#capacity << BITS) + this.#newer] = this.#capacity;
-    this.#entries[(this.#capacity << BITS) + this.#older] = this.#capacity;
+    this.#entries[(this.#capacity << BITS) + NEWER] = this.#capacity;
+    this.#entries[(this.#capacity << BITS) + OLDER] = this.#capacity;
   }
 
   #use(entry: number): void {
-    if (entry === this.#entries[(this.#capacity << BITS) + this.#older]) return;
+    if (entry === this.#entries[(this.#capacity << BITS) + OLDER]) return;
     this.#unlink(entry);
     this.#linkNewest(entry);
   }
 
   #unlink(entry: number): void {
     const entries = this.#entries;
-    const newer = entries[(entry << BITS) + this.#newer]!;
-    const older = entries[(entry << BITS) + this.#older]!;
-    entries[(newer << BITS) + this.#older] = older;
-    entries[(older << BITS) + this.#newer] = newer;
+    const newer = entries[(entry << BITS) + NEWER]!;
+    const older = entries[(entry << BITS) + OLDER]!;
+    entries[(newer << BITS) + OLDER] = older;
+    entries[(older << BITS) + NEWER] = newer;
   }
 
   #linkNewest(entry: number): void {
     const entries = this.#entries;
     const end = this.#capacity;
-    const before = entries[(end << BITS) + this.#older]!;
-    entries[(entry << BITS) + this.#newer] = end;
-    entries[(entry << BITS) + this.#older] = before;
-    entries[(before << BITS) + this.#newer] = entry;
-    entries[(end << BITS) + this.#older] = entry;
+    const before = entries[(end << BITS) + OLDER]!;
+    entries[(entry << BITS) + NEWER] = end;
+    entries[(entry << BITS) + OLDER] = before;
+    entries[(before << BITS) + NEWER] = entry;
+    entries[(end << BITS) + OLDER] = entry;
   }
+}
+
+/** Adds the words of a sender to a hint: its GID or its IPv4 address, and the queue pair. */
+function sumOfRest(sum: number, key: Uint32Array): number {
+  return sum + imul(key[5]! ^ key[8]!, 0x27d4_eb2f) + imul(key[10]!, 0x1656_67b1) | 0;
 }
 
 /**
