@@ -103,7 +103,7 @@ Deno.test("testing.ts throws nothing and asks for nothing where there is no perm
 
 Deno.test("whyNoDevice() gives the reason in a few words, for the name of a test", async () => {
   assertEquals(whyNoDevice("no_such_device"), 'there is no device "no_such_device"');
-  assertEquals(whyNoDevice("x".repeat(99))!.length, 60);
+  assertEquals(whyNoDevice("x".repeat(99))!.length, 70);
   const root = new URL("../../", import.meta.url);
   const why =
     `const { whyNoDevice } = await import("${root}testing.ts"); console.log(whyNoDevice());`;

@@ -46,7 +46,7 @@ export function whyNoDevice(device?: string): string | undefined {
 }
 
 /** The longest reason in characters: names of tests have it. */
-const LONGEST = 60;
+const LONGEST = 70;
 
 /** What follows the first part of a message, which may begin "Cannot open libibverbs: ". */
 const PART_ENDS = /[.,;] |(?<!^Cannot open[^:]*): | \(|\n/;
