@@ -1,6 +1,6 @@
-/** Reads command lines: `parseArgs()` of @std/cli splits them, and each option checks its value. */
+/** Reads command lines: `parseArgs()` of Node splits them, and each option checks its value. */
 
-import { parseArgs } from "@std/cli/parse-args";
+import { parseArgs } from "node:util";
 import { didYouMean } from "./suggest.ts";
 import { quote } from "./text.ts";
 
@@ -69,71 +69,77 @@ export function readOptions<O extends Options>(
   args: readonly string[],
   known: O,
 ): CommandLine<O> {
-  const all = Object.entries<Options[string]>(known)
-    .map(([name, option]) => [name, option === "flag" ? FLAG : option] as const);
   const words = args.slice(args[0] === "--" ? 1 : 0);
+  const all = new Map(
+    Object.entries<Options[string]>(known)
+      .map(([name, option]) => [name, option === "flag" ? FLAG : option]),
+  );
+  const found: Record<string, unknown> = {};
   const faults: OptionError[] = [];
-  const isOption = (word: string, key?: string): boolean => {
-    if (key !== undefined) {
-      const given = word.replace(/=.*/s, "");
-      // A letter may stand for anything.
-      const like = didYouMean(given, given.length > 2 ? all.map(([name]) => `--${name}`) : []);
-      faults.push(new OptionError(`${quote(given)} is not an option${like}`));
-    }
-    return key === undefined;
-  };
-  const named = (isFlag: boolean): string[] =>
-    all.filter(([, { takes }]) => (takes === null) === isFlag).map(([name]) => name);
-  const line: Record<string, unknown> = parseArgs(spelledOut(words, all, faults), {
-    boolean: named(true),
-    string: [...named(false), "_"],
-    collect: named(false),
-    alias: Object.fromEntries(all.map(([name, option]) => [name, shortOf(name, option) ?? []])),
-    unknown: isOption,
-    "--": true,
-  });
-  const options = all.flatMap(([name, option]): [string, unknown][] => {
-    if (option.takes === null) return line[name] ? [[name, true]] : [];
-    const given = [line[name] ?? []].flat() as string[];
-    const values = given.map((text) => valueOf(name, option, text, faults));
-    return values.length === 0 ? [] : [[name, option.many ? values : values.at(-1)]];
-  });
-  if (faults[0] !== undefined && !line.help) throw faults[0];
+  const operands: string[] = [];
+  const tokens = tokensOf(words, all);
+  const end = tokens.find(({ kind }) => kind === "option-terminator")?.index ?? words.length;
+  for (const token of tokens) {
+    if (token.kind === "positional" && token.index < end) operands.push(token.value);
+    if (token.kind === "option") readOption(token, words[token.index]!, all, found, faults);
+  }
+  if (words.slice(0, end).some((word) => word === "--help" || word === "-h")) found.help = true;
+  if (faults[0] !== undefined && !found.help) throw faults[0];
   return {
-    options: Object.fromEntries(options) as CommandLine<O>["options"],
-    operands: line._ as string[],
-    rest: line["--"] as string[],
+    options: found as CommandLine<O>["options"],
+    operands,
+    rest: words.slice(end + 1),
   };
 }
 
 const FLAG: Flag = { takes: null };
 
-function shortOf(name: string, { short }: Flag | Value<unknown>): string | undefined {
-  return name === "help" ? "h" : short;
+type Known = ReadonlyMap<string, Flag | Value<unknown>>;
+
+function tokensOf(args: string[], all: Known): readonly Token[] {
+  const options = Object.fromEntries(
+    Array.from(all, ([name, option]) => {
+      const short = name === "help" ? "h" : option.short;
+      const type = option.takes === null ? "boolean" : "string";
+      return [name, { type, ...short !== undefined && { short } } as const];
+    }),
+  );
+  return parseArgs({ args, options, strict: false, tokens: true }).tokens;
 }
 
-/**
- * Writes out what `parseArgs()` takes otherwise: after a flag it takes a word `true` for its value, and any `--flag=VALUE`
- * for true. It does not know `-dVALUE`.
- */
-function spelledOut(
-  words: readonly string[],
-  all: readonly (readonly [name: string, option: Flag | Value<unknown>])[],
+type Token = ReturnType<
+  typeof parseArgs<{ args: string[]; strict: false; tokens: true }>
+>["tokens"][number];
+type OptionToken = Extract<Token, { kind: "option" }>;
+
+/** Reads an option that stands in a word, which may have letters of several ones: these are none here. */
+function readOption(
+  { name, rawName, value, inlineValue }: OptionToken,
+  word: string,
+  all: Known,
+  found: Record<string, unknown>,
   faults: OptionError[],
-): string[] {
-  const end = words.includes("--") ? words.indexOf("--") : words.length;
-  const spell = (word: string): string => {
-    for (const [name, option] of all) {
-      const short = `-${shortOf(name, option)}`;
-      if (option.takes === null) {
-        if (word === `--${name}` || word === short) return `--${name}=true`;
-        if (!word.startsWith(`--${name}=`)) continue;
-        faults.push(new OptionError(`--${name} takes no value`));
-      } else if (word.startsWith(short) && word !== short) return `--${name}=${word.slice(2)}`;
-    }
-    return word;
-  };
-  return [...words.slice(0, end).map(spell), ...words.slice(end)];
+): void {
+  const option = all.get(name);
+  const isJoined = !rawName.startsWith("--") && word !== rawName && !inlineValue;
+  if (option === undefined || isJoined) {
+    faults.push(unknownOption(isJoined ? word : rawName, all));
+  } else if (option.takes === null) {
+    found[name] = true;
+    if (value !== undefined) faults.push(new OptionError(`--${name} takes no value`));
+  } else {
+    // `-n=5` is as good as `-n5`. A word that is an option is no value.
+    const text = inlineValue ? value!.replace(rawName.startsWith("--") ? "" : /^=/, "") : value;
+    const isValue = inlineValue || text !== undefined && !/^-\D/.test(text);
+    const read = valueOf(name, option, isValue ? text! : "", faults);
+    found[name] = option.many ? [...(found[name] as unknown[] | undefined) ?? [], read] : read;
+  }
+}
+
+function unknownOption(given: string, all: Known): OptionError {
+  // A letter may stand for anything.
+  const names = given.length > 2 ? Array.from(all.keys(), (name) => `--${name}`) : [];
+  return new OptionError(`${quote(given)} is not an option${didYouMean(given, names)}`);
 }
 
 function valueOf(

@@ -1,6 +1,5 @@
 // The adapters of tools/std: where they add to what they adapt. The real packages pass these tests too.
 
-import { parseArgs } from "@std/cli/parse-args";
 import { unicodeWidth } from "@std/cli/unicode-width";
 import { ProgressBar } from "@std/cli/unstable-progress-bar";
 import {
@@ -134,35 +133,6 @@ Deno.test("spy() and stub() record the calls of a method until they are disposed
   }
   assertStrictEquals(counter.add, original);
   assertEquals(counter.doubled(), 6);
-});
-
-Deno.test("parseArgs() splits a command line as @std/cli does", () => {
-  const options = {
-    ...{ boolean: ["all"], string: ["name", "_"], collect: ["name"], alias: { name: "n" } },
-    "--": true,
-  } as const;
-  const unknown: string[] = [];
-  const line = parseArgs([
-    "--all",
-    "7",
-    "-n",
-    "a",
-    "--name=b",
-    "--what",
-    "--name",
-    "-x",
-    "--",
-    "-y",
-  ], {
-    ...options,
-    unknown: (word, key) => {
-      if (key !== undefined) unknown.push(word);
-      return key === undefined;
-    },
-  });
-  assertEquals([line.all, line.name, line._, line["--"]], [true, ["a", "b", ""], ["7"], ["-y"]]);
-  assertEquals(unknown, ["--what", "-x"]);
-  assertEquals(parseArgs(["1", "--b", "-c"], { stopEarly: true })._, [1, "--b", "-c"]);
 });
 
 Deno.test("unicodeWidth() counts columns", () => {
