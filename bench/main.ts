@@ -7,6 +7,7 @@ import { runInGuest } from "../tools/guest/run.ts";
 import { inProject, out } from "../tools/host/paths.ts";
 import { ensurePackages, type Need, SetupError } from "../tools/host/setup.ts";
 import { tool } from "../tools/host/tool.ts";
+import { growth } from "./growth.ts";
 import { builtPackage, oldPackage } from "./package.ts";
 import { record } from "./record.ts";
 import { type Programs, type Row, type Stage, STAGES } from "./row.ts";
@@ -24,6 +25,7 @@ A complete run writes bench/RESULTS.md and a table of README.md.
                  (rxe), or only starts of programs (cold)
   --row NAME     only one row, by its name in bench/rows.ts
   --rounds N     rounds of each row; fewer than 6 have no verdict
+  --growth       only the table of many connections
   --old FOLDER   also a package that was built before, by deno task package
   --calls        counts the system calls of a message with strace, and measures nothing; only rows
                  of two processes
@@ -37,6 +39,7 @@ const STAGE_NAMES = Object.keys(STAGES) as Stage[];
 
 const OPTIONS = {
   calls: "flag",
+  growth: "flag",
   list: "flag",
   old: text,
   realtime: "flag",
@@ -47,6 +50,7 @@ const OPTIONS = {
 
 interface Chosen {
   readonly calls?: true;
+  readonly growth?: true;
   readonly old?: string;
   readonly realtime?: true;
   readonly row?: string;
@@ -76,8 +80,8 @@ await tool(HELP, OPTIONS, async (options) => {
 });
 
 async function bench(chosen: Chosen): Promise<void> {
-  const { calls, old, realtime } = chosen;
-  const rows = chosenRows(chosen);
+  const { calls, old, realtime, row, stage } = chosen;
+  const rows = chosen.growth ? [] : chosenRows(chosen);
   await ensurePackages([...NEEDS]);
   await Deno.mkdir(out, { recursive: true });
   const built = await builtPackage();
@@ -91,7 +95,11 @@ async function bench(chosen: Chosen): Promise<void> {
     const options = { stage, rows: ids, rounds, calls, realtime, programs, output };
     outputs.set(stage, await measure(options));
   }
-  if (!calls) {
+  const many = calls || row !== undefined || stage !== undefined
+    ? ""
+    : await growth(programs, realtime ? REALTIME : []);
+  if (many !== "") console.log(many);
+  if (!calls && rows.length > 0) {
     console.log(table([...outputs.values()].flatMap(({ results }) => results)));
     for (const [stage, { conditions }] of outputs) console.log(`\n${stage}: ${conditions}`);
   }
@@ -99,7 +107,7 @@ async function bench(chosen: Chosen): Promise<void> {
   const isComplete = Object.entries(chosen).every(([name, option]) =>
     name === "realtime" || option === undefined
   );
-  if (isComplete) await record(outputs);
+  if (isComplete) await record(outputs, many);
 }
 
 function chosenRows({ row, stage, old, calls }: Chosen): readonly Row[] {

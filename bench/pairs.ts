@@ -227,7 +227,7 @@ async function sleep(milliseconds: number): Promise<void> {
 }
 
 /** Takes the processor time of a process: nanoseconds of all threads that it has at the end. */
-function stopwatch({ pid }: Contender): () => number {
+export function stopwatch({ pid }: Contender): () => number {
   const folder = `/proc/${pid}/task`;
   const read = (thread: string): number =>
     Number(Deno.readTextFileSync(`${folder}/${thread}/schedstat`).split(" ")[0]);

@@ -10,11 +10,11 @@ import { quantity, table } from "./table.ts";
 
 type Outputs = ReadonlyMap<Stage, StageOutput>;
 
-export async function record(outputs: Outputs): Promise<void> {
+export async function record(outputs: Outputs, many: string): Promise<void> {
   const args = ["-C", project, "describe", "--always", "--abbrev=12", "--exclude=*", "--dirty=+"];
   const { stdout } = await new Deno.Command("git", { args }).output();
   const [page, readme] = [inProject("bench/RESULTS.md"), inProject("README.md")];
-  await Deno.writeTextFile(page, markdown(new TextDecoder().decode(stdout).trim(), outputs));
+  await Deno.writeTextFile(page, markdown(new TextDecoder().decode(stdout).trim(), outputs, many));
   await Deno.writeTextFile(readme, withSummary(await Deno.readTextFile(readme), outputs));
   await new Deno.Command(Deno.execPath(), { args: ["fmt", "-q", page, readme] }).output();
 }
@@ -62,7 +62,7 @@ function cellsOf({ id, title, library = "Deno" }: Summary, result: Result): stri
 }
 
 /** The page of a run. A commit ends with "+" if files differ from it. */
-export function markdown(commit: string, outputs: Outputs): string {
+export function markdown(commit: string, outputs: Outputs, many: string): string {
   const sections = [...outputs].map(([stage, { conditions, results }]) => {
     const { title, about } = STAGES[stage];
     return `## ${title}\n\n${about}\n\n${conditions}\n\n\`\`\`text\n${table(results)}\n\`\`\`\n`;
@@ -76,7 +76,16 @@ Measured on ${new Date().toISOString().slice(0, 10)} at commit ${commit}. Goals:
 No stage measures an adapter: each says what it is.
 In brackets: the interval in which the median lies with a probability of at least 95 %.
 
-${sections.join("\n")}`;
+${sections.join("\n")}
+## Many connections
+
+One server of connections (RC) by shared memory, one client that calls it, and so many that are idle.
+The figures of memory are those of the server.
+
+\`\`\`text
+${many}
+\`\`\`
+`;
 }
 
 function count(outputs: Outputs): string {
