@@ -122,6 +122,7 @@ export {
   resolveEthL2FromGid,
   resolveEthL2FromGidAsync,
 } from "./types/address_handle/functions.ts";
+export type { PacketOptions } from "./types/address_handle/packet.ts";
 export {
   CompletionChannel,
   CompletionQueue,

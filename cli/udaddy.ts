@@ -70,7 +70,7 @@ async function serve(end: CmEnd, talk: Talk): Promise<void> {
   await id.accept(qp, {}, { signal });
   const { immData, ...from } = await receiveAll(end, talk);
   using path = new ReplyPath(pd, { portNum: id.portNum });
-  const ah = await path.toAsync(from, mr.grhAt(0), { signal });
+  const ah = await path.toAsync(from, { grh: mr.grhAt(0), signal });
   // The peer tells its number in each datagram.
   const remoteQpn = immData ?? from.srcQp;
   const remoteQkey = id.initQpAttr(QpState.INIT).qkey!;

@@ -1,6 +1,6 @@
 import type { SystemError } from "../ffi/system_error.ts";
 
-/** Is called once when a sleep is over: something may be there to read. It gets an error if there is no waiting. */
+/** Is called once when a sleep is over: something may be there to read. It gets an error if the system refuses. It must not throw. */
 export type OnWake<E = unknown> = (error?: E) => void;
 
 /**

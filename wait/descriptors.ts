@@ -60,14 +60,14 @@ export class Descriptors {
   /** Those that must be looked at often while none is held. */
   #often = 0;
   #epoll = -1;
-  /** A descriptor that is always readable: to arm it ends the round that is running. */
-  #bell = -1;
+  /** A descriptor that is always readable: to arm it interrupts the round that is running. */
+  #interrupter = -1;
   /** Native, because a Worker can be terminated while another thread writes to it. */
   #memory: NativeMemory | undefined;
   readonly #request: DataView<ArrayBuffer> = new DataView(new ArrayBuffer(EVENT));
   /** The round that is running, if any; it resolves when it has ended. */
   #round: Promise<void> | undefined;
-  #isRung = false;
+  #isInterrupted = false;
   readonly #glance = new Glance(() => this.#look());
 
   /**
@@ -88,6 +88,9 @@ export class Descriptors {
     const errno = this.#arm(fd, serial);
     if (errno !== 0) return wakeSoon(wake, errorOf(errno));
     const wait: Wait = { fd, serial, wake, need };
+    // One whose descriptor was closed before its end was said.
+    const before = this.#waits.get(fd);
+    if (before !== undefined) this.#remove(before);
     this.#waits.set(fd, wait);
     this.#count(wait, 1);
     this.#update();
@@ -109,40 +112,38 @@ export class Descriptors {
     this.#close();
   }
 
-  /** To close the bell before the other thread has heard it would leave that thread where it is. */
+  /** To close the descriptors before the other thread has left its round would leave it there. */
   #endRound(): void {
+    this.#interrupt();
     const written = new DataView(this.#memory!.buffer);
-    written.setUint32(DATA + 4, UNWRITTEN);
-    this.#ring();
     const until = clock.precise() + ROUND_END_MS;
     let left = mostPolls(ROUND_END_MS);
     while (written.getUint32(DATA + 4) === UNWRITTEN && left-- > 0 && clock.precise() < until);
   }
 
   get pendingRound(): Promise<void> | undefined {
-    return this.#isRung ? this.#round : undefined;
+    return this.#isInterrupted ? this.#round : undefined;
   }
 
   #open(): void {
     if (this.#epoll >= 0) return;
-    const { EPOLL_CLOEXEC, EFD_CLOEXEC, EFD_NONBLOCK } = constants;
+    const { EPOLL_CLOEXEC, EFD_CLOEXEC, EFD_NONBLOCK, EPOLL_CTL_ADD } = constants;
     const made = (call: string, fd: number): number => checkedCall("watch descriptor", call, fd);
-    const bell = made("eventfd", libc().eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK));
+    this.#interrupter = made("eventfd", libc().eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK));
     try {
       this.#epoll = made("epoll_create1", libc().epoll_create1(EPOLL_CLOEXEC));
+      const errno = this.#control(EPOLL_CTL_ADD, this.#interrupter, NO_WAIT, 0);
+      if (errno !== 0) throw systemError("watch descriptor", "epoll_ctl", errno);
+      this.#memory ??= new NativeMemory(EVENTS_SIZE);
     } catch (error) {
-      libc().close(bell);
+      this.#close();
       throw error;
     }
-    this.#bell = bell;
-    this.#memory ??= new NativeMemory(EVENTS_SIZE);
   }
 
   #close(): void {
-    if (this.#epoll < 0) return;
-    libc().close(this.#epoll);
-    libc().close(this.#bell);
-    this.#epoll = this.#bell = -1;
+    for (const fd of [this.#epoll, this.#interrupter]) if (fd >= 0) libc().close(fd);
+    this.#epoll = this.#interrupter = -1;
     if (this.#round !== undefined) return;
     this.#memory?.free();
     this.#memory = undefined;
@@ -151,20 +152,24 @@ export class Descriptors {
   /** Asks for one event of a descriptor, at once if it is readable. Returns errno, or 0. */
   #arm(fd: number, serial: number): number {
     const { EPOLL_CTL_ADD, EPOLL_CTL_MOD, EPOLLIN, EPOLLONESHOT, ENOENT } = constants;
-    this.#request.setUint32(fields.events.offset, EPOLLIN | EPOLLONESHOT, true);
-    this.#request.setUint32(DATA, fd, true);
-    this.#request.setUint32(DATA + 4, serial, true);
-    const control = (op: number): number =>
-      libc().epoll_ctl(this.#epoll, op, fd, this.#request) < 0 ? mappedErrno()[0]! : 0;
-    const errno = control(EPOLL_CTL_MOD);
+    const events = EPOLLIN | EPOLLONESHOT;
+    const errno = this.#control(EPOLL_CTL_MOD, fd, serial, events);
     // A closed descriptor has left the kernel's table, and its number may be that of another one.
-    return errno === ENOENT ? control(EPOLL_CTL_ADD) : errno;
+    return errno === ENOENT ? this.#control(EPOLL_CTL_ADD, fd, serial, events) : errno;
   }
 
-  #ring(): void {
-    if (this.#round === undefined || this.#isRung) return;
-    this.#isRung = true;
-    this.#arm(this.#bell, NO_WAIT);
+  #control(op: number, fd: number, serial: number, events: number): number {
+    this.#request.setUint32(fields.events.offset, events, true);
+    this.#request.setUint32(DATA, fd, true);
+    this.#request.setUint32(DATA + 4, serial, true);
+    return libc().epoll_ctl(this.#epoll, op, fd, this.#request) < 0 ? mappedErrno()[0]! : 0;
+  }
+
+  #interrupt(): void {
+    if (this.#round === undefined || this.#isInterrupted) return;
+    this.#isInterrupted = true;
+    new DataView(this.#memory!.buffer).setUint32(DATA + 4, UNWRITTEN);
+    this.#arm(this.#interrupter, NO_WAIT);
   }
 
   #count({ need }: Wait, by: 1 | -1): void {
@@ -194,7 +199,7 @@ export class Descriptors {
   /** Does what the waits need, after one has come, gone or changed. */
   #update(): void {
     if (this.#round !== undefined) {
-      if (this.#held === 0) this.#ring();
+      if (this.#held === 0) this.#interrupt();
     } else if (this.#held > 0) {
       this.#glance.rest();
       this.#round = this.#run();
@@ -211,7 +216,7 @@ export class Descriptors {
     const count = await this.#epollWait(this.#epoll, events, MOST_EVENTS, LONGEST_MS);
     hasTurned();
     this.#round = undefined;
-    this.#isRung = false;
+    this.#isInterrupted = false;
     if (count >= 0) this.#deliver(count);
     // errno of the other thread is out of reach: a call on this thread fails as well, or gives what is ready.
     else if (this.#epoll >= 0) this.#look();
@@ -235,7 +240,7 @@ export class Descriptors {
   }
 
   #deliver(count: number): void {
-    // A callback may look again, which writes to the same memory.
+    // A callback may begin another round, which writes to the same memory.
     const events = new DataView(this.#memory!.buffer.slice(0, count * EVENT));
     for (let at = DATA; at < count * EVENT; at += EVENT) {
       const wait = this.#waits.get(events.getUint32(at, true));

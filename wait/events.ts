@@ -51,7 +51,7 @@ export class Events<K, V> {
   /** Says whether waits keep the process alive. */
   hold(isHeld: boolean): void {
     this.#isHeld = isHeld;
-    this.#loop.look();
+    this.#loop.update();
   }
 
   /** Waits until somebody resolves or rejects the waiter. */
@@ -60,12 +60,12 @@ export class Events<K, V> {
     const waited = this.#waiters.wait(waiter, signal);
     const { isOpen, refusal } = this.#source;
     // Reading the signal runs code of the caller, which may have closed the source.
-    if (isOpen()) this.#loop.look();
+    if (isOpen()) this.#loop.update();
     else this.#waiters.reject(waiter, refusal());
     try {
       return await waited;
     } finally {
-      this.#loop.look();
+      this.#loop.update();
       // The last one leaves no thread behind.
       const round = pendingRound();
       if (round !== undefined) await round;
@@ -95,7 +95,7 @@ export class Events<K, V> {
   /** Ends the wait of all waiters for which the condition holds with an error. */
   reject(reason: unknown, which: (key: K) => boolean): void {
     for (const waiter of this.#those(which)) this.#waiters.reject(waiter, reason);
-    this.#loop.look();
+    this.#loop.update();
   }
 
   /** Has those who wait look for events that the bell does not ring for. */

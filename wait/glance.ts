@@ -70,10 +70,12 @@ export class Glance implements Looker {
 
   #schedule(): void {
     const now = clock.now();
+    // The system's clock may be set back.
+    this.#quietSince = Math.min(this.#quietSince, now);
     const pause = Math.min(Math.max(now - this.#quietSince, SHORTEST_MS), this.#longestMs);
     // Those with long pauses are over at the same times.
     const grid = 2 ** Math.floor(Math.log2(pause));
-    this.#due = Math.ceil((now + pause) / grid) * grid;
+    this.#due = Math.floor((now + pause) / grid) * grid;
     wakeAt(this.#due, now);
   }
 

@@ -14,7 +14,7 @@ export interface Supply<W extends object, T> {
   /** Reads completions for a while, in place of a wait that sleeps. */
   readonly spin: () => void;
   /** The number of those who wait has changed. */
-  readonly look: () => void;
+  readonly update: () => void;
 }
 
 /** What comes from the peer, and those who wait for it, each for one. */
@@ -26,7 +26,7 @@ export class Incoming<W extends object, T> {
 
   constructor(supply: Supply<W, T>) {
     this.#supply = supply;
-    this.#waiters = new Waiters(supply.look);
+    this.#waiters = new Waiters(supply.update);
   }
 
   /** Those that were received and not taken. */
@@ -83,13 +83,13 @@ export class Incoming<W extends object, T> {
   }
 
   #looking(received: Promise<T | null>): Promise<T | null> {
-    this.#supply.look();
+    this.#supply.update();
     return received;
   }
 
   #serveOthers(): void {
     this.serve();
-    this.#supply.look();
+    this.#supply.update();
   }
 
   /** The next one; null at the end; undefined if there is none yet. */

@@ -11,7 +11,7 @@ import { mayContinue, nextTurn } from "./turns.ts";
 export interface Source {
   /** Reads what is there, without waiting. Returns how much there was. */
   readonly read: () => number;
-  /** Asks for a ring by what comes next. What rings for all that is there has none. */
+  /** Asks for a ring by what comes next. A source whose bell rings for what is there already has none. */
   readonly arm?: () => void;
   /** Ends the sleeps. */
   readonly bell: Bell;
@@ -47,9 +47,9 @@ export interface Task extends Source {
   readonly isHeld?: () => boolean;
   /** What is read while nobody waits: nothing, anything, or something for which the process stays alive. */
   readonly unawaited: () => "nothing" | "any" | "expected";
-  /** It is called after something was read, or after a sleep. The loop waits for what it returns. */
+  /** It is called after something was read. The loop waits for what it returns. */
   readonly onRead?: () => Promise<void> | undefined;
-  /** It is called when reading has failed. */
+  /** It is called when reading has failed, also in a turn of another loop. It must not throw. */
   readonly onError: (error: unknown) => void;
 }
 
@@ -60,13 +60,14 @@ type State =
   | "pausing"
   /** It looks when the bell rings. */
   | "sleeping"
-  /** It goes on when others had their turn. */
+  /** It runs, or will in a later task. */
   | "yielding";
 
-/** Reads a source: by sleeps that end while somebody waits, and else now and then. */
+/** Reads a source: when its bell rings while somebody waits, and now and then while nobody does. */
 export class Loop {
   readonly #task: Task;
   #state: State = "off";
+  #step = 0;
   #sleep: Sleep | undefined;
   /** Whether something may be there that no bell rings for. */
   #mayBeThere: boolean;
@@ -82,23 +83,15 @@ export class Loop {
       this.#fail(error);
     }
   };
-  readonly #run = (): void => {
-    if (this.#state !== "yielding") return;
-    try {
-      this.#goOn();
-    } catch (error) {
-      this.#fail(error);
-    }
-  };
 
-  /** Reads nothing before {@linkcode Loop.look}. */
+  /** Reads nothing before {@linkcode Loop.update}. */
   constructor(task: Task) {
     this.#task = task;
     this.#mayBeThere = task.arm !== undefined;
   }
 
   /** Takes note of what has changed: somebody waits, or nobody does any more, or the source is closed. */
-  look(): void {
+  update(): void {
     const { isOpen, isAwaited, unawaited } = this.#task;
     const isNeeded = isOpen() && (isAwaited() || unawaited() !== "nothing");
     if (!isNeeded) return this.#stop();
@@ -107,11 +100,11 @@ export class Loop {
     else if (this.#state === "pausing") this.#glance.hold(this.#need === "held");
   }
 
-  /** Looks at once, whatever the bell rings for. */
+  /** Has it read for those who wait although no bell rings. */
   wake(): void {
+    this.#mayBeThere = true;
     if (this.#state !== "sleeping") return;
     this.#endSleep();
-    this.#mayBeThere = true;
     this.#runSoon();
   }
 
@@ -127,7 +120,7 @@ export class Loop {
     return hasFound;
   }
 
-  // A sleep that nobody needs any more goes on until the bell rings, if it is read meanwhile.
+  // While nobody waits, a sleep goes on until the bell rings, if the source is read then too.
   get #need(): Need {
     const { isAwaited, isHeld, unawaited } = this.#task;
     if (!isAwaited()) return unawaited() === "expected" ? "held" : "seldom";
@@ -136,8 +129,26 @@ export class Loop {
 
   /** Not at once: what the caller does next, such as a post, comes before a wait polls for the first of it. */
   #runSoon(): void {
+    const step = this.#yield();
+    timers.queueMicrotask(() => this.#runStep(step));
+  }
+
+  /** The number of the next step. Those before it, which may be under way, run no more. */
+  #yield(): number {
     this.#state = "yielding";
-    timers.queueMicrotask(this.#run);
+    return ++this.#step;
+  }
+
+  #runStep(step: number): void {
+    if (step === this.#step) this.#run();
+  }
+
+  #run(): void {
+    try {
+      this.#goOn();
+    } catch (error) {
+      this.#fail(error);
+    }
   }
 
   #goOn(): void {
@@ -153,9 +164,17 @@ export class Loop {
       }
       if (!isOpen()) break;
       const rest = onRead?.() ?? (mayContinue() ? undefined : nextTurn());
-      if (rest !== undefined) return void rest.then(this.#run, (error) => this.#fail(error));
+      if (rest !== undefined) return this.#runAfter(rest);
     }
     this.#stop();
+  }
+
+  #runAfter(rest: Promise<void>): void {
+    const step = this.#yield();
+    rest.then(
+      () => this.#runStep(step),
+      (error) => step === this.#step && this.#fail(error),
+    );
   }
 
   /** Returns whether there is something to be done at once. */
@@ -174,7 +193,7 @@ export class Loop {
       this.#endSleep();
       if (error !== undefined) return this.#fail(error);
       this.#mayBeThere = true;
-      this.#state = "yielding";
+      this.#yield();
       this.#run();
     });
     return false;
@@ -196,13 +215,14 @@ export class Loop {
     // It has looked already, and goes on in the next turn.
     if (this.#state !== "pausing") return true;
     this.#hasFound = false;
-    this.#state = "yielding";
+    this.#yield();
     this.#run();
     return this.#hasFound;
   }
 
   #stop(): void {
     this.#state = "off";
+    this.#step++;
     this.#glance.end();
     this.#endSleep();
   }

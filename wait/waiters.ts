@@ -28,10 +28,13 @@ export class Waiters<W extends object, T> {
 
   /** {@linkcode Waiters.wait}, before all others. */
   waitFirst(waiter: W, signal: AbortSignal | undefined): Promise<T> {
-    const others = [...this.#waiting];
-    this.#waiting.clear();
     const waiting = this.wait(waiter, signal);
-    for (const [other, resolvers] of others) this.#waiting.set(other, resolvers);
+    // Now: code of the signal has run, which may have ended waits.
+    const others = [...this.#waiting].filter(([other]) => other !== waiter);
+    for (const [other, resolvers] of others) {
+      this.#waiting.delete(other);
+      this.#waiting.set(other, resolvers);
+    }
     return waiting;
   }
 

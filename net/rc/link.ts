@@ -97,7 +97,7 @@ export class Link implements Reader {
       hasEnded: () => this.#hasPeerEnded(),
       drain: () => void this.#read(),
       spin: () => void seat.queue.loop.spin(),
-      look: () => this.#look(),
+      update: () => this.#look(),
     };
     this.messages = new Incoming({
       ...supply,

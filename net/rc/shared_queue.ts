@@ -30,7 +30,7 @@ export class Seat {
   /** Says who gets the completions of a queue pair, which is new. */
   begin(qpNum: number, reader: Reader): void {
     this.queue.readers.set(this.#qpNum = qpNum, reader);
-    this.queue.loop.look();
+    this.queue.loop.update();
   }
 
   /** Says whether somebody waits for completions, and whether there will be some for which the program stays alive. */
@@ -39,7 +39,7 @@ export class Seat {
     this.queue.expecting += Number(isExpecting) - Number(this.#isExpecting);
     this.#isAwaited = isAwaited;
     this.#isExpecting = isExpecting;
-    this.queue.loop.look();
+    this.queue.loop.update();
   }
 
   /** The queue pair is destroyed. Its number may be that of the next one, so its completions are read before. */
@@ -120,7 +120,7 @@ export class SharedQueue {
   /** Before the context is closed. */
   close(): void {
     this.#isOpen = false;
-    this.loop.look();
+    this.loop.update();
   }
 
   #drain(): number {

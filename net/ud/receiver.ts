@@ -110,7 +110,7 @@ export class Receiver {
       hasEnded: () => this.#hasEnded(),
       drain: () => void this.#drain(),
       spin: () => void this.#loop.spin(),
-      look: () => this.#loop.look(),
+      update: () => this.#loop.update(),
     });
     this.#loop = loopOf(parts.cq, {
       read: () => this.#drain(),
@@ -121,13 +121,13 @@ export class Receiver {
       busyPoll: new BusyPoll(parts.spinMicroseconds),
       onError: (error) => this.fail(error),
     });
-    this.#loop.look();
+    this.#loop.update();
   }
 
   /** Says whether calls that wait keep the program alive. */
   hold(isHeld: boolean): void {
     this.#isHeld = isHeld;
-    this.#loop.look();
+    this.#loop.update();
   }
 
   /** The next datagram, written to a buffer or to a new one. */
@@ -298,7 +298,7 @@ export class Receiver {
     this.#failure ??= reason;
     this.#incoming.serve();
     this.#incoming.rejectAll(this.#failure);
-    this.#loop.look();
+    this.#loop.update();
   }
 
   /** Ends all waits, before the memory of the slots is freed. Datagrams that were received can still be taken. */

@@ -120,7 +120,7 @@ export class Routes {
       // A peer that had a handle has answered before: it does not wait with strangers.
       const forStranger = handleOf(peer) === undefined;
       if (forStranger && trafficClass === undefined && sl === undefined) {
-        return await path.toAsync(wc, grh, { signal });
+        return await path.toAsync(wc, { grh, signal });
       }
       const attr = onFabric(path.attr(wc, grh), this.#settings);
       return await path.toAddressAsync(attr, { signal, forStranger });

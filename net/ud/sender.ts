@@ -72,8 +72,8 @@ export class Sender {
   /** Sends since the completions were read. */
   #unread = 0;
   /** Those who wait for a slot, and those who wait until their datagrams have arrived. */
-  readonly #waiters: Waiters<Sending, boolean> = new Waiters(() => this.#loop.look());
-  readonly arrivals: Waiters<object, void> = new Waiters(() => this.#loop.look());
+  readonly #waiters: Waiters<Sending, boolean> = new Waiters(() => this.#loop.update());
+  readonly arrivals: Waiters<object, void> = new Waiters(() => this.#loop.update());
   /** By their slots. */
   readonly #arrivalWaiters: (object | undefined)[];
   readonly #loop: Loop;
@@ -127,7 +127,7 @@ export class Sender {
   /** Sends a datagram when there is a free slot. It is false if there is no address handle then. */
   sendInTurn(sending: Sending, signal: AbortSignal | undefined): Promise<boolean> {
     const sent = this.#waiters.wait(sending, signal);
-    this.#loop.look();
+    this.#loop.update();
     return sent;
   }
 
@@ -198,7 +198,7 @@ export class Sender {
       this.errors += count;
       return this.fail(error);
     }
-    if (this.arrivals.size > 0) this.#loop.look();
+    if (this.arrivals.size > 0) this.#loop.update();
   }
 
   /** Frees the slots of completed sends, and lets others have them. Returns how many there were. */
@@ -261,7 +261,7 @@ export class Sender {
     this.#slots.reset([]);
     this.#unposted = 0;
     this.#unread = 0;
-    this.#loop.look();
+    this.#loop.update();
   }
 
   serve(): void {
@@ -289,7 +289,7 @@ export class Sender {
     this.#failure ??= reason;
     this.#waiters.rejectAll(this.#failure);
     this.arrivals.rejectAll(this.#failure);
-    this.#loop.look();
+    this.#loop.update();
   }
 
   /** Posts what was given to it, and ends all waits. */

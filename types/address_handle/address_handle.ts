@@ -1,4 +1,3 @@
-import { type AbortOptions, signalOf } from "../../wait/abort.ts";
 import { integer } from "../../internal/checks.ts";
 import { inTurn } from "../../wait/turns.ts";
 import type { Complete } from "../../internal/optional.ts";
@@ -28,7 +27,13 @@ import { Adopted, handOver, type NativeKind, NativeResource } from "../core/nati
 import { checkPort } from "../device/context.ts";
 import { pdCore, ProtectionDomain } from "../memory/protection_domain.ts";
 import { addressError, createFromWcError } from "./hints.ts";
-import { type Packet, readPacket, wcCodec } from "./packet.ts";
+import {
+  type Packet,
+  type PacketOptions,
+  readPacket,
+  readPacketOptions,
+  wcCodec,
+} from "./packet.ts";
 
 const { offset: SL } = structs.ibv_ah_attr.fields.sl;
 
@@ -251,17 +256,17 @@ export class AddressHandle extends NativeResource<IbvAh> {
    * {@linkcode AddressHandle.fromWc} on another thread. If the signal aborts, it does as
    * {@linkcode AddressHandle.createAsync}. The sender of a packet is a stranger: see {@linkcode PeerOptions}.
    *
+   * @param given The packet's GRH, or options.
    * @throws As {@linkcode AddressHandle.fromWc}; {TypeError} if the protection domain is disposed in the meantime.
    */
   static async fromWcAsync(
     pd: ProtectionDomain,
     port: number,
     wc: WcAddress,
-    grh?: Grh,
-    options: AbortOptions = {},
+    given?: Grh | PacketOptions,
   ): Promise<AddressHandle> {
     return await inTurn(async () => {
-      const signal = signalOf(options);
+      const { grh, signal } = readPacketOptions(given);
       const creation = creationFromWc(pd, port, wc, grh);
       return await callLater({ ...creation, cause: "datagram" }, signal);
     });

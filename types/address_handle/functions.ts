@@ -10,7 +10,7 @@ import { type BlockingCall, callLater, callNow } from "../core/abortable.ts";
 import { instance } from "../core/checks.ts";
 import { checkPort, Context } from "../device/context.ts";
 import { addressError, initError } from "./hints.ts";
-import { readPacket } from "./packet.ts";
+import { type PacketOptions, readPacket, readPacketOptions } from "./packet.ts";
 
 /** VLAN ids have 12 bits; this one is of a port without a VLAN. */
 const NO_VLAN = 0xffff;
@@ -54,6 +54,7 @@ export function initAhFromWc(
 /**
  * {@linkcode initAhFromWc} on another thread.
  *
+ * @param given The packet's GRH, or options.
  * @throws The signal's reason if it aborts.
  * @category Address handles
  */
@@ -61,11 +62,10 @@ export async function initAhFromWcAsync(
   context: Context,
   port: number,
   wc: WcAddress,
-  grh?: Grh,
-  options: AbortOptions = {},
+  given?: Grh | PacketOptions,
 ): Promise<AhAttr> {
   return await inTurn(async () => {
-    const signal = signalOf(options);
+    const { grh, signal } = readPacketOptions(given);
     return await callLater(computation(context, port, wc, grh), signal);
   });
 }

@@ -3,10 +3,12 @@ import {
   isForeign,
   noneOf,
   object,
+  snapshot,
   uint16,
   uint32,
   uint8,
 } from "../../internal/checks.ts";
+import { type AbortOptions, checkSignal } from "../../wait/abort.ts";
 import { Grh, grhView } from "../address/grh.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import type { WcAddress } from "../completion/work_completion.ts";
@@ -14,6 +16,25 @@ import { checkPort, type Context } from "../device/context.ts";
 
 /** Stands for a GRH that is left out: the C function reads one even if the completion has none. */
 const NO_GRH = new DataView(new ArrayBuffer(Grh.SIZE));
+
+/**
+ * Options of calls about a received packet.
+ *
+ * @category Address handles
+ */
+export interface PacketOptions extends AbortOptions {
+  /** The packet's GRH. It may be left out if the completion's flags lack {@linkcode WcFlags}.GRH. */
+  readonly grh?: Grh | undefined;
+}
+
+/** Reads what a call about a packet is given: a GRH alone, or options. */
+export function readPacketOptions(
+  given: Grh | PacketOptions | undefined,
+): { readonly grh: Grh | undefined; readonly signal: AbortSignal | undefined } {
+  if (given === undefined || given instanceof Grh) return { grh: given, signal: undefined };
+  const { grh, signal } = snapshot(given, "options", ["grh", "signal"]);
+  return { grh, signal: checkSignal(signal) };
+}
 
 /** A received packet, checked. */
 export interface Packet {

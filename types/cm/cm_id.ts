@@ -192,6 +192,8 @@ export interface ResolveAddrOptions extends ResolveOptions {
  * @category Connections
  */
 export interface RejectOptions {
+  /** Data for the peer's program: at most 148 bytes, for UD 136, for iWARP 251. The default is none. */
+  readonly privateData?: Uint8Array | undefined;
   /**
    * Whether the reason is that the options of the enhanced connection establishment do not fit (`rdma_reject_ece`). The default
    * is `false`.
@@ -738,13 +740,13 @@ export class CmId extends NativeResource<RdmaCmId> {
    * Rejects the request that made this id (`rdma_reject`), or the answer that {@linkcode CmId.connect} has got. The id can
    * only be closed afterwards.
    *
-   * @param privateData Data for the peer's program: at most 148 bytes, for UD 136, for iWARP 251.
+   * @param given Data for the peer's program, or options.
    * @throws {TypeError} If the state is not REQUESTED or RESPONDED, or an argument has the wrong type.
    * @throws {RangeError} If the private data is too long.
    * @throws {VerbsError} If the system refuses; EINVAL if the peer has taken back its request.
    */
-  reject(privateData?: Uint8Array, options: RejectOptions = {}): void {
-    const { ece = false } = snapshot(options, "options", ["ece"]);
+  reject(given?: Uint8Array | RejectOptions): void {
+    const { privateData, ece = false } = readRejection(given);
     const hasEce = boolean(ece, "ece");
     const bytes = checkPrivateData(privateData, "rejection", serviceOf(this));
     this.#states.assert("reject");
@@ -1059,4 +1061,10 @@ function closeQuietly(id: CmId): void {
 
 function hostOrder(value: number): number {
   return (value & 0xff) << 8 | value >> 8;
+}
+
+/** Reads what rejects: private data alone, or options. */
+function readRejection(given: Uint8Array | RejectOptions | undefined): RejectOptions {
+  if (given === undefined || ArrayBuffer.isView(given)) return { privateData: given };
+  return snapshot(given, "options", ["privateData", "ece"]);
 }

@@ -1,6 +1,5 @@
 import { withText } from "../../internal/texts.ts";
 import { toCaller } from "../../internal/caller.ts";
-import { type AbortOptions, signalOf } from "../../wait/abort.ts";
 import { integer, positiveInt, snapshot } from "../../internal/checks.ts";
 import { clock } from "../../wait/clock.ts";
 import { changesAddresses } from "../../internal/ports.ts";
@@ -10,7 +9,13 @@ import { Gid } from "../address/gid.ts";
 import type { Grh } from "../address/grh.ts";
 import { type AddressHandle, AhCore } from "../address_handle/address_handle.ts";
 import { initError } from "../address_handle/hints.ts";
-import { checkWc, grhIn, viewOfGrh } from "../address_handle/packet.ts";
+import {
+  checkWc,
+  grhIn,
+  type PacketOptions,
+  readPacketOptions,
+  viewOfGrh,
+} from "../address_handle/packet.ts";
 import type { WcAddress } from "../completion/work_completion.ts";
 import {
   type BatchCore,
@@ -203,16 +208,16 @@ export class ReplyPath extends Resource {
    * signal aborts, the call rejects with the signal's reason. Where packets have no GRH, no link address is looked for, and
    * the handle is made at once.
    *
+   * @param given The packet's GRH, or options.
    * @throws As {@linkcode ReplyPath.to}; {TypeError} if the path is disposed in the meantime.
    * @throws {VerbsError} EAGAIN if the handles of `maxPending` other peers are being made.
    */
   async toAsync(
     wc: WcAddress & { readonly sgid?: Gid | undefined },
-    grh?: Grh,
-    options: AbortOptions = {},
+    given?: Grh | PacketOptions,
   ): Promise<AddressHandle> {
     return await inTurn(() => {
-      const signal = signalOf(options);
+      const { grh, signal } = readPacketOptions(given);
       return this.#makeAsync(this.#addressOf(wc, grh), this.#maxPending, signal);
     });
   }

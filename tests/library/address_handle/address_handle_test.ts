@@ -80,10 +80,8 @@ onPd.test("A GID may be a text, and one that is no address is named", ({ pd }) =
 /** The forms that take a protection domain or a context, with good arguments but for what is replaced. */
 const ASYNC: Record<string, (recorded: Recorded, options: AbortOptions) => Promise<unknown>> = {
   "AddressHandle.createAsync()": ({ pd }, options) => AddressHandle.createAsync(pd, LID, options),
-  "AddressHandle.fromWcAsync()": ({ pd }, options) =>
-    AddressHandle.fromWcAsync(pd, 1, WC, undefined, options),
-  "initAhFromWcAsync()": ({ context }, options) =>
-    initAhFromWcAsync(context, 1, WC, undefined, options),
+  "AddressHandle.fromWcAsync()": ({ pd }, options) => AddressHandle.fromWcAsync(pd, 1, WC, options),
+  "initAhFromWcAsync()": ({ context }, options) => initAhFromWcAsync(context, 1, WC, options),
 };
 
 for (const [name, call] of Object.entries(ASYNC)) {

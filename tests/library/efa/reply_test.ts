@@ -48,7 +48,7 @@ on.test("A path knows the number of a handle before a message can have it", asyn
   const slid = new Deno.UnsafePointerView(recorder.pointerTo(result as Label)).getUint32(offset);
   assertEquals(path.attr({ ...stranger(1), slid }).grh.dgid, Gid.parse("fe80::1"));
   assertStrictEquals(path.to({ ...stranger(1), slid }), await made);
-  await assertRejects(() => path.toAsync(stranger(2), undefined, { signal: AbortSignal.abort() }));
+  await assertRejects(() => path.toAsync(stranger(2), { signal: AbortSignal.abort() }));
   assertEquals(path.size, 1);
 });
 

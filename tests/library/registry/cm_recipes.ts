@@ -63,7 +63,7 @@ const STEPS: Readonly<Record<string, Step>> = {
   connect: ["ROUTE_RESOLVED", TYPE.CONNECT_RESPONSE, withQp],
   establish: ["RESPONDED", undefined, () => [{ signal: signal() }]],
   accept: ["REQUESTED", TYPE.ESTABLISHED, withQp],
-  reject: ["REQUESTED", undefined, () => [new Uint8Array(4), { ece: true }]],
+  reject: ["REQUESTED", undefined, () => [{ privateData: new Uint8Array(4), ece: true }]],
   notify: ["ESTABLISHED", undefined, () => [EventType.COMM_EST]],
   disconnect: [
     "ESTABLISHED",

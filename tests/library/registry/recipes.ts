@@ -147,9 +147,9 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
   "AddressHandle.fromWc": ({ pd, grh }) => [pd, 1, { ...WC }, grh],
   "AddressHandle.fromWcAsync": (
     { pd, grh },
-  ) => [pd, 1, { ...WC }, grh, { signal: signal() }],
+  ) => [pd, 1, { ...WC }, { grh, signal: signal() }],
   initAhFromWc: ({ context, grh }) => [context, 1, { ...WC }, grh],
-  initAhFromWcAsync: ({ context, grh }) => [context, 1, { ...WC }, grh, { signal: signal() }],
+  initAhFromWcAsync: ({ context, grh }) => [context, 1, { ...WC }, { grh, signal: signal() }],
   resolveEthL2FromGid: ({ context }) => [context, route()],
   resolveEthL2FromGidAsync: ({ context }) => [context, route(), { signal: signal() }],
   "new CompletionChannel": ({ context }) => [context],
@@ -436,7 +436,7 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
   "ReplyPath#to": ({ grh }) => [{ ...WC, sgid: Gid.parse("fe80::7") }, grh],
   "ReplyPath#toAsync": (
     { grh },
-  ) => [{ ...WC, sgid: Gid.parse("fe80::7") }, grh, { signal: signal() }],
+  ) => [{ ...WC, sgid: Gid.parse("fe80::7") }, { grh, signal: signal() }],
   "ReplyPath#toAddress": () => [route()],
   "ReplyPath#toAddressAsync": () => [route(), { signal: signal() }],
   "ReplyPath#toAt": ({ batch, mr }) => [batch, 0, mr, 0],

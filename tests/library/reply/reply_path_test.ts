@@ -212,7 +212,7 @@ on.test("ReplyPath.toAsync() drops a call that nobody waits for any more", async
   const running = Array.from({ length: 3 }, (_, peer) => path.toAsync(from(peer)));
   const first = new AbortController();
   const second = new AbortController();
-  const queued = [first, second].map(({ signal }) => path.toAsync(from(9), undefined, { signal }));
+  const queued = [first, second].map(({ signal }) => path.toAsync(from(9), { signal }));
   first.abort();
   await assertRejects(() => queued[0]!, DOMException);
   second.abort();
@@ -230,7 +230,7 @@ on.test("ReplyPath.toAsync() asks again for a peer that others have given up", a
   using calls = held();
   const controller = new AbortController();
   const { signal } = controller;
-  const given = path.toAsync(from(1), undefined, { signal });
+  const given = path.toAsync(from(1), { signal });
   controller.abort();
   await assertRejects(() => given, DOMException);
   const again = path.toAsync(from(1));
@@ -245,7 +245,7 @@ on.test("ReplyPath.toAsync() ends the wait of who aborts, and not that of others
   using calls = held();
   const controller = new AbortController();
   const { signal } = controller;
-  const aborted = path.toAsync(from(1), undefined, { signal });
+  const aborted = path.toAsync(from(1), { signal });
   const other = path.toAsync(from(1));
   const reason = new Error("enough");
   controller.abort(reason);

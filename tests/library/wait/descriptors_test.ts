@@ -280,6 +280,8 @@ Deno.test("waits end with SystemError when the system refuses to wait", async ()
 
 Deno.test("a wait ends with SystemError when the system does not register its descriptor", async () => {
   const fd = eventfd();
+  const idle = eventfd();
+  const other = wait(idle);
   const full = libc().open(new TextEncoder().encode("/dev/full\0"), 1);
   const { ready } = (() => {
     // As if the user had as many registrations as the system allows.
@@ -290,7 +292,9 @@ Deno.test("a wait ends with SystemError when the system does not register its de
   const error = await ready.catch((error) => error);
   assert(error instanceof SystemError);
   assertEquals([error.call, error.code], ["epoll_ctl", "ENOSPC"]);
-  close(fd, full);
+  other.cancel();
+  await settled();
+  close(fd, full, idle);
 });
 
 Deno.test("setNonblocking() keeps the other flags of the descriptor, and throws if it is not open", () => {

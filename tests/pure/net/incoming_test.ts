@@ -22,7 +22,7 @@ class Bed {
       this.there.push(...this.later.splice(0, 1));
       this.incoming.serve();
     },
-    look: () => this.log.push("look"),
+    update: () => this.log.push("update"),
   });
 
   receive(name: string, signal?: AbortSignal): Promise<number | null> {

@@ -47,7 +47,7 @@ async function looped(looks: number[], state: State, microseconds = 0): Promise<
     busyPoll: new BusyPoll(microseconds),
     onRead: () => void log.push("read"),
     onError: (error) => log.push(String(error)),
-  }).look();
+  }).update();
   // The timer of a pause does not keep the test alive.
   const alive = setInterval(() => {}, 1000);
   if (state !== "nothing") await ended.promise;
@@ -83,12 +83,12 @@ Deno.test("Loop holds the program for what is expected, although the sleep that 
     unawaited: () => isExpected ? "expected" : "any",
     onError: (error) => log.push(String(error)),
   });
-  loop.look();
+  loop.update();
   await undefined;
   isAwaited = false;
-  loop.look();
+  loop.update();
   isExpected = true;
-  loop.look();
+  loop.update();
   assertEquals(log, ["arm", "sleep held", "seldom", "held"]);
 });
 
@@ -104,12 +104,12 @@ Deno.test("Loop ends a sleep that nobody needs, and sleeps without holding the p
     unawaited: () => "nothing",
     onError: (error) => log.push(String(error)),
   });
-  loop.look();
+  loop.update();
   await undefined;
   isAwaited = false;
-  loop.look();
+  loop.update();
   isAwaited = true;
-  loop.look();
+  loop.update();
   await undefined;
   loop.wake();
   await undefined;
@@ -136,7 +136,7 @@ Deno.test("Loops that begin to wait together poll no longer than a turn of the e
       unawaited: () => "any",
       busyPoll: new BusyPoll(200),
       onError: () => {},
-    }).look();
+    }).update();
   }
   await undefined;
   // Two looks of each are no busy polling.
@@ -155,7 +155,7 @@ Deno.test("Loop hands on the error of reading, and ends", async () => {
     isAwaited: () => true,
     unawaited: () => "any",
     onError: (reason) => errors.push(reason),
-  }).look();
+  }).update();
   await undefined;
   assertEquals(errors, [error]);
 });
@@ -170,4 +170,48 @@ Deno.test("findSync() polls, arms, polls and sleeps until there is something, or
   assertEquals(found([0, 1], false), [true, "look arm look"]);
   assertEquals(found([0, 0, 1], true), [true, "look arm look sleep look"]);
   assertEquals(found([], false), [false, "look arm look sleep"]);
+});
+
+Deno.test("Loop.wake() is noticed before the first sleep too", async () => {
+  const log: string[] = [];
+  const loop = new Loop({
+    bell: armed(log, false).bell,
+    read: () => (log.push("read"), 0),
+    isOpen: () => true,
+    isAwaited: () => true,
+    unawaited: () => "nothing",
+    onError: (error) => log.push(String(error)),
+  });
+  loop.update();
+  loop.wake();
+  await undefined;
+  assertEquals(log, ["read", "sleep held"]);
+});
+
+Deno.test("Loop that was stopped does not go on with what it had begun", async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let isOpen = true;
+  let reads = 0;
+  const loop = new Loop({
+    ...armed([], false),
+    read: () => ++reads < 3 ? 1 : 0,
+    isOpen: () => isOpen,
+    isAwaited: () => true,
+    unawaited: () => "any",
+    onRead: () => promise,
+    onError: () => {},
+  });
+  loop.update();
+  await undefined;
+  assertEquals(reads, 1);
+  isOpen = false;
+  loop.update();
+  isOpen = true;
+  loop.update();
+  await undefined;
+  assertEquals(reads, 2);
+  resolve();
+  for (let i = 0; i < 5; i++) await undefined;
+  // Once for the step that waited, and once more before and after the arming.
+  assertEquals(reads, 4);
 });

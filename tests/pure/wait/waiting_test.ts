@@ -11,6 +11,7 @@ import { closeOnAbort, orAborted, signalOf } from "../../../wait/abort.ts";
 import { Deadline } from "../../../wait/deadline.ts";
 import { clock, timers } from "../../../wait/clock.ts";
 import { inTurn, mayContinue, nextTurn } from "../../../wait/turns.ts";
+import { state } from "../../../wait/state.ts";
 import { Waiters } from "../../../wait/waiters.ts";
 
 Deno.test("Waiters serves those who wait in order, and each once", async () => {
@@ -319,4 +320,37 @@ Deno.test("nextTurn() lets a socket be served beside a loop that never ends", as
   conn.close();
   await Promise.all([loop, serving]);
   listener.close();
+});
+
+Deno.test("Waiters.waitFirst() leaves out nobody whose wait a signal ends meanwhile", async () => {
+  const waiters = new Waiters<{ name: string }, string>();
+  const other = waiters.wait({ name: "other" }, undefined);
+  const hostile = Object.assign(new AbortController().signal, {
+    addEventListener: () => waiters.rejectAll(new Error("closed")),
+  });
+  const first = waiters.waitFirst({ name: "first" }, hostile);
+  for (const wait of [other, first]) await assertRejects(() => wait, Error, "closed");
+  assertEquals(waiters.size, 0);
+});
+
+Deno.test("Waiters.waitFirst() goes before those who wait, in their order", async () => {
+  const waiters = new Waiters<{ name: string }, string>();
+  for (const name of ["b", "c"]) void waiters.wait({ name }, undefined);
+  void waiters.waitFirst({ name: "a" }, undefined);
+  assertEquals(waiters.all().map(({ name }) => name), ["a", "b", "c"]);
+  await undefined;
+});
+
+Deno.test("A turn that a loop has waited for reads a part of thousands of readers, each in its turn", async () => {
+  const counts = Array.from({ length: 100 }, () => 0);
+  const readers = counts.map((_, i) => (): void => void counts[i]!++);
+  for (const read of readers) state.readers.add(read);
+  for (let turn = 0; turn < 4; turn++) {
+    while (mayContinue());
+    const before = counts.reduce((sum, count) => sum + count);
+    await nextTurn();
+    assertEquals(counts.reduce((sum, count) => sum + count) - before, 32);
+  }
+  for (const read of readers) state.readers.delete(read);
+  assertEquals(Math.max(...counts) - Math.min(...counts) <= 1, true);
 });
