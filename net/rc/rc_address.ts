@@ -24,7 +24,7 @@ export interface RcAddress {
   readonly mtu: number;
   /** The number of RDMA reads and atomics that this end serves at the same time. */
   readonly rdAtomic: number;
-  /** The number of messages that this end has receives for. */
+  /** The most messages that this end has receives for. It tells the peer in its messages how many there are. */
   readonly credits: number;
   /** The longest message in bytes that this end receives. */
   readonly maxMessage: number;

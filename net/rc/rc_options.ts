@@ -38,8 +38,9 @@ export interface RcOptions extends FabricOptions {
    */
   readonly peerGid?: "tcp" | "any" | undefined;
   /**
-   * The number of messages that the peer may send before this end receives them, 1 to 32768. The default is 32. Each one
-   * has registered memory of `maxMessage` bytes.
+   * The most messages that the peer may send before this end receives them, 1 to 32768. The default is 32. A connection
+   * that is idle has registered memory of `maxMessage` bytes for one. When messages come it gets memory for more, and lets
+   * the peer send as many.
    */
   readonly credits?: number | undefined;
   /** The number of sends, writes, reads and atomics that may be in progress, at least 1. The default is 32. */
