@@ -10,5 +10,5 @@ export const PROVIDERS: readonly Provider[] = [EFA];
 for (const provider of PROVIDERS) {
   const { drives, senders } = provider;
   providerFacts.add(drives, provider);
-  senderMakers.add(drives, senders);
+  if (senders !== undefined) senderMakers.add(drives, senders);
 }

@@ -42,22 +42,23 @@ export interface Endpoint {
   readonly activate: () => void;
 }
 
-/** What a provider does differently with datagrams. */
+/** What a provider does differently with datagrams: what is left out is as everywhere. */
 export interface UdProvider {
   /** Makes what datagrams go over, ready to send. */
-  readonly makeEndpoint: (pd: ProtectionDomain, settings: UdSettings) => Endpoint;
+  readonly makeEndpoint?:
+    | ((pd: ProtectionDomain, settings: UdSettings) => Endpoint)
+    | undefined;
   /** The attributes of the handle that reaches a GID. */
-  readonly attrOf: (portNum: number, dgid: Gid) => AhAttrInit;
+  readonly attrOf?: ((portNum: number, dgid: Gid) => AhAttrInit) | undefined;
   /**
    * Whether completions name senders by the numbers of their address handles, as those of a reply path without a GRH do. A
    * handle is then made at once, and kept as long as a datagram may have its number.
    */
-  readonly namesHandles: boolean;
+  readonly namesHandles?: boolean | undefined;
   /**
-   * Why the RDMA communication manager does not know the device, so that there are no multicast groups and no addresses;
-   * undefined if it does.
+   * Why the RDMA communication manager does not know the device, so that there are no multicast groups and no addresses.
    */
-  readonly unmanaged: string | undefined;
+  readonly unmanaged?: string | undefined;
 }
 
 export const udProviders: ProviderTable<UdProvider> = new ProviderTable();
@@ -65,8 +66,8 @@ export const udProviders: ProviderTable<UdProvider> = new ProviderTable();
 /** Makes what datagrams go over, ready to send. */
 export function makeEndpoint(pd: ProtectionDomain, settings: UdSettings): Endpoint {
   const { context } = pd;
-  const provider = udProviders.of(context.device);
-  if (provider !== undefined) return provider.makeEndpoint(pd, settings);
+  const make = udProviders.of(context.device)?.makeEndpoint;
+  if (make !== undefined) return make(pd, settings);
   const sendCq = new CompletionQueue(context, eventful(context, settings.sendDepth));
   const recvCq = new CompletionQueue(context, eventful(context, settings.recvDepth));
   const maxMessage = mtuBytes(context.queryPort(settings.portNum).activeMtu);

@@ -96,7 +96,7 @@ export function attrOf(
 ): AhAttrInit {
   const { port, gidIndex, needsGrh, provider } = local;
   const dgid = Gid.parse(gid);
-  if (provider !== undefined) return provider.attrOf(port, dgid);
+  if (provider?.attrOf !== undefined) return provider.attrOf(port, dgid);
   if (needsGrh && dgid.isMulticast) checkFamily(dgid, local.gid);
   const path = { portNum: port, dlid: lid };
   if (!needsGrh && !dgid.isMulticast) return onFabric(path, fabric);

@@ -14,7 +14,7 @@ import { CERTAIN, type Class, LIKELY } from "../../types/core/class_causes.ts";
 import { GID_CAUSES, OPEN_CAUSES, PKEY_CAUSES } from "../../types/device/context.ts";
 import { ADDRESS_CAUSES, PORT_CAUSES } from "../../types/device/address_hints.ts";
 import { EFA_CAUSES } from "../../types/efa/call.ts";
-import { EFA } from "../../types/efa/provider.ts";
+import * as efa from "../../types/efa/provider.ts";
 import { FLOW_CAUSES } from "../../types/flow/flow.ts";
 import { EXPORT_CAUSES } from "../../types/memory/allocated_buffer.ts";
 import { COPY_CAUSES } from "../../types/memory/device_memory.ts";
@@ -52,7 +52,7 @@ const VERBS: readonly Section[] = [
   ["`ibv_create_cq`, `ibv_create_cq_ex`, `ibv_resize_cq`", CQ_CAUSES],
   ["`ibv_create_cq_ex`", CQ_EX_CAUSES],
   ["`ibv_poll_cq`, `ibv_start_poll`", POLL_CAUSES],
-  ["`ibv_create_qp*`", EFA.causes.queuePair, qp.CREATE_CAUSES],
+  ["`ibv_create_qp*`", efa.NO_QUEUE_PAIR, qp.CREATE_CAUSES],
   ["`ibv_modify_qp`", qp.MODIFY_CAUSES],
   ["`ibv_query_qp`", qp.QUERY_CAUSES],
   ["`ibv_post_send`, `ibv_wr_complete`", qp.SEND_CAUSES],
@@ -66,13 +66,13 @@ const VERBS: readonly Section[] = [
   ],
   [
     "`ibv_create_ah`, `ibv_resolve_eth_l2_from_gid`, `ibv_modify_qp`",
-    EFA.causes.addressWithoutGrh,
+    efa.NO_GRH,
     ADDRESS_CAUSES,
   ],
   ["`ibv_create_ah`, `ibv_resolve_eth_l2_from_gid`", AH_CAUSES],
-  ["`ibv_create_ah_from_wc`", EFA.causes.addressWithoutGrh, FROM_WC_CAUSES],
+  ["`ibv_create_ah_from_wc`", efa.NO_GRH, FROM_WC_CAUSES],
   ["`ibv_init_ah_from_wc`, `ibv_create_ah_from_wc`", INIT_CAUSES],
-  ["`ibv_create_srq*`", EFA.causes.sharedReceiveQueue, srq.CREATE_CAUSES],
+  ["`ibv_create_srq*`", efa.NO_SHARED_RECEIVES, srq.CREATE_CAUSES],
   ["`ibv_modify_srq`", srq.MODIFY_CAUSES],
   ["`ibv_post_srq_recv`", srq.POST_CAUSES],
   ["`ibv_create_wq`", wq.CREATE_CAUSES],

@@ -4,7 +4,7 @@ import type { Causes } from "../core/causes.ts";
 import type { Provider } from "../provider.ts";
 import { EfaSenders } from "./senders.ts";
 
-const NO_GRH: Causes = [
+export const NO_GRH: Causes = [
   [
     "EINVAL, unknown",
     "An Elastic Fabric Adapter has no GRH, and reaches peers by their GIDs: " +
@@ -12,7 +12,7 @@ const NO_GRH: Causes = [
   ],
 ];
 
-const NO_QUEUE_PAIR: Causes = [
+export const NO_QUEUE_PAIR: Causes = [
   [
     "EOPNOTSUPP",
     "Elastic Fabric Adapters have queue pairs of type UD, and reliable datagrams: SrdQueuePair of @rdma/ibverbs/efa. " +
@@ -20,7 +20,7 @@ const NO_QUEUE_PAIR: Causes = [
   ],
 ];
 
-const NO_SHARED_RECEIVES: Causes = [
+export const NO_SHARED_RECEIVES: Causes = [
   ["EOPNOTSUPP", "On Elastic Fabric Adapters each queue pair has receives of its own"],
 ];
 

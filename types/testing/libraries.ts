@@ -5,7 +5,14 @@ import { PROVIDERS } from "../providers.ts";
 
 /** Opens those libraries that this host has. It throws nothing: a call that needs one tells why. */
 export function openLibraries(): void {
-  for (const open of [bindAll, openSteps, bindRdmacm, ...PROVIDERS.map(({ bind }) => bind)]) {
+  for (
+    const open of [
+      bindAll,
+      openSteps,
+      bindRdmacm,
+      ...PROVIDERS.flatMap(({ bind }) => bind ?? []),
+    ]
+  ) {
     try {
       open();
     } catch {
