@@ -105,7 +105,7 @@ function showDevice(context: Context, report: Report): void {
   }
 }
 
-/** As ibv_devinfo does, it does not tell why a speed is not known. */
+/** As ibv_devinfo does, it does not say why a speed is not known. */
 function speedOf(context: Context, port: number): bigint | undefined {
   try {
     return context.queryPortSpeed(port);

@@ -11,7 +11,7 @@ import {
   type Values,
 } from "./shell/command.ts";
 import { Deadline } from "./shell/abort.ts";
-import { PORT_OPTIONS, type Tell } from "./shell/ports.ts";
+import { PORT_OPTIONS, type Report } from "./shell/ports.ts";
 import { READERS, readsSystem } from "./shell/sysfs.ts";
 import type { Terminal } from "./shell/terminal.ts";
 import { type HostFacts, works } from "./doctor/facts.ts";
@@ -59,7 +59,7 @@ wrong, 1 for a warning, 2 if no message can be sent, and 3 if nothing can be exa
 It reads /sys and /proc, which Deno opens only to programs with all permissions (-A), and to
 none with a permission broker.
 With --listen on one host and --peer on another one, both send small and large messages to each
-other, and both tell in which direction they are lost.`,
+other, and both say in which direction they are lost.`,
   options: OPTIONS,
   usageStatus: NOT_EXAMINED,
   async run(values, terminal): Promise<number> {
@@ -85,7 +85,7 @@ other, and both tell in which direction they are lost.`,
   },
 });
 
-/** Waits while the counters are watched. A person who chose how long is told that the time has begun. */
+/** Waits while the counters are watched. A person who chose how long sees that the time has begun. */
 async function watch({ seconds }: DoctorValues, terminal: Terminal): Promise<number> {
   if (seconds) {
     terminal.printError(
@@ -122,8 +122,8 @@ async function examineBoth(values: DoctorValues, terminal: Terminal): Promise<Ex
     // Before the other doctor is involved, which would wait for messages.
     const pkeyIndex = values["pkey-index"] ?? 0;
     const here = sideOf(before, context, pkeyIndex);
-    const tell = (error: unknown): void => terminal.printError(`doctor: ${messageOf(error)}`);
-    const [connection, { channel, there }] = await meet(values, here, tell);
+    const report = (error: unknown): void => terminal.printError(`doctor: ${messageOf(error)}`);
+    const [connection, { channel, there }] = await meet(values, here, report);
     using _closed = connection;
     const host = values.peer ?? connection.remoteAddr.hostname;
     const given = { host, here, there, pkeyIndex, isFirst: values.peer !== undefined };
@@ -149,13 +149,13 @@ interface Other {
 async function meet(
   { peer, port = TCP_PORT }: DoctorValues,
   here: SideFacts,
-  tell: Tell,
+  report: Report,
 ): Promise<readonly [Deno.TcpConn, Other]> {
   const greet = async (connection: Deno.TcpConn): Promise<Other> => {
     const channel = new Channel(connection, "doctor", SILENCE_S);
     return { channel, there: await introduce(channel, here) };
   };
-  if (peer === undefined) return await acceptPeer(port, greet, tell);
+  if (peer === undefined) return await acceptPeer(port, greet, report);
   using stack = new DisposableStack();
   const connection = stack.use(await connectToDoctor(peer, port));
   const other = await greet(connection);

@@ -44,7 +44,7 @@ status is 1 if there is no RoCE packet.
 With --ib-dev the reply path is what ibv_init_ah_from_wc gives on that device. It is the address to
 make an address handle from.`,
   options: {
-    as: choice(["grh", "completion", "packet"], "what HEX is, if its size does not tell"),
+    as: choice(["grh", "completion", "packet"], "what HEX is, if its size does not show it"),
     brief: flag("of a capture one line for each packet"),
     roce: flag("of a capture RoCE packets only"),
     "ib-dev": text("DEVICE", "the device that received the packet", "d"),
@@ -142,7 +142,7 @@ export function readPart(bytes: Uint8Array<ArrayBuffer>, as?: Kind): Parts {
 
 export interface Explained {
   readonly sections: readonly Section[];
-  /** What they tell, or why there is no reply path. */
+  /** What they say, or why there is no reply path. */
   readonly received: Received | string;
 }
 

@@ -18,12 +18,12 @@ number of the network interface, such as #2, and not its name.`,
   run(values, terminal): number {
     using stack = new DisposableStack();
     let status = 0;
-    const tell = (error: unknown): void => {
+    const report = (error: unknown): void => {
       terminal.printError(`gids: ${messageOf(error)}`);
       status = 1;
     };
-    const ports = chosenPorts(openDevices(values, stack, tell), values);
-    const tables = anyOf(ports, ([context, port]) => tableOf(context, port), tell);
+    const ports = chosenPorts(openDevices(values, stack, report), values);
+    const tables = anyOf(ports, ([context, port]) => tableOf(context, port), report);
     if (values.json) terminal.printJson(tables.map(describe));
     else terminal.print(gidLines(tables));
     return status;

@@ -90,7 +90,7 @@ function wordsOf(args: readonly string[]): string[] {
   });
 }
 
-/** Node before 24 does not tell a module whether it is the program. */
+/** Node before 24 does not say to a module whether it is the program. */
 function isProgram({ main, filename }: ImportMeta): boolean {
   return main ?? globalThis.process.argv[1] === filename;
 }

@@ -43,10 +43,10 @@ It needs --allow-net for the exchange of addresses, and --allow-write for --svg.
     if (all && svg !== undefined) throw new UsageError("--svg draws one size: leave out --all");
     if (all && values.size !== undefined) throw new UsageError("--all has all sizes: no --size");
     const settings = chosenSettings(values);
-    const tell = (error: unknown): void => terminal.printError(`perf: ${messageOf(error)}`);
-    using context = openFirst(options.ibDev, tell);
+    const report = (error: unknown): void => terminal.printError(`perf: ${messageOf(error)}`);
+    using context = openFirst(options.ibDev, report);
     using progress = new Progress(terminal.interactive && !json ? terminal : undefined);
-    const bench: Bench = { context, options, progress, tell };
+    const bench: Bench = { context, options, progress, report };
     const mtu = mtuBytes(context.queryPort(options.ibPort).activeMtu);
     const sizes = all ? allSizes(settings, mtu) : [settings.size];
     const results = options.host === undefined

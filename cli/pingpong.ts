@@ -7,7 +7,7 @@ import { exchangeAsClient, exchangeAsServer } from "./pingpong/exchange.ts";
 import { type Kind, KINDS } from "./pingpong/kinds.ts";
 import { PingPong } from "./pingpong/ping_pong.ts";
 import { type Command, command, messageOf, summaries, UsageError } from "./shell/command.ts";
-import { openFirst, type Tell } from "./shell/ports.ts";
+import { openFirst, type Report } from "./shell/ports.ts";
 import { didYouMean } from "./shell/suggest.ts";
 import type { Terminal } from "./shell/terminal.ts";
 
@@ -72,13 +72,13 @@ async function runPingPong(
   kind.check?.(options);
   const print = (lines: readonly string[]): void => json ? undefined : terminal.print(lines);
   // The C tools use the first device too, whether its port is active or not.
-  const tell = (error: unknown): void => terminal.printError(`pingpong: ${messageOf(error)}`);
-  using context = openFirst(options.ibDev, tell);
+  const report = (error: unknown): void => terminal.printError(`pingpong: ${messageOf(error)}`);
+  using context = openFirst(options.ibDev, report);
   using endpoint = new Endpoint(context, options, kind);
   warmUp(context, options, kind);
   const here = endpoint.addresses;
   print(here.map((address) => `  local address:  ${formatAddress(address, kind.separator)}`));
-  const there = await connect(endpoint, options, kind, tell);
+  const there = await connect(endpoint, options, kind, report);
   print(there.map((address) => `  remote address: ${formatAddress(address, ",")}`));
   const result = await play(endpoint, options, print);
   const unmarked = options.chk && options.host === undefined ? unmarkedPages(endpoint.message) : [];
@@ -121,12 +121,12 @@ async function connect(
   endpoint: Endpoint,
   options: Options,
   { frames }: Kind,
-  tell: Tell,
+  report: Report,
 ): Promise<Address[]> {
   const { host, port, timeout } = options;
   const exchange = { port, timeout, here: endpoint.addresses, frames };
   if (host === undefined) {
-    return await exchangeAsServer(exchange, (there) => endpoint.connect(there), tell);
+    return await exchangeAsServer(exchange, (there) => endpoint.connect(there), report);
   }
   const there = await exchangeAsClient(host, exchange);
   endpoint.connect(there);

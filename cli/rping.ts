@@ -77,11 +77,11 @@ async function serve(end: CmEnd, show: Show): Promise<Result> {
     if (size > MOST) throw new CommandError(`the client asks for ${size} bytes, ${MOST} at most`);
     await move(end, WrOpcode.RDMA_READ, from);
     show(`server ping data: ${textIn(mr.bytes(DATA, size))}`);
-    await tell(end, GO_ON);
+    await sendNote(end, GO_ON);
     const to = await noteFrom(end);
     if (to === undefined) break;
     await move(end, WrOpcode.RDMA_WRITE, { ...to, size });
-    await tell(end, GO_ON);
+    await sendNote(end, GO_ON);
     rounds++;
     bytes += size;
   }
@@ -110,7 +110,7 @@ async function ping(
     for (; rounds < count; rounds++) {
       fill(source.bytes, rounds);
       for (const { offset } of [source, sink]) {
-        await tell(end, { remoteAddr: mr.addr + BigInt(offset), rkey: mr.rkey, size });
+        await sendNote(end, { remoteAddr: mr.addr + BigInt(offset), rkey: mr.rkey, size });
         if (await noteFrom(end) !== undefined) continue;
         throw new CommandError(`the server has ended the connection after ${rounds} rounds`);
       }
@@ -153,7 +153,7 @@ async function noteFrom(end: CmEnd): Promise<Note | undefined> {
   return note;
 }
 
-async function tell(end: CmEnd, { remoteAddr, rkey, size }: Note): Promise<void> {
+async function sendNote(end: CmEnd, { remoteAddr, rkey, size }: Note): Promise<void> {
   const { buffer, byteOffset } = end.mr.bytes(OUT, NOTE);
   const view = new DataView(buffer, byteOffset);
   view.setBigUint64(0, remoteAddr);

@@ -71,7 +71,7 @@ async function serve(end: CmEnd, talk: Talk): Promise<void> {
   const { immData, ...from } = await receiveAll(end, talk);
   using path = new ReplyPath(pd, { portNum: id.portNum });
   const ah = await path.toAsync(from, { grh: mr.grhAt(0), signal });
-  // The peer tells its number in each datagram.
+  // Each datagram of the peer has its number.
   const remoteQpn = immData ?? from.srcQp;
   const remoteQkey = id.initQpAttr(QpState.INIT).qkey!;
   await sendAll(end, talk, { ah, remoteQpn, remoteQkey });

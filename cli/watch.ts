@@ -1,6 +1,6 @@
 import { orAborted } from "./shell/abort.ts";
 import type { Context } from "@rdma/ibverbs";
-import { chosenPorts, openDevices, PORT_OPTIONS, type Tell } from "./shell/ports.ts";
+import { chosenPorts, openDevices, PORT_OPTIONS, type Report } from "./shell/ports.ts";
 import { type Command, command, flag, messageOf, number } from "./shell/command.ts";
 import { READERS } from "./shell/sysfs.ts";
 import { canReadCounters, monitorOf, type PortSample } from "./watch/port_monitor.ts";
@@ -30,8 +30,8 @@ all permissions (-A); without them there are events only.`,
   },
   async run(values, terminal): Promise<number> {
     using stack = new DisposableStack();
-    const tell = (error: unknown): void => terminal.printError(`watch: ${messageOf(error)}`);
-    const contexts = openDevices(values, stack, tell);
+    const report = (error: unknown): void => terminal.printError(`watch: ${messageOf(error)}`);
+    const contexts = openDevices(values, stack, report);
     // The ports are checked before the screen is taken.
     const monitors = chosenPorts(contexts, values)
       .map(([context, port]) => monitorOf(context, port));
@@ -46,7 +46,7 @@ all permissions (-A); without them there are events only.`,
     const stop = new AbortController();
     const signal = AbortSignal.any([end.signal, stop.signal]);
     const tasks = [
-      followAll(contexts, view, signal, tell),
+      followAll(contexts, view, signal, report),
       sampleAll(monitors, view, { interval, count, signal }),
     ];
     try {
@@ -84,7 +84,7 @@ async function followAll(
   contexts: readonly Context[],
   view: View,
   signal: AbortSignal,
-  tell: Tell,
+  report: Report,
 ): Promise<void> {
   let left = contexts.length;
   await Promise.all(contexts.map(async (context) => {
@@ -92,7 +92,7 @@ async function followAll(
       await follow(context, view, signal);
     } catch (error) {
       if (--left === 0) throw error;
-      tell(error);
+      report(error);
     }
   }));
 }

@@ -25,7 +25,7 @@
  * ```
  *
  * The result is the exit status of the command. If the machine cannot be set up, the call rejects with a
- * {@linkcode SetupError}; if it fails later, with a {@linkcode GuestError}, a subclass. {@linkcode GuestOptions} tells how
+ * {@linkcode SetupError}; if it fails later, with a {@linkcode GuestError}, a subclass. {@linkcode GuestOptions} says how
  * to share a folder, set variables and forward a port.
  *
  * @module
@@ -44,7 +44,7 @@ export type { Sink, Source } from "./guest/streams.ts";
 export { SetupError } from "./host/report.ts";
 export type { KernelName, UserlandName } from "./host/systems.ts";
 
-/** Node before 24 does not tell a module whether it is the program. */
+/** Node before 24 does not say to a module whether it is the program. */
 function isProgram({ main, filename }: ImportMeta): boolean {
   return main ?? globalThis.process.argv[1] === filename;
 }

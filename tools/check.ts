@@ -75,7 +75,7 @@ async function deno(...args: string[]): Promise<Result> {
 
 function resultOf({ status, stdout, stderr }: Finished): Result {
   const text = stdout + stderr;
-  // Deno names each file that it checks: of a check that passes only the last line tells something.
+  // Deno names each file that it checks: only the last line of a check that passes is worth showing.
   return { good: status === 0, text: status === 0 ? lastLines(text, 1) : text };
 }
 

@@ -15,7 +15,7 @@ const HELP =
 
   deno task long misuse [OPTIONS]
 
-It fails if a case ends the process, hangs, throws an error that does not tell what is wrong, or leaves
+It fails if a case ends the process, hangs, throws an error that does not say what is wrong, or leaves
 an object behind; if a valid call fails; and if something public has no valid call.
 
   --cases TEXT   only cases whose name matches that regular expression

@@ -62,7 +62,7 @@ export interface ShownPort {
   readonly attr: PortAttr;
   readonly gids: readonly GidEntry[];
   readonly transportType: TransportType;
-  /** As `queryPortSpeed()` tells it, if it does. */
+  /** As `queryPortSpeed()` gives it, if it does. */
   readonly speed: bigint | undefined;
 }
 

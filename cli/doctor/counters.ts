@@ -3,16 +3,16 @@
 export interface Meaning {
   /** Files in `counters` and `hw_counters`, of all drivers, or attributes of `ibv_query_port`. */
   readonly counters: readonly string[];
-  /** What explains a rise: it is not told twice. */
+  /** What explains a rise: it is not reported twice. */
   readonly explainedBy?: readonly string[];
   readonly problem: string;
   readonly remedy: string;
 }
 
 const LOSS = 'packets are lost on the way: "doctor --listen" there and "doctor --peer HOST" here ' +
-  "tell the direction and the size; then look at the switch (pause frames, ECN)";
+  "show the direction and the size; then look at the switch (pause frames, ECN)";
 
-/** The most telling ones first: retries are often a consequence of the others. */
+/** The most specific ones first: retries are often a consequence of the others. */
 export const COUNTERS: Readonly<Record<string, Meaning>> = {
   "wrong-qkey": {
     counters: ["qkeyViolCntr"],

@@ -1,4 +1,4 @@
-/** Examines the way between two hosts: both run this, and tell each other by TCP what they have and what has arrived. */
+/** Examines the way between two hosts: both run this, and exchange by TCP what they have and what has arrived. */
 
 import {
   type Context,
@@ -54,7 +54,7 @@ interface Link {
 }
 
 /**
- * What a port tells the other side.
+ * What the other side gets to know of a port.
  *
  * @throws {CommandError} If its table of P_Keys has no such index.
  */
@@ -102,7 +102,7 @@ function bestNetdev(context: Context, port: number): number | undefined {
   }
 }
 
-/** Tells the other side what is here, and learns what is there. */
+/** Gives the other side what is here, and gets what is there. */
 export async function introduce(channel: Channel, here: SideFacts): Promise<SideFacts> {
   await channel.send({ doctor: VERSION, ...here });
   return readSide(await channel.greeting(VERSION));
@@ -217,18 +217,18 @@ async function receiveAll(
 ): Promise<Pick<Probe, "received" | "status">> {
   let status: string | undefined;
   let end = Infinity;
-  const told = channel.receive().then((message) => {
+  const ended = channel.receive().then((message) => {
     status = textIn(message, "status");
     end = performance.now() + GRACE_MS;
   });
   // A failure ends the wait, and is thrown below.
-  told.catch(() => end = 0);
+  ended.catch(() => end = 0);
   let received = 0;
   while (performance.now() < end && !(received === MESSAGES && status !== undefined)) {
     received += cq.poll(MESSAGES).filter(({ status }) => status === WcStatus.SUCCESS).length;
     await pause(1);
   }
-  await told;
+  await ended;
   await channel.send({ received });
   return { received, status: status! };
 }
@@ -237,7 +237,7 @@ async function pause(milliseconds: number): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
-/** What a peer tells of itself. */
+/** What a peer says of itself. */
 function readSide({ findings, port }: Readonly<Record<string, unknown>>): SideFacts {
   return {
     findings: arrayOf(findings).map((finding): Finding => ({

@@ -17,7 +17,7 @@ export interface PairFacts {
   readonly in: readonly Probe[];
 }
 
-/** One side, as it tells the other. */
+/** One side, as the other one gets to know it. */
 export interface SideFacts {
   /** What the doctor of that side finds there. */
   readonly findings: readonly Finding[];

@@ -33,7 +33,7 @@ const BYTE_ORDER = 0x1a2b3c4d;
 const BLOCK_FRAME = 12;
 /** What a compressed file begins with. */
 const GZIP = [0x1f, 0x8b] as const;
-/** The option of an interface that tells its unit of time. */
+/** The option of an interface that gives its unit of time. */
 const TSRESOL = 9;
 /** The most bytes of a frame or a block: a damaged length must not fill the memory. */
 const MOST = 2 ** 24;
@@ -94,7 +94,7 @@ async function framesOf(source: ByteSource): Promise<Frames> {
 }
 
 async function* readPcap(source: ByteSource, little: boolean, units: number): Frames {
-  // The upper bits tell of a checksum behind each frame.
+  // The upper bits are set if there is a checksum behind each frame.
   const linkType = viewOf(await source.take(PCAP_HEADER)).getUint32(20, little) & 0xffff;
   while (!await isAtEnd(source)) {
     const header = viewOf(await take(source, RECORD_HEADER));
@@ -156,7 +156,7 @@ function readInterface({ view: body, start }: Body, little: boolean): Interface 
     if (code === TSRESOL && at + 4 < body.byteLength) resolution = body.getUint8(at + 4);
     at += 4 + Math.ceil(length / 4) * 4;
   }
-  // The highest bit tells that the exponent is one of 2.
+  // The highest bit means that the exponent is one of 2.
   const units = (resolution & 0x80) === 0 ? 10 ** resolution : 2 ** (resolution & 0x7f);
   const [linkType, snapLength] = [body.getUint16(0, little), body.getUint32(4, little)];
   return { linkType, snapLength, units };

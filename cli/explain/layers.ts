@@ -1,4 +1,4 @@
-/** The headers before the transport headers: each tells which one follows, so that tunnels need no code of their own. */
+/** The headers before the transport headers: each names the one that follows, so that tunnels need no code of their own. */
 
 import { Grh } from "@rdma/ibverbs";
 import { hex } from "../shell/text.ts";
@@ -49,7 +49,7 @@ export interface Below {
   sl: number;
   /** How many bytes follow, as the last header says. */
   length: number;
-  /** How many of the captured bytes tell of the frame, and were not on the wire. */
+  /** How many of the captured bytes describe the frame, and were not on the wire. */
   notOnWire: number;
 }
 
@@ -228,7 +228,7 @@ const ERSPAN_I = 0x88be;
 /** What IP over InfiniBand carries. */
 const OVER_INFINIBAND: readonly number[] = [0x0800, ARP, 0x86dd];
 
-/** Whether a message on InfiniBand begins as IP over InfiniBand does: nothing else tells. */
+/** Whether a message on InfiniBand begins as IP over InfiniBand does: nothing else shows it. */
 export function isIpoib(bytes: Bytes): boolean {
   if (bytes.length < IPOIB_SIZE) return false;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);

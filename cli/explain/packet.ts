@@ -27,7 +27,7 @@ export interface Decoded {
   readonly packet?: Packet;
   /** Why there is no packet, or not all of it. */
   readonly reason?: string | undefined;
-  /** How many of the captured bytes tell of the frame, and were not on the wire. */
+  /** How many of the captured bytes describe the frame, and were not on the wire. */
   readonly notOnWire: number;
   /** Whether the transport headers were reached, however few of their bytes are there. */
   readonly isRoce: boolean;

@@ -18,7 +18,7 @@ export interface Receiver {
   readonly port: number;
 }
 
-/** The reply path of a packet: exact if the receiver is known, as far as the packet tells otherwise. */
+/** The reply path of a packet: exact if the receiver is known, otherwise as far as the packet shows it. */
 export function replySection(received: Received, receiver: Receiver | undefined): Section {
   const { srcQp, qkey } = received;
   const rows = receiver === undefined ? rowsOfPacket(received) : rowsOfPort(received, receiver);
@@ -87,7 +87,7 @@ function lidRows({ slid, sl, dlidPathBits }: WcAddress): Row[] {
   return [hexRow("dlid", slid, 4), row("sl", sl), row("srcPathBits", dlidPathBits)];
 }
 
-/** Why `ibv_init_ah_from_wc` refuses a packet, as far as its GRH tells. */
+/** Why `ibv_init_ah_from_wc` refuses a packet, as far as its GRH shows. */
 export function faultOf(grh: Grh): string | undefined {
   if (grh.ipVersion === undefined) return "the GRH is neither an IPv4 nor an IPv6 header";
   const { dgid } = grh;

@@ -240,7 +240,7 @@ export class Endpoint implements Side, Disposable {
   }
 }
 
-/** A device without a limit tells 0, and a queue pair needs 1. */
+/** A device without a limit reports 0, and a queue pair needs 1. */
 function mostReads(context: Context): number {
   const { maxQpRdAtom, maxQpInitRdAtom } = context.queryDevice();
   return Math.max(1, Math.min(MOST_READS, maxQpRdAtom, maxQpInitRdAtom));

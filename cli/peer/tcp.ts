@@ -2,19 +2,19 @@
 
 import { orAborted } from "../shell/abort.ts";
 import { messageOf } from "../shell/command.ts";
-import type { Tell } from "../shell/ports.ts";
+import type { Report } from "../shell/ports.ts";
 
 /** Bytes that are read at a time. */
 const PIECE = 4096;
 
 /**
  * Waits for a peer. Whoever connects is greeted, and the first one that answers as a peer does is taken. Others, such as
- * port scanners and tools with another protocol, are told of and closed. They keep nobody waiting.
+ * port scanners and tools with another protocol, are reported and closed. They keep nobody waiting.
  */
 export async function acceptPeer<T>(
   port: number,
   greet: (connection: Deno.TcpConn) => Promise<T>,
-  tell: Tell,
+  report: Report,
 ): Promise<readonly [connection: Deno.TcpConn, answer: T]> {
   using listener = Deno.listen({ port });
   const { promise: taken, resolve, reject } = Promise.withResolvers<readonly [Deno.TcpConn, T]>();
@@ -28,7 +28,9 @@ export async function acceptPeer<T>(
       if (!open.delete(connection)) return;
       connection.close();
       const { hostname } = connection.remoteAddr;
-      tell(new Error(`${hostname} is not served: ${messageOf(error)}; the server goes on waiting`));
+      report(
+        new Error(`${hostname} is not served: ${messageOf(error)}; the server goes on waiting`),
+      );
     }
   };
   const welcomeAll = async (): Promise<void> => {

@@ -9,7 +9,7 @@ import { MAX_SECONDS, type Options } from "../peer/options.ts";
 import { acceptPeer, connectTo } from "../peer/tcp.ts";
 import { latencyOf } from "./histogram.ts";
 import { type Goal, Meter } from "./measure.ts";
-import type { Tell } from "../shell/ports.ts";
+import type { Report } from "../shell/ports.ts";
 import type { Progress } from "./progress.ts";
 import { bandwidthOf, type Counted, type Result } from "./report.ts";
 import { MOST, type Settings, settingsOf } from "./settings.ts";
@@ -34,7 +34,7 @@ export interface Bench {
   readonly options: Options;
   readonly progress: Progress;
   /** Takes why somebody else who has connected is not served. */
-  readonly tell: Tell;
+  readonly report: Report;
 }
 
 /** Waits for one client, and measures what it asks for. */
@@ -44,7 +44,7 @@ export async function serve(bench: Bench): Promise<Result[]> {
     const channel = new Channel(connection, "perf", timeout);
     return [channel, await channel.greeting(VERSION)];
   };
-  const [connection, [channel, first]] = await acceptPeer(port, greet, bench.tell);
+  const [connection, [channel, first]] = await acceptPeer(port, greet, bench.report);
   using _closed = connection;
   const results: Result[] = [];
   for (let hello = first;; hello = await channel.greeting(VERSION)) {
@@ -70,10 +70,10 @@ async function serveOne(bench: Bench, channel: Channel, hello: Message): Promise
   // At least one latency is left.
   const warmUp = numberOf(await asked, "warmUp", [0, latencies ? latencies.length - 1 : MOST]);
   await channel.send({ ready: true });
-  const told = channel.receive(MAX_SECONDS).then(countedIn);
+  const heard = channel.receive(MAX_SECONDS).then(countedIn);
   const counted = settings.verb === "send"
-    ? await meter.receive(told.then(({ sent }) => sent))
-    : await told;
+    ? await meter.receive(heard.then(({ sent }) => sent))
+    : await heard;
   await channel.send(counted);
   return resultOf("server", settings, latencies?.slice(warmUp), counted);
 }
@@ -109,7 +109,7 @@ async function measureOne(
   return resultOf("client", settings, latencies, answer);
 }
 
-/** Makes something. If that fails, the client is told why. */
+/** Makes something. If that fails, the client gets the reason. */
 async function orTell<T>(channel: Channel, make: () => T): Promise<T> {
   try {
     return make();

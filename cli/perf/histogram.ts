@@ -39,7 +39,7 @@ export function latencyOf(values: Float64Array): Latency {
     max: sorted.at(-1)!,
     mean: sum / sorted.length,
     percentiles: Object.fromEntries(PERCENTILES.map((percent) => [`p${percent}`, at(percent)])),
-    // One in a hundred may be far away; the others need bars that are wide enough to tell apart.
+    // One in a hundred may be far away; the others need bars that are wide enough to be distinguished.
     bars: barsOf(sorted, Math.min(at(99), sorted[0]! + 3 * (at(90) - sorted[0]!))),
   };
 }

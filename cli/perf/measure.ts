@@ -142,7 +142,7 @@ export class Meter {
     let all = Infinity;
     let late = false;
     let grace: ReturnType<typeof setTimeout> | undefined;
-    const told = sent.then((count) => all = count, () => all = 0).then(() => {
+    const counted = sent.then((count) => all = count, () => all = 0).then(() => {
       grace = setTimeout(() => late = true, GRACE_MS);
     });
     const isOver = (): boolean => late && clock.counted.received === this.#received;
@@ -150,7 +150,7 @@ export class Meter {
       () => this.#received >= all || isOver(),
       () => clock.saw(this.#received),
     );
-    await told;
+    await counted;
     clearTimeout(grace);
     return { sent: await sent, ...clock.counted };
   }

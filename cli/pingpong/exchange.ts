@@ -4,7 +4,7 @@ import { quote } from "../shell/text.ts";
 import { Gid } from "@rdma/ibverbs";
 import { type Address, ADDRESS_SIZE, decodeAddress, encodeAddress } from "../peer/address.ts";
 import { Deadline } from "../shell/abort.ts";
-import type { Tell } from "../shell/ports.ts";
+import type { Report } from "../shell/ports.ts";
 import { acceptPeer, connectTo, readBytes, writeBytes } from "../peer/tcp.ts";
 
 const DONE = "done\0";
@@ -42,18 +42,18 @@ export async function exchangeAsClient(
 
 /**
  * Waits for a client without a time limit, and exchanges addresses with it. The client sends its first message as soon as
- * it has the addresses, so `prepare` runs before. `tell` takes why others who have connected are no clients.
+ * it has the addresses, so `prepare` runs before. `report` takes why others who have connected are no clients.
  */
 export async function exchangeAsServer(
   { port, timeout, here, frames = here.length }: Exchange,
   prepare: (there: readonly Address[]) => void,
-  tell: Tell,
+  report: Report,
 ): Promise<Address[]> {
   const greet = async (connection: Deno.TcpConn): Promise<Address[]> => {
     using deadline = new Deadline(timeout, () => "The client did not send its address");
     return await readAddresses(connection, frames, deadline.signal);
   };
-  const [connection, addresses] = await acceptPeer(port, greet, tell);
+  const [connection, addresses] = await acceptPeer(port, greet, report);
   using _closed = connection;
   const there = addresses.slice(0, here.length);
   prepare(there);
@@ -77,7 +77,7 @@ async function readAddresses(
   return addresses;
 }
 
-/** Reads an address, or as much as tells that it is none: who speaks another protocol may send no more. */
+/** Reads an address, or as much as shows that it is none: who speaks another protocol may send no more. */
 async function readAddress(
   connection: Deno.TcpConn,
   signal: AbortSignal,

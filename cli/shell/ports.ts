@@ -41,7 +41,7 @@ export function chosenNames(
 }
 
 /** Prints why something is left out of what is shown. */
-export type Tell = (error: unknown) => void;
+export type Report = (error: unknown) => void;
 
 /** Opens a device, and learns how many ports it has, which its context keeps. The stack owns it. */
 export function openDevice(name: string, stack: DisposableStack): Context {
@@ -51,27 +51,27 @@ export function openDevice(name: string, stack: DisposableStack): Context {
 }
 
 /**
- * Opens the device, or all devices that can be opened, and tells why others cannot. The stack owns them.
+ * Opens the device, or all devices that can be opened, and reports why others cannot. The stack owns them.
  *
  * @throws If none can be opened.
  */
-export function openDevices(choice: PortChoice, stack: DisposableStack, tell: Tell): Context[] {
-  return anyOf(namesOf(choice), (name) => openDevice(name, stack), tell);
+export function openDevices(choice: PortChoice, stack: DisposableStack, report: Report): Context[] {
+  return anyOf(namesOf(choice), (name) => openDevice(name, stack), report);
 }
 
 /**
- * Opens the device, or the first one that can be opened, and tells why those before it cannot.
+ * Opens the device, or the first one that can be opened, and reports why those before it cannot.
  *
  * @throws If none can be opened.
  */
-export function openFirst(device: string | undefined, tell: Tell): Context {
+export function openFirst(device: string | undefined, report: Report): Context {
   const names = device === undefined ? listDevices().map(({ name }) => name) : [device];
   for (const [i, name] of names.entries()) {
     try {
       return Context.open(name);
     } catch (error) {
       if (i === names.length - 1) throw error;
-      tell(error);
+      report(error);
     }
   }
   // It throws, and says why there is none.
@@ -79,11 +79,11 @@ export function openFirst(device: string | undefined, tell: Tell): Context {
 }
 
 /**
- * What can be had of some things; `tell` takes why others cannot.
+ * What can be had of some things; `report` takes why others cannot.
  *
  * @throws If there are none at all.
  */
-export function anyOf<T, U>(things: readonly T[], get: (thing: T) => U, tell: Tell): U[] {
+export function anyOf<T, U>(things: readonly T[], get: (thing: T) => U, report: Report): U[] {
   const found: U[] = [];
   const failures: unknown[] = [];
   for (const thing of things) {
@@ -94,7 +94,7 @@ export function anyOf<T, U>(things: readonly T[], get: (thing: T) => U, tell: Te
     }
   }
   const last = found.length === 0 ? failures.pop() : undefined;
-  failures.forEach(tell);
+  failures.forEach(report);
   if (last !== undefined) throw last;
   return found;
 }

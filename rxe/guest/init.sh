@@ -20,7 +20,7 @@ port() {
 for module in $(cat /modules.order); do insmod "/modules/$module"; done
 exec 7<>"$(port ctl)" 8>"$(port out)" 9>"$(port err)"
 
-# What the host tells its user when this takes long.
+# What the host shows its user when this takes long.
 stage() {
   echo "stage $1" >&7
 }

@@ -126,7 +126,7 @@ export class Guest implements AsyncDisposable {
       // QEMU loses what it has not read yet of a socket that is closed as a whole.
       await this.#input.closeWrite();
     } catch (error) {
-      // Otherwise the machine has ended, which is told elsewhere.
+      // Otherwise the machine has ended, which is reported elsewhere.
       if (error instanceof GuestError) this.#unreadable.reject(error);
     }
   }
@@ -143,8 +143,8 @@ export class Guest implements AsyncDisposable {
   consoleTail(): string {
     const log = this.#console.text;
     const panic = log.match(/Kernel panic - .*/);
-    const told = panic ? log.slice(0, panic.index! + panic[0].length) : log;
-    return told ? `; the console's last lines:\n${lastLines(told, 20)}` : "";
+    const shown = panic ? log.slice(0, panic.index! + panic[0].length) : log;
+    return shown ? `; the console's last lines:\n${lastLines(shown, 20)}` : "";
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -155,7 +155,7 @@ export class Guest implements AsyncDisposable {
     }
     await this.#process.status;
     this.#input.close();
-    // The streams end with the process. The generator closes its stream when it is told to return.
+    // The streams end with the process. The generator closes its stream when its return() is called.
     await Promise.allSettled([this.#lines.return(), this.#console.ended, this.#broken]);
   }
 

@@ -1,4 +1,4 @@
-/** Tells the user what takes long. */
+/** Shows the user what takes long. */
 
 import { say } from "../host/report.ts";
 

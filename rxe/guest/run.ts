@@ -39,7 +39,7 @@ export interface GuestOptions extends Partial<Output>, System {
    * if there are none. Everything else that it writes is lost.
    */
   share?: readonly string[] | undefined;
-  /** Folders with files that can be made again. No message tells that changes to them are lost. */
+  /** Folders with files that can be made again. No message says that changes to them are lost. */
   scratch?: readonly string[];
   /**
    * What the command reads from its standard input, such as `Deno.stdin`; nothing by default. With
@@ -170,7 +170,7 @@ interface RunInit {
 class Run {
   /** Whether the guests came as far as their commands. */
   ready = false;
-  /** Tells what goes on while the command has printed nothing. */
+  /** Shows what goes on while the command has printed nothing. */
   #silence: Progress | undefined;
   readonly #init: RunInit;
   readonly #cwd: string;

@@ -20,7 +20,7 @@ export interface Source {
   read(bytes: Uint8Array): Promise<number | null>;
 }
 
-/** Passes on what is written, and tells of the first byte. */
+/** Passes on what is written, and reports the first byte. */
 export class Noted implements Sink {
   readonly #sink: Sink;
   readonly #begins: () => void;

@@ -78,7 +78,7 @@ export async function install(names: readonly string[]): Promise<void> {
   throw new SetupError(`Cannot install packages: ${errors}\nBy hand: ${remedy}`);
 }
 
-/** The words that run apt-get so that it tells how far it is. */
+/** The words that run apt-get so that it says how far it is. */
 export function withStatus(
   command: readonly string[],
   settings: readonly string[] = [],
@@ -88,7 +88,7 @@ export function withStatus(
   return ["sh", "-c", 'exec "$0" "$@" 3>&1 >/dev/null', ...command, ...SIGNED_ONLY, ...options];
 }
 
-/** Runs such words and says what they tell. The result is what they complain of; undefined if they succeed. */
+/** Runs such words and shows what they say. The result is what they complain of; undefined if they succeed. */
 export async function runWithStatus([program, ...args]: [string, ...string[]]): Promise<
   string | undefined
 > {
@@ -127,7 +127,7 @@ export function parseStatus(text: string): string | undefined {
   return `${stage} ${Math.round(Number(percent))} %, ${what!.trim()}`;
 }
 
-/** Makes a command run with root rights; where there are none, `remedy` tells what to do. */
+/** Makes a command run with root rights; where there are none, `remedy` says what to do. */
 function asRoot(command: string[], remedy: string): [string, ...string[]] {
   if (Deno.uid() === 0) return command as [string, ...string[]];
   const sudo = exists("/usr/bin/sudo") &&

@@ -29,7 +29,7 @@ export interface Wanted {
 
 /** Apt with the lists of one release. */
 export interface Archive {
-  /** What tells apt-get and apt-cache to use them. */
+  /** What makes apt-get and apt-cache use them. */
   readonly options: readonly string[];
   /** Downloads packages, with `needed` those as well that they depend on; the paths of their files. */
   download(names: readonly string[], needed?: "needed"): Promise<string[]>;
@@ -39,7 +39,7 @@ export interface Archive {
  * Fills a folder from packages of a release. Apt checks the signatures of the lists and the hash of each package. When
  * something does not come or is not as the lists say, the folder is emptied, and all is tried once more.
  *
- * @throws {SetupError} That tells what is missing, and how big it is.
+ * @throws {SetupError} That says what is missing, and how big it is.
  */
 export async function fillFromArchive(
   wanted: Wanted,

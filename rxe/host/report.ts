@@ -1,4 +1,4 @@
-/** What the tools tell their user, on standard error so that a command's own output stays clean. */
+/** What the tools say to their user, on standard error so that a command's own output stays clean. */
 
 const encoder = new TextEncoder();
 

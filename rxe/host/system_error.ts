@@ -29,7 +29,7 @@ export async function attempt<T>(
   }
 }
 
-/** What a program has said of the system; undefined if it is told already what the user can do. */
+/** What a program has said of the system; undefined if it is said already what the user can do. */
 function reasonOfProgram(error: unknown): string | undefined {
   if (!(error instanceof SetupError) || error instanceof RefusedError) return undefined;
   return error.message.match(FULL)?.[0];

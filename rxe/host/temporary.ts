@@ -6,7 +6,7 @@ const LOCK = "lock";
 
 /**
  * A folder in that of temporary files, removed when this is disposed. The process holds a lock on a file in it, which
- * ends with the process, however that ends: the next start removes folders whose lock nobody holds. A lock tells this
+ * ends with the process, however that ends: the next start removes folders whose lock nobody holds. A lock says this
  * between containers too, where process ids do not.
  */
 export class TemporaryFolder implements AsyncDisposable {
@@ -44,7 +44,7 @@ export class TemporaryFolder implements AsyncDisposable {
 /**
  * Does something with files in such a folder.
  *
- * @throws {SetupError} That tells a remedy, if the system refuses it.
+ * @throws {SetupError} That names a remedy, if the system refuses it.
  */
 export function inTemporary<T>(action: () => T | Promise<T>): Promise<T> {
   const remedy = "make room there, or set TMPDIR to another folder";
@@ -71,7 +71,7 @@ async function removeAbandoned(prefix: string): Promise<void> {
       if (isDirectory && name.startsWith(prefix)) await removeIfAbandoned(`${temporary()}/${name}`);
     }
   } catch {
-    // It cannot be read. Making a new folder there tells more, if that fails too.
+    // It cannot be read. Making a new folder there shows more, if that fails too.
   }
 }
 

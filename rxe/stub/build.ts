@@ -34,7 +34,7 @@ export type Source = readonly [name: string, contents: Uint8Array<ArrayBuffer>];
 /**
  * The file of the stub HCA's module, built first when its sources or the kernel have changed.
  *
- * @param enter is told of a stage that takes long.
+ * @param enter is called with a stage that takes long.
  */
 export async function ensureStub(
   kernel?: KernelName,

@@ -46,7 +46,7 @@ export function sysfs(path: string, device = RXE): string {
 }
 
 function findRxe(): string {
-  // of all drivers only rxe tells its network device in a file of that name
+  // of all drivers only rxe names its network device in a file of that name
   const names = directory(SYSFS).filter((name) => directory(`${SYSFS}/${name}`).includes("parent"));
   if (names[0] === undefined) {
     throw new Error(

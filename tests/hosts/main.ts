@@ -18,7 +18,7 @@ import type { HostCase } from "./host_case.ts";
 import { addresses, restoreAddresses } from "./network.ts";
 import { Session, type Side } from "./session.ts";
 
-// The doctor tells of faults that other cases have caused: it comes first.
+// The doctor reports faults that other cases have caused: it comes first.
 const CASES = [doctor, replyPath, net, multicast, neighbours, loss].flat();
 
 /** Runs this host's side of a case. */

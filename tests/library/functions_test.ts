@@ -120,7 +120,7 @@ for (const library of LIBRARIES) {
     }
   });
 
-  Deno.test(`${name}() tells what was tried, and the package, when ${variable} names nothing`, async () => {
+  Deno.test(`${name}() says what was tried, and the package, when ${variable} names nothing`, async () => {
     const { code, stderr } = await runScript(
       `import { ${name} } from FFI/${name}; ${name}().${sample};`,
       { env: { [variable]: `/nowhere/lib${name}.so.1` } },

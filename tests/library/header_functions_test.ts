@@ -25,7 +25,7 @@ const CONTEXT = C.open_provider() as IbvContext;
 const PD = 0x1000n;
 bindAll();
 
-/** A function of the header on native functions that only tell that they were called. */
+/** A function of the header on native functions that only record that they were called. */
 function recorded(hasOp: boolean, results: Record<string, unknown> = {}): {
   native: Native;
   calls: [string, ...unknown[]][];

@@ -63,12 +63,12 @@ function pathOf(options: ScriptOptions): Promise<string> {
   );
 }
 
-Deno.test("library() opens the soname unless told otherwise", async () => {
+Deno.test("library() opens the soname unless asked otherwise", async () => {
   assertEquals(await pathOf({}), "libibverbs.so.1");
   assertEquals(await pathOf({ env: { IBVERBS_LIBRARY: "" } }), "libibverbs.so.1");
 });
 
-Deno.test("library() tells what was tried, and the remedy, when IBVERBS_LIBRARY names nothing", async () => {
+Deno.test("library() says what was tried, and the remedy, when IBVERBS_LIBRARY names nothing", async () => {
   const { code, stderr } = await runScript(
     `import { listDevices } from MOD; listDevices();`,
     { env: { IBVERBS_LIBRARY: "/nowhere/libibverbs.so.1" } },

@@ -91,7 +91,7 @@ function object([of]: OpRow["op"]): Deno.PointerValue {
   return of === "ibv_flow" ? targets.flow_of_targets() : targets.object_of_targets();
 }
 
-/** Calls a verb, and tells the target that it reached. */
+/** Calls a verb, and returns the target that it reached. */
 function call(entry: [string, OpRow]): { readonly result: unknown; readonly reached: number } {
   const [name, { op }] = entry;
   targets.last_reached();

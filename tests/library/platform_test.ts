@@ -12,7 +12,7 @@ const LINUX = { os: "linux", arch: "x86_64", env: "gnu" } as const;
 const EXPORTS = Object.values(denoJson.exports)
   .map((path) => import.meta.resolve(`../../${path}`));
 
-/** Imports every export, and then tells how the first use of the library and of the C library end. */
+/** Imports every export, and then says how the first use of the library and of the C library end. */
 const FIRST_USE = `
   for (const url of ${JSON.stringify(EXPORTS)}) await import(url);
   console.log("imported");

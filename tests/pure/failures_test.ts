@@ -1,4 +1,4 @@
-// How functions tell that they failed, as their man pages say it.
+// How functions say that they failed, as their man pages say it.
 import { assertEquals } from "@std/assert";
 import { efaRows } from "../../ffi/efa/functions.ts";
 import { rdmacmRows } from "../../ffi/rdmacm/functions.ts";
@@ -34,7 +34,7 @@ function expected(name: string, result: unknown): string {
   return name.startsWith("rdma_") || BY_ERRNO.has(name) ? "errno" : "code";
 }
 
-Deno.test("Each function tells that it failed as its man page says", () => {
+Deno.test("Each function says that it failed as its man page says", () => {
   const native = Object.entries(ROWS).filter(([, { result }]) => result !== undefined);
   assertEquals(
     native.map(([name, { fails }]) => `${name} ${fails}`),

@@ -59,7 +59,7 @@ export async function faultsOfVerbs(): Promise<string[]> {
   });
 }
 
-/** What `deno doc` tells of a class, as far as it is read here. */
+/** What `deno doc` says of a class, as far as it is read here. */
 interface ClassDoc {
   readonly extends?: string;
   readonly constructors?: readonly unknown[];

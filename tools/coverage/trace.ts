@@ -26,7 +26,7 @@ function succeeded(name: string, result: unknown): boolean {
   return fails === "negative" ? Number(result) >= 0 : true;
 }
 
-/** Makes a function that calls another one, and tells what it returned. */
+/** Makes a function that calls another one, and reports what it returned. */
 type Watcher = (name: string, call: AnyFunction, note: (value: unknown) => void) => AnyFunction;
 
 const watched: Watcher = (name, call, note) => (...args) => {

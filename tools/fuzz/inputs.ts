@@ -85,7 +85,7 @@ export const endpoint = fc.record({
   gid: bytes(16).map((bytes) => new Gid(bytes)),
 });
 
-/** What an end of a connection tells of itself. */
+/** What an end of a connection says of itself. */
 export function rcAddress(gid: fc.Arbitrary<string>): fc.Arbitrary<Record<string, unknown>> {
   return fc.record({
     transport: fc.constant("RC"),

@@ -22,7 +22,7 @@ const DECLARATIONS = inProject("tools/package/declarations.ts");
 /** The folder of the bundles, and of their declarations, in the package. */
 const BUNDLES = "dist";
 
-/** Gives way to a line that tells where the types are. Without it all places in stack traces would be a line off. */
+/** Is replaced by a line that says where the types are. Without it all places in stack traces would be a line off. */
 const FIRST_LINE = "//";
 
 /** The folder of the modules that the bundler starts from. It is gone when the package is built. */
@@ -84,7 +84,7 @@ async function bundle(folder: string): Promise<void> {
   await Deno.remove(`${folder}/${ENTRIES}`, { recursive: true });
 }
 
-/** Other runtimes, which use what needs no device or are told that it needs Deno, may not know the newest syntax. */
+/** Other runtimes, which use what needs no device or say that it needs Deno, may not know the newest syntax. */
 const FOR_OTHERS = ["--supported:using=false"];
 
 /** Bundles modules, which have their paths from a base, into a folder. */
@@ -166,7 +166,7 @@ async function edit(path: string, change: (text: string) => string): Promise<voi
 }
 
 /**
- * Writes the declarations of a package's bundles, tells where they are, and exports the bundles. Programs that are checked
+ * Writes the declarations of a package's bundles, says where they are, and exports the bundles. Programs that are checked
  * fetch these few files, and no source.
  */
 async function describe({ exports, config }: Package, folder: string): Promise<void> {

@@ -20,7 +20,7 @@ type Output = Readonly<Record<"stdout" | "stderr", Held>>;
 
 export interface Ending {
   readonly counts: Counts;
-  /** The status of `deno test`; undefined if the guest did not tell it. */
+  /** The status of `deno test`; undefined if the guest did not report it. */
   readonly status: number | undefined;
   /** What went wrong beside the tests. */
   readonly problems: readonly string[];
@@ -77,7 +77,7 @@ export async function runPasses(
   return sum;
 }
 
-/** What failed beside tests, so that the final numbers tell of it. */
+/** What failed beside tests, so that the final numbers include it. */
 export function faultsOf({ counts, status, problems }: Ending, filtered: boolean): string[] {
   const { passed, failed, ignored } = counts;
   const found = [...problems];
@@ -86,7 +86,7 @@ export function faultsOf({ counts, status, problems }: Ending, filtered: boolean
     found.push(`deno test ended with status ${status}`);
   }
   if (passed + failed === 0 && !filtered) found.push("no test was executed");
-  // The report does not tell tests that are filtered out from ignored ones.
+  // The report does not distinguish tests that are filtered out from ignored ones.
   if (ignored > 0 && !filtered) found.push(`${ignored} tests were ignored`);
   return found;
 }

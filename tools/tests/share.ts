@@ -1,6 +1,6 @@
 /**
  * Loads test files into one process. `deno test` itself would load all modules anew for each file,
- * and an emulated processor is slow at that. The name of each test tells its file.
+ * and an emulated processor is slow at that. The name of each test names its file.
  *
  *     deno test share.ts -- FILES...
  */

@@ -74,7 +74,7 @@ async function bothSayWhile(
 }
 
 deviceTest(
-  "doctor tells in which direction messages between two hosts are lost, and which",
+  "doctor says in which direction messages between two hosts are lost, and which",
   async () => {
     await using link = await lossyLink();
     await run("modprobe", "sch_tbf");

@@ -154,7 +154,7 @@ deviceTest("doctor names a port without an address", async () => {
   await assertSays(1, `warning: ${DEVICE} port 1: its only address is fe80::`);
 });
 
-deviceTest("doctor tells that rdma_ucm is missing", async () => {
+deviceTest("doctor says that rdma_ucm is missing", async () => {
   await run("rmmod", "rdma_ucm");
   try {
     const found = await cli("doctor", "-d", RXE, "-n", "0");
@@ -175,7 +175,7 @@ async function idsWhile(step: () => void): Promise<string[]> {
   }
 }
 
-deviceTest("doctor tells of datagrams with a wrong qkey", async () => {
+deviceTest("doctor reports datagrams with a wrong qkey", async () => {
   using pair = udPair();
   const { ah, left, right } = pair;
   const send = { sge: left.mr.slice(0, 4), ah, remoteQpn: right.qp.qpNum, remoteQkey: QKEY + 1 };
@@ -186,14 +186,14 @@ deviceTest("doctor tells of datagrams with a wrong qkey", async () => {
   assertEquals(ids, ["wrong-qkey"]);
 });
 
-deviceTest("doctor tells of messages without a receive, on both ends", async () => {
+deviceTest("doctor reports messages without a receive, on both ends", async () => {
   using pair = connectedPair(QpType.RC);
   const { left } = pair;
   left.qp.postSend({ sge: left.mr.slice(0, 4) });
   assertEquals(await idsWhile(() => {}), ["no-receive", "peer-no-receive"]);
 });
 
-deviceTest("doctor tells of requests that nobody answers", async () => {
+deviceTest("doctor reports requests that nobody answers", async () => {
   using pair = udPair();
   using end = new Fixture(RXE);
   const { qp, mr } = makeEnd(end.pd, QpType.RC);

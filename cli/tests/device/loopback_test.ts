@@ -8,7 +8,7 @@ import { cli } from "./cli.ts";
 const DEVICE = "rxe_loopback";
 
 deviceTest(
-  "gids and doctor tell that a device on the loopback interface reaches this host only",
+  "gids and doctor say that a device on the loopback interface reaches this host only",
   async () => {
     await using stack = new AsyncDisposableStack();
     await addDevice(stack, DEVICE, "lo");

@@ -36,7 +36,7 @@ Deno.test("rping compares in each round what the server has read and written bac
   assertStringIncludes(server.out, "3 rounds, 120 bytes there and back");
 });
 
-Deno.test("rping tells both results as JSON", async () => {
+Deno.test("rping gives both results as JSON", async () => {
   const [server, client] = await both("rping --json", "rping -C 2 --json");
   assertEquals(JSON.parse(server.out), { role: "server", rounds: 2, bytes: 128 });
   assertEquals(JSON.parse(client.out), { role: "client", rounds: 2, bytes: 128 });

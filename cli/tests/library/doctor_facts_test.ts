@@ -96,7 +96,7 @@ Deno.test("doctor examines this host if a peer is silent, and names the peer", a
   }
 });
 
-Deno.test("doctor says when it watches, if it was told how long", async () => {
+Deno.test("doctor says when it watches, if it was asked how long", async () => {
   recorder.reset();
   for (
     const [args, expected] of [

@@ -9,11 +9,11 @@ import { ran } from "../pure/terminal.ts";
 const PORT = "18620";
 
 // deno-lint-ignore no-explicit-any -- what JSON has
-type Told = any;
+type Page = any;
 
-async function says(...args: string[]): Promise<{ status: number; told: Told }> {
+async function says(...args: string[]): Promise<{ status: number; page: Page }> {
   const { status, out } = await ran(["doctor", "--json", "-d", "recorder0", ...args]);
-  return { status, told: JSON.parse(out) };
+  return { status, page: JSON.parse(out) };
 }
 
 function setUp(): void {
@@ -28,7 +28,7 @@ Deno.test("two doctors count messages of both services and sizes in both directi
     says("--listen", "-p", PORT),
     says("--peer", "127.0.0.1", "-p", PORT),
   ]);
-  for (const { told: { pair, doctor } } of [listens, connects]) {
+  for (const { page: { pair, doctor } } of [listens, connects]) {
     const all = { sent: 8, received: 8, status: "SUCCESS" };
     const probes = [
       ...[{ service: "UD", size: 64, ...all }, { service: "UD", size: pair.mtu, ...all }],
@@ -39,7 +39,7 @@ Deno.test("two doctors count messages of both services and sizes in both directi
     assertEquals(pair.here.port.device, "recorder0");
     assertEquals(pair.gids, { here: "::ffff:10.0.0.1", there: "::ffff:10.0.0.1" });
   }
-  assertEquals(listens.told.pair.there, connects.told.pair.here);
+  assertEquals(listens.page.pair.there, connects.page.pair.here);
 });
 
 Deno.test("doctor sends from GIDs of RoCE v2 only, where there are other ones too", () => {
@@ -52,14 +52,14 @@ Deno.test("doctor sends from GIDs of RoCE v2 only, where there are other ones to
   ]]);
 });
 
-Deno.test("doctor tells of a wrong qkey that comes while it looks", async () => {
+Deno.test("doctor reports a wrong qkey that comes while it looks", async () => {
   setUp();
   const looking = says("-n", "1");
   await new Promise((resolve) => setTimeout(resolve, 0));
   recorder.answer("ibv_query_port", { link_layer: LinkLayer.ETHERNET, qkey_viol_cntr: 5 });
-  const { told } = await looking;
-  assertEquals(told.facts.devices[0].ports[0].rises, { qkeyViolCntr: 5 });
-  assertEquals(told.findings.some(({ id }: { id: string }) => id === "wrong-qkey"), true);
+  const { page } = await looking;
+  assertEquals(page.facts.devices[0].ports[0].rises, { qkeyViolCntr: 5 });
+  assertEquals(page.findings.some(({ id }: { id: string }) => id === "wrong-qkey"), true);
 });
 
 Deno.test("two doctors of hosts without a link tell each other what is broken", async () => {
@@ -71,7 +71,7 @@ Deno.test("two doctors of hosts without a link tell each other what is broken", 
     ran(["doctor", "-d", "recorder0", "--peer", "127.0.0.1", "-p", port]),
   ]);
   assertEquals([listens.status, asks.status], [2, 2]);
-  const { pair, findings } = listens.told;
+  const { pair, findings } = listens.page;
   assertEquals([pair.here.port, pair.there.port, pair.out], [null, null, []]);
   const ids = findings.map(({ id, subject }: { id: string; subject: string }) =>
     `${id} ${subject}`
@@ -90,11 +90,11 @@ Deno.test("two doctors send in the partition of --pkey-index, whose P_Keys they 
     says("--listen", "-p", PORT, "--pkey-index", "1"),
     says("--peer", "127.0.0.1", "-p", PORT, "--pkey-index=3"),
   ]);
-  assertEquals([listens, connects].map(({ told }) => told.pair.out.length), [4, 4]);
+  assertEquals([listens, connects].map(({ page }) => page.pair.out.length), [4, 4]);
   const calls = recorder.takeOf("ibv_modify_qp", "ibv_query_pkey").map(({ verb, args }) => ({
     verb,
     ...verb === "ibv_query_pkey" ? args : (args["attr"] as RecordedStruct).fields,
-  })) as Told[];
+  })) as Page[];
   const asked = calls.filter(({ verb }) => verb === "ibv_query_pkey").map(({ index }) => index);
   const used = calls.filter(({ qp_state }) => qp_state === QpState.INIT)
     .map(({ pkey_index }) => pkey_index);

@@ -4,7 +4,7 @@ import { runDeno, runScript, stdOptions } from "../../../tests/subprocess.ts";
 
 const MAIN = new URL("../../mod.ts", import.meta.url).pathname;
 
-Deno.test("doctor tells that libibverbs is missing, and how to install it", async () => {
+Deno.test("doctor says that libibverbs is missing, and how to install it", async () => {
   const args = ["run", "-A", "--no-check", ...stdOptions(), MAIN, "doctor", "-n", "0"];
   const env = { IBVERBS_LIBRARY: "/nowhere/libibverbs.so.1" };
   const { code, stdout } = await runDeno(args, { env });

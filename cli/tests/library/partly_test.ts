@@ -36,7 +36,7 @@ for (
   });
 }
 
-Deno.test("doctor looks at the devices that can be opened, and tells why one cannot", async () => {
+Deno.test("doctor looks at the devices that can be opened, and says why one cannot", async () => {
   const { out } = await ending(closed, "doctor", "-n", "0");
   assertStringIncludes(
     out,

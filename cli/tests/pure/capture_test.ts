@@ -330,7 +330,7 @@ function snapped(frames: readonly string[], most: number): Uint8Array<ArrayBuffe
   return bytes;
 }
 
-Deno.test("explain tells how long frames were on the wire", async () => {
+Deno.test("explain says how long frames were on the wire", async () => {
   const frames = snapped([FRAMES[0]!, FRAMES.find((frame) => frame.slice(84, 86) === "0a")!], 60);
   const { out: text } = await explained(frames, "--brief");
   assertMatch(text, /^Frame 1, \S+ 60 of 74 bytes: /);

@@ -31,7 +31,7 @@ Deno.test("matchGids() takes the best family that both hosts have", () => {
   assertEquals(both(pairPort("IPv4"), pairPort("IPv6")), undefined);
 });
 
-Deno.test("doctor tells of retries between two hosts only if something is lost", () => {
+Deno.test("doctor reports retries between two hosts only if something is lost", () => {
   const rises = { completer_retry_err: 3 };
   const [device] = HEALTHY.devices;
   const facts = {

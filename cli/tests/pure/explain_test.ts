@@ -50,7 +50,7 @@ Deno.test("readTransport() names each operation of each transport, and its heade
   }
 });
 
-Deno.test("readTransport() knows the packets that tell of congestion", () => {
+Deno.test("readTransport() knows the packets that report congestion", () => {
   const { opcode } = readTransport(Uint8Array.of(0x81, ...new Uint8Array(27)), 28);
   assertEquals(opcode, "CNP (congestion notification)");
 });
@@ -135,7 +135,7 @@ const REFUSED: [operands: string[], message: string][] = [
   ],
 ];
 
-Deno.test("explain begins sections with bold titles, and tells how much of a message is a GRH", async () => {
+Deno.test("explain begins sections with bold titles, and says how much of a message is a GRH", async () => {
   const rows: readonly (readonly [operand: string, text: string])[] = [
     [ipv6(27), "\x1b[1mGRH or IPv6 header\x1b[0m\n"],
     [ipv6(27), " 35 (DSCP 8, ECN 3)\n"],

@@ -63,36 +63,36 @@ const STRANGERS: [sent: string, message: string][] = [
   ["\u009b3\u202e", String.raw`"\u{9b}3`],
 ];
 
-Deno.test("exchangeAsServer() tells of strangers, and serves the client that comes after them", async () => {
+Deno.test("exchangeAsServer() reports strangers, and serves the client that comes after them", async () => {
   const port = freePort();
-  const told: string[] = [];
-  const tell = (error: unknown): unknown => told.push((error as Error).message);
-  const serving = exchangeAsServer({ port, timeout: 10, here: [server] }, () => {}, tell);
+  const reported: string[] = [];
+  const report = (error: unknown): unknown => reported.push((error as Error).message);
+  const serving = exchangeAsServer({ port, timeout: 10, here: [server] }, () => {}, report);
   using silent = await connect(port);
   for (const [i, [sent, message]] of STRANGERS.entries()) {
     using connection = await connect(port);
     await connection.write(new TextEncoder().encode(sent));
     if (!sent.startsWith("6.26")) await connection.closeWrite();
-    await until("somebody is told of", () => told.length === i + 1);
-    assertStringIncludes(told[i]!, message);
-    assertMatch(told[i]!, /^127\.0\.0\.1 is not served: .*; the server goes on waiting$/s);
+    await until("somebody is reported", () => reported.length === i + 1);
+    assertStringIncludes(reported[i]!, message);
+    assertMatch(reported[i]!, /^127\.0\.0\.1 is not served: .*; the server goes on waiting$/s);
   }
   const there = await exchangeAsClient(hostname, { port, timeout: 10, here: [client] });
   assertEquals(
     [there, await serving].flat().map(encodeAddress),
     [server, client].map(encodeAddress),
   );
-  assertEquals(told.length, STRANGERS.length);
+  assertEquals(reported.length, STRANGERS.length);
   // Nobody waits any more: who has said nothing is closed.
   assertEquals(await silent.read(new Uint8Array(1)), null);
 });
 
 Deno.test("exchangeAsServer() goes on when who connects stays silent", async () => {
   const port = freePort();
-  const { promise: told, resolve } = Promise.withResolvers<unknown>();
+  const { promise: reported, resolve } = Promise.withResolvers<unknown>();
   const serving = exchangeAsServer({ port, timeout: 0.05, here: [server] }, () => {}, resolve);
   using _silent = await connect(port);
-  assertStringIncludes(`${await told}`, "The client did not send its address within 0.05 s");
+  assertStringIncludes(`${await reported}`, "The client did not send its address within 0.05 s");
   await exchangeAsClient(hostname, { port, timeout: 10, here: [client] });
   await serving;
 });
@@ -156,7 +156,7 @@ Deno.test("exchangeAsClient() rejects when the server stays silent, or is not th
   await assertRejects(() => exchangeAsClient(hostname, nobody), Error, "Cannot connect to");
 });
 
-Deno.test("new Deadline() counts seconds, and tells what did not happen", () => {
+Deno.test("new Deadline() counts seconds, and says what did not happen", () => {
   let now = 0;
   const ends: [() => void, number][] = [];
   const start = (end: () => void, ms: number): number => ends.push([end, ms]);

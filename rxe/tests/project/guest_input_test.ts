@@ -1,4 +1,4 @@
-// What the command in a guest reads, and what it is told when it looks for a network.
+// What the command in a guest reads, and what it sees when it looks for a network.
 import { assertEquals, assertMatch } from "@std/assert";
 import { dirname } from "node:path";
 import { runDeno } from "../../../tests/subprocess.ts";

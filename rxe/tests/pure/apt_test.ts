@@ -56,7 +56,7 @@ Deno.test("ensurePackages() installs what is missing, from signed lists, and say
   await assertRejects(() => ensurePackages([other]), SetupError, message);
 });
 
-Deno.test("install() gives apt-get no input and its texts in English, and tells its errors", async () => {
+Deno.test("install() gives apt-get no input and its texts in English, and shows its errors", async () => {
   const script = `env | grep -E '^(LC_ALL|DEBIAN_FRONTEND)=' | sort >"$FOLDER/env"
     echo noise; echo "noise too" >&3; sleep 0.1; echo "pmstatus:thing:1:half" >&3
     { echo "fine: so"; echo "E: one"; echo "an error two"; echo "E: 3"; echo "E: 4"; echo "E: 5"; } >&2
@@ -249,7 +249,7 @@ Deno.test("demand() throws with the end of what a program said when it fails", a
   assertEquals(lastLines("\na\nb\nc\n\n", 2), "b\nc");
 });
 
-Deno.test("main() ends with the status, or tells what is no defect of the program", async () => {
+Deno.test("main() ends with the status, or says what is no defect of the program", async () => {
   await using ran = await programs({});
   const { exit } = Deno;
   const ended = (body: () => Promise<number>): Promise<unknown> => main(body).catch((end) => end);
@@ -272,7 +272,7 @@ Deno.test("main() ends with the status, or tells what is no defect of the progra
   ]);
 });
 
-Deno.test("exists() tells what is missing from what cannot be looked for", () => {
+Deno.test("exists() distinguishes what is missing from what cannot be looked for", () => {
   assertEquals(["/", "/nowhere", "/dev/null/file"].map(exists), [true, false, false]);
   assertThrows(() => exists(`/${"x".repeat(256)}`));
 });

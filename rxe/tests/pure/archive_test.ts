@@ -72,7 +72,7 @@ Deno.test("fillFromArchive() rejects when a download fails twice", async () => {
   assertEquals(ran.calls().filter((call) => call.includes(" download ")).length, 2);
 });
 
-Deno.test("fillFromArchive() tells what is missing and how big it is when there is no network", async () => {
+Deno.test("fillFromArchive() says what is missing and how big it is when there is no network", async () => {
   await using ran = await programs({ "apt-get": "echo no route >&2; exit 100" });
   await inFolder(async (folder) => {
     const fill = (): Promise<void> =>

@@ -61,7 +61,7 @@ Deno.test("cached() looks once in a process", async () => {
   assertEquals(await cached(name, never), path);
 });
 
-Deno.test("cached() rejects when it cannot tell whether a folder is whole", async () => {
+Deno.test("cached() rejects when it cannot say whether a folder is whole", async () => {
   await using bed = new Bed();
   const path = await bed.again();
   await Deno.remove(`${path}/SHA256SUMS`);

@@ -242,7 +242,7 @@ Deno.test("caches are in the user's folder unless variables name others", () => 
   assertEquals(folders({ HOME: "/h", DENO_DIR: "", IBVERBS_CACHE: "" }), folders({ HOME: "/h" }));
 });
 
-Deno.test("ensureGuest() tells which kernels and userlands there are, before anything is set up", async () => {
+Deno.test("ensureGuest() says which kernels and userlands there are, before anything is set up", async () => {
   await using ran = await programs({ "apt-get": "", "apt-cache": "" });
   const refused = (system: unknown): Promise<unknown> => ensureGuest(system as System);
   await assertRejects(
@@ -258,7 +258,7 @@ Deno.test("ensureGuest() tells which kernels and userlands there are, before any
   assertEquals(ran.calls(), []);
 });
 
-Deno.test("ensureGuest() tells which hosts it needs", async () => {
+Deno.test("ensureGuest() says which hosts it needs", async () => {
   const { build, statSync } = Deno;
   const on = (arch: string, os: string): Promise<unknown> => {
     Object.defineProperty(Deno, "build", { value: { arch, os }, configurable: true });

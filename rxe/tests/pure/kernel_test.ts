@@ -48,7 +48,7 @@ async function newestOf(names: readonly string[]): Promise<string> {
   return await newestKernel("7.3", ["-c", "conf"]);
 }
 
-Deno.test("newestKernel() takes the newest of its name, or tells which there are", async () => {
+Deno.test("newestKernel() takes the newest of its name, or says which there are", async () => {
   assertEquals(await newestOf(NAMES), "linux-image-7.3.10+deb13-amd64");
   const message = "the release has no kernel 7.3 any more, only";
   const others = (): Promise<string> => newestOf(NAMES.slice(2));

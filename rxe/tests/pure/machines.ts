@@ -54,7 +54,7 @@ export interface Played {
   readonly args: Readonly<Record<string, string[]>>;
   /** The files of the initial RAM disk of each start, by `HOST-START`. */
   readonly initrd: Readonly<Record<string, Readonly<Record<string, string>>>>;
-  /** What the user is told that a run does, if it takes long. */
+  /** What the user sees that a run does, if it takes long. */
   readonly stages: readonly string[];
   /** The folders of runs that are still there, and the timers. */
   readonly left: readonly (string | number)[];
@@ -71,7 +71,7 @@ export interface Unusual {
   readonly variables?: Readonly<Record<string, string>>;
   /** The milliseconds after which a timer of so many ends. */
   readonly after?: (ms: number) => number;
-  /** The milliseconds after which the user is told what goes on; never if it is left out. */
+  /** The milliseconds after which the user sees what goes on; never if it is left out. */
   readonly quiet?: number;
 }
 

@@ -132,7 +132,7 @@ test("runInGuest() shares folders and has temporary ones with any characters in 
   await Deno.remove(parent, { recursive: true });
 });
 
-test("runInGuest() tells the guest the size of a terminal, and two guests none", async () => {
+test("runInGuest() gives the guest the size of a terminal, and two guests none", async () => {
   const terminal = { columns: 101, rows: 33 };
   const ending = [comesUp(ends(0, 0, 0))];
   const { initrd } = await play({ "1": ending }, { terminal });
@@ -197,7 +197,7 @@ test("runInGuest() gives QEMU a machine with these parts and no other", async ()
   ]);
 });
 
-test("runInGuest() runs on the processor itself and adds the stub HCA's module when it is told to", async () => {
+test("runInGuest() runs on the processor itself and adds the stub HCA's module when it is asked to", async () => {
   const options = { accelerator: "kvm", stub: true } as const;
   const { args, initrd, stages } = await play({ "1": [comesUp(ends(0, 0, 0))] }, options);
   assertStringIncludes(args["1-1"]!.join(" "), "-accel kvm -cpu host -smp");
@@ -313,7 +313,7 @@ test("runInGuest() emulates where it may not use the processor itself", async ()
   assertStringIncludes(args["1-1"]!.join(" "), "-accel tcg,thread=multi");
 });
 
-test("runInGuest() tries the processor itself, then the emulation, unless it is told", async () => {
+test("runInGuest() tries the processor itself, then the emulation, unless it is given one", async () => {
   const starts = [[step("exit", "no kvm")], [step("exit", "busy")], comesUp(ends(4, 0, 0))];
   const { result, opened, args, said } = await chosen(true, starts);
   assertEquals({ result, opened }, {
@@ -331,7 +331,7 @@ test("runInGuest() tries the processor itself, then the emulation, unless it is 
   );
 });
 
-test("runInGuest() takes IBVERBS_ACCEL unless it is told the accelerator", async () => {
+test("runInGuest() takes IBVERBS_ACCEL unless it is given the accelerator", async () => {
   const variables = { IBVERBS_ACCEL: "xen" };
   const plan = { "1": [comesUp(ends(0, 0, 0))] };
   const { result } = await play(plan, { accelerator: undefined }, { variables });
@@ -528,7 +528,7 @@ test("runInGuest() shows the console when it is asked to", async () => {
   assert(!(await play({ "1": [steps] })).said.includes("booting"));
 });
 
-test("runInGuest() tells what goes on while the command has printed nothing, and no more then", async () => {
+test("runInGuest() says what goes on while the command has printed nothing, and no more then", async () => {
   for (
     const [command, what] of [
       [["cat"], "the command runs, which has printed nothing yet"],

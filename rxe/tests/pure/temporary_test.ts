@@ -100,7 +100,7 @@ const REFUSED: readonly [folder: string, says: string][] = [
 ];
 
 for (const [folder, says] of REFUSED) {
-  Deno.test(`TemporaryFolder.make() tells a remedy when TMPDIR is ${folder}`, async () => {
+  Deno.test(`TemporaryFolder.make() names a remedy when TMPDIR is ${folder}`, async () => {
     await using _ran = await programs({}, { TMPDIR: folder });
     await assertRejects(
       () => TemporaryFolder.make(MADE),
@@ -110,7 +110,7 @@ for (const [folder, says] of REFUSED) {
   });
 }
 
-Deno.test("inTemporary() tells of a full folder, and passes on errors that are not of the system", async () => {
+Deno.test("inTemporary() reports a full folder, and passes on errors that are not of the system", async () => {
   await using _ran = await programs({}, { TMPDIR: "" });
   await assertRejects(
     () => inTemporary(() => Deno.writeFile("/dev/full", new Uint8Array(1))),
@@ -121,7 +121,7 @@ Deno.test("inTemporary() tells of a full folder, and passes on errors that are n
     throw new SetupError("make failed: a.c: No space left on device");
   };
   const message = "Cannot use the temporary folder /tmp: No space left on device; make room";
-  // What is told already is not told of another folder.
+  // What has a message already gets none of another folder.
   await assertRejects(() => inTemporary(() => inTemporary(program)), SetupError, message);
   const defect = new TypeError("a bug");
   const defective = (): never => {

@@ -1,4 +1,4 @@
-// The device list, opening, and what a context tells of its device.
+// The device list, opening, and what a context says of its device.
 import {
   assert,
   assertEquals,
@@ -47,7 +47,7 @@ function assertAgrees(attr: DeviceAttr | PortAttr, others: readonly string[]): v
   assertEquals(rest.sort(), [...others].sort());
 }
 
-deviceTest("listDevices() tells what sysfs tells", () => {
+deviceTest("listDevices() says what sysfs says", () => {
   const device = listDevices().find(({ name }) => name === RXE);
   assertEquals(device?.guid, BigInt(`0x${sysfs("node_guid").replaceAll(":", "")}`));
   assertEquals(device?.nodeType, NodeType.CA);

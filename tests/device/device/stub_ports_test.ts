@@ -23,7 +23,7 @@ async function withEvents(
   await events.return();
 }
 
-stubTest("Context.events() tells of ports down and up, and of changed tables", async () => {
+stubTest("Context.events() reports ports down and up, and changed tables", async () => {
   await withEvents(async (context, next) => {
     const first = next();
     inject(`PORT_ERR ${ETHERNET_PORT}`);
@@ -42,7 +42,7 @@ stubTest("Context.events() tells of ports down and up, and of changed tables", a
   });
 });
 
-stubTest("Context.events() tells of the device's failure, and the object of an event", async () => {
+stubTest("Context.events() reports the device's failure, and the object of an event", async () => {
   await withEvents(async (context, next) => {
     const queues = [1, 2].map(() => new CompletionQueue(context, { cqe: 7 }));
     const { cq } = lastCall("create_cq")!;

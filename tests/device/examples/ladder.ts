@@ -30,7 +30,7 @@ export async function printed(run: () => Promise<number>): Promise<Ending> {
   }
 }
 
-/** Runs both ends of an example, which meet over TCP. A server that serves on is told to end. */
+/** Runs both ends of an example, which meet over TCP. A server that serves on is asked to end. */
 async function bothEnds(main: Main, ends: boolean, args: readonly string[]): Promise<number> {
   const port = Number(args.find((arg) => arg.startsWith("--tcp-port"))!.split("=")[1]);
   const serving = main(["--listen", ...args]);

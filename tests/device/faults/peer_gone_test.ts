@@ -1,4 +1,4 @@
-// What a writer is told when the memory of its peer is gone: closed, or with the program that had it.
+// What a writer sees when the memory of its peer is gone: closed, or with the program that had it.
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { nameOf, QpType, WcStatus, type WorkCompletionError, WrOpcode } from "../../../mod.ts";
 import { startDeno } from "../programs.ts";

@@ -237,7 +237,7 @@ async function statusesOf({ cq }: End, expected: readonly string[]): Promise<Wor
   return expected.length === 0 ? cq.poll() : await waitFor(cq, expected.length);
 }
 
-/** A failed completion tells what happened, and a request that succeeded says nothing. */
+/** A failed completion says what happened, and a request that succeeded says nothing. */
 function assertTold(wc: WorkCompletion, code: string): void {
   assertEquals(wc.ok, code === "SUCCESS");
   if (wc.ok) return void wc.check();

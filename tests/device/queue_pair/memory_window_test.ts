@@ -30,7 +30,7 @@ async function bind(
   assertEquals(mw.rkey !== before, true);
 }
 
-/** Accesses byte 64 of the right end's memory, and tells how that went and what is there then. */
+/** Accesses byte 64 of the right end's memory, and says how that went and what is there then. */
 async function access(
   { left, right }: Pair,
   rkey: number,

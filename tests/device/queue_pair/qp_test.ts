@@ -1,4 +1,4 @@
-// Queue pairs: making them, their states, and what the device tells of them.
+// Queue pairs: making them, their states, and what the device says of them.
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { QpAttrMask, QpState, QpType, type QueuePair, VerbsError } from "../../../mod.ts";
 import { outputOf } from "../../subprocess.ts";

@@ -184,7 +184,7 @@ const RC: Readonly<Record<string, Body>> = {
     const write = { opcode: RDMA_WRITE, sge, rkey, remoteAddr: right.mr.addr };
     post(write, { opcode: SEND_WITH_INV, invalidateRkey: rkey, sge });
     for (const wc of await waitFor(left.cq, 2)) wc.check();
-    // Linux 6.1 tells the invalidation by the flag of another header, so only its effect is looked at.
+    // Linux 6.1 marks the invalidation by the flag of another header, so only its effect is looked at.
     assertEquals((await waitFor(right.cq))[0]!.check().byteLen, 8);
     for (const offset of [0, 64]) assertEquals([...right.mr.bytes(offset, 8)], Array(8).fill(7));
     left.mr.bytes(0, 8).fill(8);

@@ -27,7 +27,7 @@ function fill(bytes: Uint8Array): Uint8Array {
   return bytes;
 }
 
-deviceTest("QueuePair.postSend() delivers a datagram, and completions tell of it", async () => {
+deviceTest("QueuePair.postSend() delivers a datagram, and completions report it", async () => {
   using pair = udPair();
   const { left, right } = pair;
   const data = fill(left.mr.bytes(0, 100));

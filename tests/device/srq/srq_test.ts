@@ -76,7 +76,7 @@ deviceTest("SharedReceiveQueue.modify() sets a limit that sends an event once", 
   assertEquals(srq.query().srqLimit, 0);
 });
 
-deviceTest("SharedReceiveQueue.modify() tells the largest limit", () => {
+deviceTest("SharedReceiveQueue.modify() gives the largest limit", () => {
   using device = rxe();
   const srq = new SharedReceiveQueue(device.pd, { maxWr: 4 });
   const { message } = assertThrows(() => srq.modify({ srqLimit: 5000 }), VerbsError);

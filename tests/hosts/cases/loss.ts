@@ -77,7 +77,7 @@ async function useConn(conn: RcConn, counts: Counts): Promise<void> {
   }
 }
 
-/** Sends datagrams, and counts the answers, until it is told to stop. */
+/** Sends datagrams, and counts the answers, until it is asked to stop. */
 async function useUd(
   conn: UdConn,
   to: UdAddress,

@@ -24,7 +24,7 @@ async function sendToGroupByNet(run: Run, family: Family): Promise<void> {
   }
 }
 
-/** Nobody but the connection tells the host of the group. */
+/** Nobody but the connection informs the host of the group. */
 async function joinByAddress(run: Run, address: string): Promise<void> {
   await using conn = await openConn("ipv4");
   await run.session.send(await conn.join(address));

@@ -37,7 +37,7 @@ async function askAll(end: UdEnd, target: Target, messages: number): Promise<voi
 // The first one comes back at the end, when the path may still know it.
 const PEER_ADDRESSES = ["10.0.0.21", "10.0.0.22", "fd00::21", "10.0.0.23", "10.0.0.21"];
 
-/** Answers a peer whose address changes. The peer tells its address only for what the packets must be. */
+/** Answers a peer whose address changes. The peer gives its address only for what the packets must be. */
 async function answerMovingPeer(run: Run, answer: Answer): Promise<void> {
   using end = new UdEnd(run);
   using path = new ReplyPath(end.pd, { portNum: PORT });

@@ -9,7 +9,7 @@ function failToOpen(...args: [] | [string]): Error {
   return assertThrows(() => Context.open(...args), Deno.errors.NotFound);
 }
 
-Deno.test("Context.open() tells the reason of each device when none can be opened", () => {
+Deno.test("Context.open() gives the reason of each device when none can be opened", () => {
   recorder.reset();
   recorder.setDevices(2);
   recorder.fail("ibv_open_device", "EACCES", { times: 1 });

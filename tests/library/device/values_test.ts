@@ -120,7 +120,7 @@ Deno.test("flowLabelToUdpSport() agrees with the header, within the range of dyn
   assertThrows(() => flowLabelToUdpSport(0x10_0000), RangeError);
 });
 
-Deno.test("isQptSupported() tells whether the bit of a transport service is set", () => {
+Deno.test("isQptSupported() says whether the bit of a transport service is set", () => {
   const supported = 1 << QpType.UD | 1 << QpType.RAW_PACKET;
   assertEquals(isQptSupported(supported, QpType.UD), true);
   assertEquals(isQptSupported(supported, QpType.RAW_PACKET), true);

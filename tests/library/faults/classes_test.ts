@@ -144,7 +144,7 @@ Deno.test("ENOSPC of all that makes an object names how many the device has", as
   }
 });
 
-Deno.test("A device that tells no number of objects names none", async () => {
+Deno.test("A device that gives no number of objects names none", async () => {
   for (const max_qp of [0, 2 ** 31 - 1]) {
     const answers = { ibv_query_device: { ...COUNTS.ibv_query_device, max_qp } };
     const tried = TRIED.filter(({ verb }) => verb === "ibv_create_qp");

@@ -138,7 +138,7 @@ onPd.test("MemoryRegionEx says what FLUSH_PERSISTENT needs, and ends before its 
   assertEquals(mr.disposed, true);
 });
 
-onPd.test("ParentDomain asks for memory that is not protected only if told to", ({ pd }) => {
+onPd.test("ParentDomain asks for memory that is not protected only if asked to", ({ pd }) => {
   const masks = [undefined, false, true].map((allow) => {
     const init = allow === undefined ? {} : { allowCcUnprotectedAlloc: allow };
     using _domain = new ParentDomain(pd, init);

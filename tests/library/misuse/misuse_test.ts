@@ -1,5 +1,5 @@
 // Misuse of everything in the public API, a part of the matrix: `deno task long misuse` runs all of it. A signal, a hang, an
-// error that does not tell what is wrong, an object that is left, a call that no program may make, or a valid call that fails
+// error that does not say what is wrong, an object that is left, a call that no program may make, or a valid call that fails
 // fails.
 
 import { assert, assertEquals } from "@std/assert";

@@ -77,7 +77,7 @@ for (
     assertGreater(calls.length, 15);
     let refused = 0;
     for (const call of calls) {
-      // Posting ends a builder: another one tells what this one posts.
+      // Posting ends a builder: another one shows what this one posts.
       const posted = state === postedBy ? await on(call, state) : undefined;
       const paths = await on(call, ({ args }) => pathsOf(args));
       const wrongs = [...wrongValues({ paths }), ...wrongGetters({ paths, resources: [] })]

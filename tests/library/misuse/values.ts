@@ -85,7 +85,7 @@ function convertible(convert: () => unknown): object {
   return { [Symbol.toPrimitive]: convert, valueOf: convert, toString: convert };
 }
 
-/** Bytes whose properties tell of more memory than there is. */
+/** Bytes whose properties claim more memory than there is. */
 class LargeBytes extends Uint8Array<ArrayBuffer> {
   override get length(): number {
     return 2 ** 20;

@@ -8,7 +8,7 @@ import { Boom } from "./values.ts";
 /** V8 itself refuses objects that only look like those of a class; there is no useful advice. */
 const FORGED = / is (forged|copied|proxy.*|revoked proxy|boxed number)$/;
 
-/** V8 itself tells that a method was called on another value; it is the language's own mistake to make. */
+/** V8 itself says that a method was called on another value; it is the language's own mistake to make. */
 const RECEIVER = /: this is /;
 
 /** The caller's signal or host name says what happened, not this module. */
@@ -28,7 +28,7 @@ const UNCHECKED = /^(WorkCompletionList(Ex)?#(?!at)\w+|new (Efa)?WorkCompletionL
 /** The language's own classes, and Deno's for what ./net says. */
 const KNOWN = [TypeError, RangeError, SyntaxError, ...Object.values(Deno.errors)];
 
-/** What is wrong with an error; nothing if it tells the caller what to do. */
+/** What is wrong with an error; nothing if it says what the caller can do. */
 export function verdict(error: unknown, id = ""): string[] {
   if (error instanceof Error && (UNCHECKED.test(id) || FFI.has(id.split(":")[0]!))) return [];
   if (OF_OTHERS.test(id)) return [];

@@ -1,4 +1,4 @@
-// Runs programs with some permissions, and tells which ones they asked for.
+// Runs programs with some permissions, and reports which ones they asked for.
 
 import { stdOptions } from "../../subprocess.ts";
 

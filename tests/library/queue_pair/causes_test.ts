@@ -156,7 +156,7 @@ onContext.test("activateRc() refuses an MTU that a port of the path does not hav
   refused(Mtu[1024], 512);
 });
 
-onContext.test("activateRc() asks the device if a port that is down tells no MTU", (context) => {
+onContext.test("activateRc() asks the device if a port that is down gives no MTU", (context) => {
   answer({ state: PortState.DOWN, active_mtu: 0 });
   const qp = newQp(context, QpType.RC);
   qp.init({ portNum: 1, gidIndex: 0 });
@@ -175,7 +175,7 @@ onContext.test("INIT of a RAW_PACKET queue pair names the port that is not Ether
   );
 });
 
-onContext.test("RTS of an RSS queue pair that has no send queue tells that it stays in RTR", (context) => {
+onContext.test("RTS of an RSS queue pair without a send queue fails with a hint that it stays in RTR", (context) => {
   const qp = newQp(context, QpType.RAW_PACKET);
   recorder.fail("ibv_modify_qp", "EOPNOTSUPP");
   const refused = (): void => qp.modify({ qpState: QpState.RTS });

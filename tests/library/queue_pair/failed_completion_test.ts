@@ -53,7 +53,7 @@ onUd.test("A datagram that is too long names the longest one of the port", (part
   assertMatch(hintOf(parts, LOC_LEN_ERR), /40 more bytes .* one packet of port 1: 1024 bytes/);
 });
 
-onRc.test("A failed completion tells the usual cause if the device tells nothing", (parts) => {
+onRc.test("A failed completion gives the usual cause if the device gives nothing", (parts) => {
   recorder.fail("ibv_query_qp", "EIO");
   assertMatch(hintOf(parts, LOC_QP_OP_ERR), USUAL);
 });

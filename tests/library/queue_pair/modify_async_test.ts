@@ -70,7 +70,7 @@ for (const [name, type] of [["Rc", RC], ["Uc", UC]] as const) {
   });
 }
 
-test("QueuePair.modifyAsync() tells why the device refuses, in the words of modify()", async (bed) => {
+test("QueuePair.modifyAsync() says why the device refuses, in the words of modify()", async (bed) => {
   const qp = bed.ready();
   recorder.fail("ibv_modify_qp", "ETIMEDOUT");
   const error = await assertRejects(() => qp.activateRcAsync(PEER), VerbsError);

@@ -381,7 +381,7 @@ onExUd.test("WrBuilder.complete() aborts when a handle cannot be had in the midd
   assertEquals([names[0], names.at(-1), names.includes("complete")], ["start", "abort", false]);
 });
 
-onExUd.test("WrBuilder.complete() tells the error of the provider, and keeps the handles", (parts) => {
+onExUd.test("WrBuilder.complete() gives the error of the provider, and keeps the handles", (parts) => {
   const { ex, pd } = parts;
   const ah = handle(pd);
   recorder.fail("ibv_wr_complete", "ENOMEM", { times: 1 });

@@ -423,7 +423,7 @@ test("A message that is too long for its receive breaks both ends", async (a, b)
 });
 
 test(
-  "An unreliable connection loses what nobody receives, and tells its sender nothing",
+  "An unreliable connection loses what nobody receives, and its sender does not notice",
   async (a, b) => {
     const [one, other] = await connect(a, b, { type: "UC" });
     const { addr, rkey } = await b.mr(64, ALL);

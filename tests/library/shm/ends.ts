@@ -21,7 +21,7 @@ const { LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC } = AccessFlags;
 export const ALL = LOCAL_WRITE | REMOTE_WRITE | REMOTE_READ | REMOTE_ATOMIC;
 export const QKEY = 0x1111_1111;
 export const GRH = 40;
-/** How an end is told that it has no shared receive queue. */
+/** How an end gets to know that it has no shared receive queue. */
 const NONE = "-";
 
 /** Part of a region: its number, the offset and the length. */

@@ -103,7 +103,7 @@ test("A queue pair that ends gives a shared queue its room back", async (a, b) =
   await fillSrq(b, 0, 2);
 });
 
-test("An armed queue tells of one completion, and again when it is armed again", async (a, b) => {
+test("An armed queue reports one completion, and again when it is armed again", async (a, b) => {
   const [one, other] = await connect(a, b, { hasChannel: true });
   for (let i = 0; i < 8; i++) await b.recv(other.qp, i, BYTE);
   const send = () => a.send(one.qp, { flags: 0, sge: [BYTE] });
@@ -121,7 +121,7 @@ test("An armed queue tells of one completion, and again when it is armed again",
   assertEquals(await b.do("event"), `${other.cq}`);
 });
 
-test("A queue armed for solicited completions tells of these and of errors", async (a, b) => {
+test("A queue armed for solicited completions reports these and errors", async (a, b) => {
   const [one, other] = await connect(a, b, { hasChannel: true });
   for (let i = 0; i < 8; i++) await b.recv(other.qp, i, BYTE);
   const arm = (solicited: number) => b.do("arm", other.cq, solicited);
@@ -166,7 +166,7 @@ test("No event is lost between two that wait for each other", async (a, b) => {
   assertEquals(await Promise.all(answers), ["", ""]);
 });
 
-test("A queue without room for a completion tells of it once", async (a, b) => {
+test("A queue without room for a completion reports it once", async (a, b) => {
   const [one, other] = [await half(a), await half(b, { cqe: 4 })];
   await connectTo(a, one, await b.do("gid", 1, 1), other.qpn);
   await connectTo(b, other, await a.do("gid", 1, 1), one.qpn);

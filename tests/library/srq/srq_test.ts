@@ -60,7 +60,7 @@ on.test("SharedReceiveQueue.postRecv() posts objects and runs of prepared lists"
   assertThrows(() => srq.postRecv(list), TypeError, "memory region: it is disposed");
 });
 
-on.test("SharedReceiveQueue.postOps() compares whole tags unless told otherwise", (parts) => {
+on.test("SharedReceiveQueue.postOps() compares whole tags unless asked otherwise", (parts) => {
   const { pd, cq, mr } = parts;
   const tmCap = { maxNumTags: 5, maxOps: 6 };
   const srq = new SharedReceiveQueue(pd, { maxWr: 7, srqType: TM, cq, tmCap });

@@ -9,7 +9,7 @@ import { outputOf } from "../../subprocess.ts";
 // Opened here, not in a test: it is never closed.
 libc();
 
-Deno.test("blockUntilReadable() tells whether a descriptor is readable, also after the time", () => {
+Deno.test("blockUntilReadable() says whether a descriptor is readable, also after the time", () => {
   const fd = libc().eventfd(0, 0);
   const look = (): boolean => blockUntilReadable(fd, performance.now() - 1);
   assertEquals(look(), false);
@@ -20,7 +20,7 @@ Deno.test("blockUntilReadable() tells whether a descriptor is readable, also aft
   assertEquals(look(), true);
 });
 
-Deno.test("blockUntilReadable() tells the errno of poll()", () => {
+Deno.test("blockUntilReadable() gives the errno of poll()", () => {
   // A descriptor that is not open.
   using _refused = stub(libc(), "poll", () => libc().close(-1));
   const error = assertThrows(() => blockUntilReadable(0, Infinity), SystemError);

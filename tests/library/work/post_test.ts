@@ -276,7 +276,7 @@ Deno.test("A list that was posted is checked again when the MTU of the queue pai
   qp.postSend(list);
 });
 
-onRc.test("Requests tell that bytes of JavaScript are no memory of the device", ({ qp }) => {
+onRc.test("Requests say that bytes of JavaScript are no memory of the device", ({ qp }) => {
   const bytes = new Uint8Array(4) as never;
   for (const sge of [bytes, [bytes]]) {
     assertThrows(() => qp.postSend({ sge }), TypeError, "such as mr.slice(0, 64)");

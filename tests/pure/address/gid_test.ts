@@ -26,7 +26,7 @@ Deno.test("Gid.toString() and toJSON() give the short form", () => {
   assertEquals(Deno.inspect(Gid.parse("::1")), "Gid(::1)");
 });
 
-Deno.test("Gid tells its halves as numbers", () => {
+Deno.test("Gid gives its halves as numbers", () => {
   const gid = Gid.parse(LINK_LOCAL);
   assertEquals(gid.subnetPrefix, 0xfe80_0000_0000_0000n);
   assertEquals(gid.interfaceId, 0x7096_0dff_fe01_7bf3n);

@@ -12,7 +12,7 @@ Deno.test("VerbsError names errno values that the system does not know by number
   assertEquals(new VerbsError("v", "act", 9999).code, "errno 9999");
 });
 
-Deno.test("VerbsError.notSupported tells what the device cannot do from what went wrong", () => {
+Deno.test("VerbsError.notSupported distinguishes what the device cannot do from what went wrong", () => {
   const [EOPNOTSUPP, ENOSYS] = [95, 38];
   const notSupported = (errno: number) => new VerbsError("v", "act", errno).notSupported;
   assertEquals([EOPNOTSUPP, ENOSYS, EINVAL, 0].map(notSupported), [true, true, false, false]);

@@ -152,7 +152,7 @@ Deno.test("snapshot() refuses objects of classes without the attributes, and say
   }
 });
 
-Deno.test("classOf() tells the class of an object, and shows other values", () => {
+Deno.test("classOf() gives the class of an object, and shows other values", () => {
   const values: [unknown, string][] = [
     [1, "1"],
     [null, "null"],

@@ -62,7 +62,7 @@ for (
   });
 }
 
-Deno.test("readLine() tells a peer that closes the connection from one that sends half a line", async () => {
+Deno.test("readLine() distinguishes a peer that closes the connection from one that sends half a line", async () => {
   const reset = { read: () => Promise.reject(new Deno.errors.ConnectionReset("words of Deno")) };
   for (const conn of [connectionOf(new Uint8Array(), 9), reset as unknown as Deno.Conn]) {
     const closed = "the peer has closed the TCP connection and sent no address";

@@ -100,7 +100,7 @@ Deno.test("Protocol refuses types that are none, and keeps the highest number of
   assertEquals(end.frame(FrameType.BYE), 0x5000_8000);
 });
 
-Deno.test("Protocol tells why nothing can be sent", () => {
+Deno.test("Protocol says why nothing can be sent", () => {
   const end = new Protocol(1);
   end.assertSending(true);
   end.sent(FrameType.END);

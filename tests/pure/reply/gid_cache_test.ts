@@ -36,7 +36,7 @@ Deno.test("GidCache.find() compares each word of a GID with the last one that it
   }
 });
 
-Deno.test("GidCache.find() tells RoCE v2 from RoCE v1 and InfiniBand, and not these from each other", () => {
+Deno.test("GidCache.find() distinguishes RoCE v2 from RoCE v1 and InfiniBand, and not these from each other", () => {
   const cache = cacheOf([
     entry("10.0.0.1", 3, GidType.ROCE_V1),
     entry("10.0.0.1", 4, GidType.ROCE_V2),

@@ -78,7 +78,7 @@ Deno.test("Waiters ends a wait whose signal ends it while it is asked to listen"
   }
 });
 
-/** A clock that stands still unless it is told to run to the next timer. */
+/** A clock that stands still unless it is asked to run to the next timer. */
 function fakeClock(): Disposable & { now: number; toNextTimer(): void } {
   const stack = new DisposableStack();
   let timer: { at: number; call: () => void } | undefined;

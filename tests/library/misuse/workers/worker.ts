@@ -1,4 +1,4 @@
-// Makes valid calls when it is told to.
+// Makes valid calls when it is asked to.
 
 import { type Case, validCases } from "../cases.ts";
 import { attempt } from "../attempt.ts";
