@@ -71,6 +71,8 @@ export class Link implements Reader {
   readonly #flushing: Waiters<{ readonly count: number }, void> = new Waiters(() => this.#look());
   readonly #greeted: PromiseWithResolvers<void> = Promise.withResolvers();
   #isConnecting = false;
+  /** Whether those who wait for something of the peer keep the program alive. */
+  #isHeld = true;
   /** The connection ends: this end posts no receives and gives no credits. */
   #isEnding = false;
   /** Why nothing works any more. */
@@ -115,15 +117,25 @@ export class Link implements Reader {
   /** Takes note of what has changed: somebody waits, or nobody does any more, or a request was posted. */
   #look(): void {
     const isOpen = this.#failure === undefined;
-    this.#seat.note(
-      isOpen && this.#isAwaited,
-      isOpen && this.#outbox.completed < this.#outbox.posted,
-    );
+    const isSending = isOpen && this.#isSending;
+    const isReceiving = isOpen && (this.messages.isWaiting || this.writes.isWaiting);
+    this.#seat.note({
+      isAwaited: isSending || isReceiving,
+      isHeld: isSending || isReceiving && this.#isHeld,
+      isExpecting: isOpen && this.#outbox.completed < this.#outbox.posted,
+    });
   }
 
-  get #isAwaited(): boolean {
-    return this.#isConnecting || this.messages.isWaiting || this.writes.isWaiting ||
-      this.#hasWaiting || this.#flushing.size > 0 || this.#outbox.isAwaited;
+  /** Whether somebody waits for more than what the peer sends. */
+  get #isSending(): boolean {
+    return this.#isConnecting || this.#hasWaiting || this.#flushing.size > 0 ||
+      this.#outbox.isAwaited;
+  }
+
+  /** Says whether those who wait for something of the peer keep the program alive. */
+  hold(isHeld: boolean): void {
+    this.#isHeld = isHeld;
+    this.#look();
   }
 
   get isOver(): boolean {

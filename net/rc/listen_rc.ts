@@ -94,7 +94,7 @@ interface Listening {
  * The connections share one device and one protection domain, which are open while there is a connection. Nothing of the
  * device is used for a peer before its address was read and checked.
  *
- * A listener keeps the program alive only while somebody waits for a connection.
+ * A listener keeps the program alive only while somebody waits for a connection, and not after {@linkcode RcListener.unref}.
  *
  * @category Connections
  */
@@ -114,6 +114,8 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
   readonly #ends: Promise<void>[] = [];
   readonly #waiters: Waiters<object, RcConn> = new Waiters();
   readonly #accepting: Promise<void>;
+  /** Whether those who wait for a connection keep the program alive. */
+  #isHeld = true;
   /** Whether an attempt has failed since the last connection. */
   #isFailing = false;
   readonly #addr: { readonly hostname: string; readonly port: number };
@@ -172,14 +174,39 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
     return conn;
   }
 
-  /** The program stays alive for peers while somebody waits for them. */
   async #wait(signal: AbortSignal | undefined): Promise<RcConn> {
-    this.#acceptor.ref();
+    const accepted = this.#waiters.wait({}, signal);
+    this.#look();
     try {
-      return await this.#waiters.wait({}, signal);
+      return await accepted;
     } finally {
-      if (this.#waiters.size === 0 && !this.#closing.signal.aborted) this.#acceptor.unref();
+      this.#look();
     }
+  }
+
+  /** The program stays alive for peers while somebody waits for them. */
+  #look(): void {
+    if (this.#closing.signal.aborted) return;
+    if (this.#isHeld && this.#waiters.size > 0) this.#acceptor.ref();
+    else this.#acceptor.unref();
+  }
+
+  /** Has {@linkcode RcListener.accept} and the loop over the listener keep the program alive while they wait, as at first. */
+  ref(): void {
+    this.#hold(true);
+  }
+
+  /**
+   * Lets the program end although {@linkcode RcListener.accept} waits, as `unref()` of Deno's listeners does. Connections
+   * that were accepted keep it alive as ever.
+   */
+  unref(): void {
+    this.#hold(false);
+  }
+
+  #hold(isHeld: boolean): void {
+    this.#isHeld = isHeld;
+    this.#look();
   }
 
   /** Connections as they come, until the listener is closed. */

@@ -145,6 +145,23 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
   }
 
   /**
+   * Has {@linkcode RcConn.receive}, {@linkcode RcConn.writes}, {@linkcode RcConn.readable} and the loop over the connection
+   * keep the program alive while they wait, as at first.
+   */
+  ref(): void {
+    this.#end.link.hold(true);
+  }
+
+  /**
+   * Lets the program end although it waits for something of the peer, as `unref()` of Deno's sockets does. It is for a reader
+   * in the background. Calls that send, and what the peer has not acknowledged, keep the program alive all the same. While
+   * nothing else does, what comes is read within 16 ms.
+   */
+  unref(): void {
+    this.#end.link.hold(false);
+  }
+
+  /**
    * Sends a message. It waits while the peer has no receive for it, and while `sendDepth` requests are in progress. It
    * resolves when the message is copied: {@linkcode RcConn.flush} waits until it has arrived. The message must not change
    * before.

@@ -14,12 +14,23 @@ export interface Reader {
   fail(reason: unknown): void;
 }
 
-/** A queue pair's share of a queue: its entries, its completions, and whether somebody waits for them. */
+/** What a queue pair needs its completions for. */
+export interface Needs {
+  /** Somebody waits for them. */
+  readonly isAwaited: boolean;
+  /** Those who wait keep the program alive. */
+  readonly isHeld: boolean;
+  /** There will be some for which the program stays alive. */
+  readonly isExpecting: boolean;
+}
+
+const NOTHING: Needs = { isAwaited: false, isHeld: false, isExpecting: false };
+
+/** A queue pair's share of a queue: its entries, its completions, and what they are needed for. */
 export class Seat {
   readonly queue: SharedQueue;
   #qpNum: number | undefined;
-  #isAwaited = false;
-  #isExpecting = false;
+  #needs = NOTHING;
   #isOver = false;
 
   constructor(queue: SharedQueue) {
@@ -33,13 +44,15 @@ export class Seat {
     this.queue.loop.update();
   }
 
-  /** Says whether somebody waits for completions, and whether there will be some for which the program stays alive. */
-  note(isAwaited: boolean, isExpecting: boolean): void {
-    this.queue.awaited += Number(isAwaited) - Number(this.#isAwaited);
-    this.queue.expecting += Number(isExpecting) - Number(this.#isExpecting);
-    this.#isAwaited = isAwaited;
-    this.#isExpecting = isExpecting;
-    this.queue.loop.update();
+  /** Says what completions are needed for from now on. */
+  note(needs: Needs): void {
+    const { queue } = this;
+    const last = this.#needs;
+    queue.awaited += Number(needs.isAwaited) - Number(last.isAwaited);
+    queue.held += Number(needs.isHeld) - Number(last.isHeld);
+    queue.expecting += Number(needs.isExpecting) - Number(last.isExpecting);
+    this.#needs = needs;
+    queue.loop.update();
   }
 
   /** The queue pair is destroyed. Its number may be that of the next one, so its completions are read before. */
@@ -51,7 +64,7 @@ export class Seat {
       this.queue.readRest();
       this.queue.readers.delete(this.#qpNum);
     }
-    this.note(false, false);
+    this.note(NOTHING);
   }
 }
 
@@ -61,9 +74,13 @@ export class SharedQueue {
   /** Reads when it is time. */
   readonly loop: Loop;
   readonly readers: Map<number, Reader> = new Map();
-  /** How many queue pairs use it, how many of them somebody waits for, and how many have requests under way. */
+  /**
+   * How many queue pairs use it, how many of them somebody waits for, for how many of those the program stays alive, and how
+   * many have requests under way.
+   */
   seats = 0;
   awaited = 0;
+  held = 0;
   expecting = 0;
   /** How many queue pairs it has entries for. */
   readonly #most: number;
@@ -83,6 +100,7 @@ export class SharedQueue {
       read: () => this.#drain(),
       isOpen: () => this.#isOpen,
       isAwaited: () => this.awaited > 0,
+      isHeld: () => this.held > 0 || this.expecting > 0,
       unawaited: () => this.seats === 0 ? "nothing" : this.expecting > 0 ? "expected" : "any",
       busyPoll: new BusyPoll(spinMicroseconds),
       onError: (error) => this.#fail(error),

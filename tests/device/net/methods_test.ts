@@ -42,6 +42,8 @@ deviceTest("Each method of UdConn works on rxe", async () => {
   using client = await listenUd({ device: RXE, qkey: QKEY, gidIndex: server.gidIndex });
   assertStringIncludes(Deno.inspect(server), `${server.addr.qpn}`);
   assertEquals([client.gidReason === "", client.addr.gid], [false, server.addr.gid]);
+  server.unref();
+  server.ref();
   assertEquals(await client.send(bytes("1"), server.addr), 1);
   const [message, from] = await server.receive();
   assertEquals([text(message), from.qpn], ["1", client.addr.qpn]);
@@ -77,6 +79,10 @@ deviceTest("Each method of RcListener and RcConn works on rxe", async () => {
   const { port: tcpPort } = listener.addr;
   const connect = (): Promise<RcConn> => connectRc({ device: RXE, tcpPort, connectTimeout });
   const [client, server] = await Promise.all([connect(), listener.accept()]);
+  for (const one of [listener, client]) {
+    one.unref();
+    one.ref();
+  }
   assertStringIncludes(Deno.inspect(listener), `${tcpPort}`);
   assertStringIncludes(Deno.inspect(client), `${client.peer.qpn}`);
   await client.send(bytes("1"));

@@ -34,6 +34,28 @@ const USED = `const accepted = listener.accept();
   await server.receive(soon()).catch(sayName);`;
 const USED_PRINTS = "Uint8Array(1) [ 7 ]\nTimeoutError\nend";
 
+/** What waits in the background gets what comes, as long as something else keeps the program alive. */
+const BACKGROUND = `listener.unref();
+  const servers = [];
+  (async () => { for await (const conn of listener) servers.push(conn); })();
+  const client = await connectRc(to(listener.addr.port));
+  while (servers.length === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+  const [server] = servers;
+  for (const conn of [client, server]) conn.unref();
+  (async () => { for await (const text of server) console.log(text); })();
+  (async () => { for await (const imm of server.writes()) console.log(imm); })();
+  client.receive();
+  await client.send(message);
+  await client.flush();
+  const memory = await server.expose(8);
+  await client.write(memory.remote, 0, message, { imm: 3 });
+  setTimeout(() => [listener, server].forEach((one) => one.ref()), 50);
+  setTimeout(() => {
+    console.log("without a reference again");
+    [listener, server].forEach((one) => one.unref());
+  }, 100);`;
+const BACKGROUND_PRINTS = "Uint8Array(1) [ 7 ]\n3\nwithout a reference again\nend";
+
 /** Until then a timer keeps the program alive, whatever else does. */
 const aliveUntil = (settled: string): string =>
   `const alive = setInterval(() => {}, 1000);
@@ -91,6 +113,22 @@ const PROGRAMS: readonly [what: string, bed: keyof typeof BEDS, script: string, 
       const to = (port) => ({ hostname: "host", port });
       ${USED}`,
       USED_PRINTS,
+    ],
+    [
+      "an RcListener and an RcConn without a reference, of which loops read in the background,",
+      "device",
+      `const listener = await listenRc({ device });
+      const to = (tcpPort) => ({ device, tcpPort });
+      ${BACKGROUND}`,
+      BACKGROUND_PRINTS,
+    ],
+    [
+      "an RcListener and an RcConn by address without a reference, of which loops read in the background,",
+      "network",
+      `const listener = await listenRc({ port: 7471 });
+      const to = (port) => ({ hostname: "host", port });
+      ${BACKGROUND}`,
+      BACKGROUND_PRINTS,
     ],
     [
       "a channel of connection events that need not be waited for",
