@@ -106,6 +106,7 @@ export {
 export type { RcAddress } from "./rc/rc_address.ts";
 export { RcConn, type RcWriteOptions } from "./rc/rc_conn.ts";
 export type { RcOptions } from "./rc/rc_options.ts";
+export type { RcStats } from "./rc/rc_stats.ts";
 export { ExposedMemory } from "./rc/remote_memory.ts";
 export { type RemoteMemory, VerbsError, WorkCompletionError } from "../mod.ts";
 export type { LookupAddress, LookupOptions } from "./ud/lookup.ts";

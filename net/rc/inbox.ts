@@ -41,6 +41,11 @@ export class Inbox {
     return this.#waiting.length;
   }
 
+  /** How many slots it has. */
+  get slots(): number {
+    return this.#own.length;
+  }
+
   /** Whether there is a place for one message at a time. */
   get isSingle(): boolean {
     return this.#shares > 1;

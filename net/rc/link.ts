@@ -18,6 +18,7 @@ import { Outbox } from "./outbox.ts";
 import { FrameType, peerLeft, Protocol } from "./protocol.ts";
 import type { RcDevice } from "./rc_device.ts";
 import type { RcSettings } from "./rc_options.ts";
+import type { RcStats } from "./rc_stats.ts";
 import { CHECK, RECEIVE } from "./request_ids.ts";
 import type { Reader, Seat } from "./shared_queue.ts";
 import type { Slot } from "./slots.ts";
@@ -75,6 +76,10 @@ export class Link implements Reader {
   #isHeld = true;
   /** The connection ends: this end posts no receives and gives no credits. */
   #isEnding = false;
+  readonly #counts = {
+    ...{ received: 0, bytesReceived: 0, writesReceived: 0 },
+    ...{ sent: 0, bytesSent: 0, writesSent: 0 },
+  };
   /** Why nothing works any more. */
   #failure: unknown;
   /** A request was flushed: the reason is in another completion. */
@@ -138,6 +143,13 @@ export class Link implements Reader {
     this.#look();
   }
 
+  /** Counters until now. After the end they are the last ones. */
+  get stats(): RcStats {
+    this.#read();
+    const memory = (this.#inbox.slots + this.#outbox.slots) * this.#device.slots.slotSize;
+    return { ...this.#counts, ...this.#protocol.numbers, memory };
+  }
+
   get isOver(): boolean {
     return this.#protocol.peerLeft || this.#failure !== undefined;
   }
@@ -177,6 +189,8 @@ export class Link implements Reader {
     const post = (): void => {
       this.#outbox.send(message, this.#protocol.frame(DATA));
       this.#protocol.sent(DATA);
+      this.#counts.sent++;
+      this.#counts.bytesSent += message.length;
     };
     return this.#post({ needs: "credit", post }, signal);
   }
@@ -193,7 +207,9 @@ export class Link implements Reader {
     const usesReceive = request.opcode === WrOpcode.RDMA_WRITE_WITH_IMM;
     const post = (): void => {
       completed = this.#outbox.operate(request, length, data, finish);
-      if (usesReceive) this.#protocol.sentWrite();
+      if (!usesReceive) return;
+      this.#protocol.sentWrite();
+      this.#counts.writesSent++;
     };
     await this.#post({ needs: usesReceive ? "credit" : "slot", post }, signal);
     return await orAborted(completed!, signal);
@@ -402,15 +418,24 @@ export class Link implements Reader {
     } catch (error) {
       return this.fail(error);
     }
-    if (type === DATA) return this.#inbox.add(slot, batch.byteLen(index));
-    if (type === WRITE) {
-      this.#written.push(immData);
-      return this.#inbox.free(slot);
-    }
+    if (type === DATA) return this.#addMessage(slot, batch.byteLen(index));
+    if (type === WRITE) return this.#addWrite(slot, immData);
     // Else a peer that goes on sending would keep the last reading from ending.
     if (!this.#isEnding) this.#inbox.repost(slot);
     if (type === HELLO) this.#greet();
     else if (type === BYE) this.#peerLeft();
+  }
+
+  #addMessage(slot: Slot, length: number): void {
+    this.#inbox.add(slot, length);
+    this.#counts.received++;
+    this.#counts.bytesReceived += length;
+  }
+
+  #addWrite(slot: Slot, imm: number): void {
+    this.#written.push(imm);
+    this.#inbox.free(slot);
+    this.#counts.writesReceived++;
   }
 
   #greet(): void {

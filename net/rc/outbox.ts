@@ -54,6 +54,11 @@ export class Outbox {
     this.#depth = depth;
   }
 
+  /** How many slots it has. */
+  get slots(): number {
+    return this.#used;
+  }
+
   /** Whether somebody waits for the completion of a request. */
   get isAwaited(): boolean {
     return this.#awaited > 0;
@@ -173,5 +178,6 @@ export class Outbox {
     for (const { slot } of this.#inProgress.splice(0)) {
       if (slot !== undefined) this.#slots.give(slot);
     }
+    this.#used = 0;
   }
 }

@@ -75,6 +75,11 @@ export class Protocol {
     return this.#credits > 0;
   }
 
+  /** How many messages may be sent now, how many the peer may send, and how many have come and were not consumed. */
+  get numbers(): { readonly credits: number; readonly promised: number; readonly waiting: number } {
+    return { credits: this.#credits, promised: this.#promised, waiting: this.#waiting };
+  }
+
   /**
    * Whether to send a frame of credits alone: other frames carry them too, so only if there are more than before, or half of
    * them are owed.

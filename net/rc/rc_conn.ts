@@ -17,6 +17,7 @@ import { type RemoteMemory, type SendRequest, WrOpcode } from "../../mod.ts";
 import type { Incoming } from "../../wait/incoming.ts";
 import type { RcAddress } from "./rc_address.ts";
 import { closedError, type RcEnd } from "./rc_end.ts";
+import type { RcStats } from "./rc_stats.ts";
 import {
   ATOMIC_SIZE,
   atomicPartOf,
@@ -114,6 +115,11 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
   /** The longest message in bytes, which both ends can handle. */
   get maxMessage(): number {
     return Math.min(this.#end.settings.maxMessage, this.peer.maxMessage);
+  }
+
+  /** Counters since the connection was made; the last ones if it is closed. */
+  get stats(): RcStats {
+    return this.#end.link.stats;
   }
 
   /**

@@ -98,8 +98,9 @@ class Slab {
  * use any more is kept for others, unless it is more than half of all.
  */
 export class Slots {
+  /** The bytes of a slot. */
+  readonly slotSize: number;
   readonly #pd: ProtectionDomain;
-  readonly #slotSize: number;
   readonly #slabs: Set<Slab> = new Set();
   readonly #free: Slot[] = [];
   #used = 0;
@@ -110,7 +111,7 @@ export class Slots {
 
   constructor(pd: ProtectionDomain, slotSize: number) {
     this.#pd = pd;
-    this.#slotSize = slotSize;
+    this.slotSize = slotSize;
   }
 
   /** Whether there are so many slots, or memory for them. After a failure it is tried again when a slot was given back. */
@@ -150,16 +151,16 @@ export class Slots {
   }
 
   #add(mr: MemoryRegion): void {
-    const slab = new Slab(mr, this.#slotSize);
+    const slab = new Slab(mr, this.slotSize);
     this.#slabs.add(slab);
     this.#free.push(...slab.slots);
   }
 
   get #nextBytes(): number {
-    const first = FIRST_BYTES / this.#slotSize;
-    const most = MOST_BYTES / this.#slotSize;
+    const first = FIRST_BYTES / this.slotSize;
+    const most = MOST_BYTES / this.slotSize;
     const slots = Math.min(Math.max(this.#used, Math.min(first, MOST_SLOTS)), most);
-    return Math.max(1, Math.floor(slots)) * this.#slotSize;
+    return Math.max(1, Math.floor(slots)) * this.slotSize;
   }
 
   /** No request uses it any more. */

@@ -88,6 +88,7 @@ deviceTest("Each method of RcListener and RcConn works on rxe", async () => {
   await client.send(bytes("1"));
   await client.flush();
   assertEquals([text(await server.receive()), server.maxMessage], ["1", client.maxMessage]);
+  assertEquals([client.stats.sent, server.stats.bytesReceived], [1, 1]);
   using memory = await server.expose(16);
   await client.write(memory.remote, 8, bytes("written!"), { imm: 7 });
   for await (const imm of server.writes()) {

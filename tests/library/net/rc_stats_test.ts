@@ -1,0 +1,48 @@
+// What a connection tells of itself: its counters, its end, and who the peer is.
+import { assertEquals } from "@std/assert";
+import type { RcStats } from "../../../net/mod.ts";
+import { bytes, pairs, rcPair, test } from "./bed.ts";
+
+const quiet = pairs({ keepAlive: 0, credits: 2, maxMessage: 64 });
+
+/** Those that are not as given fail the test. */
+function assertStats(stats: RcStats, expected: Partial<RcStats>): void {
+  assertEquals({ ...stats, ...expected }, stats);
+}
+
+quiet.test("RcConn.stats counts messages, writes and their bytes in both directions", async ({ client, server }) => {
+  const nothing = { sent: 0, bytesSent: 0, received: 0, bytesReceived: 0 };
+  const noWrites = { writesSent: 0, writesReceived: 0 };
+  assertStats(client.stats, { ...nothing, ...noWrites, waiting: 0 });
+  for (const word of ["hello", "you"]) {
+    await client.send(bytes(word));
+    await server.receive();
+  }
+  using memory = await server.expose(100);
+  await client.write(memory.remote, 0, new Uint8Array(100), { imm: 1 });
+  await client.write(memory.remote, 0, new Uint8Array(100));
+  assertStats(client.stats, { ...nothing, sent: 2, bytesSent: 8, writesSent: 1 });
+  const received = { received: 2, bytesReceived: 8, writesReceived: 1 };
+  assertStats(server.stats, { ...nothing, ...received, writesSent: 0, waiting: 1 });
+});
+
+quiet.test("RcConn.stats tells what each end may send, and what waits", async ({ client, server }) => {
+  await client.send(bytes("first"));
+  await server.receive();
+  // The peer has promised two.
+  const { credits } = client.stats;
+  await client.send(bytes("second"));
+  assertStats(client.stats, { credits: credits - 1 });
+  const { promised, waiting } = server.stats;
+  assertEquals([waiting, promised >= client.stats.credits], [1, true]);
+});
+
+test("RcConn.stats stays after the end, but for the memory", async () => {
+  const { client, server } = await rcPair({ keepAlive: 0, maxMessage: 64 });
+  await client.send(bytes("hello"));
+  await server.receive();
+  assertEquals(server.stats.memory % 64 === 0 && server.stats.memory > 0, true);
+  await Promise.all([client.close(), server.close()]);
+  assertStats(client.stats, { sent: 1, bytesSent: 5, memory: 0 });
+  assertStats(server.stats, { received: 1, bytesReceived: 5, memory: 0 });
+});
