@@ -105,6 +105,7 @@ export {
 } from "./rc/listen_rc.ts";
 export type { RcAddress } from "./rc/rc_address.ts";
 export { RcConn, type RcWriteOptions } from "./rc/rc_conn.ts";
+export type { RcClosed } from "./rc/rc_closed.ts";
 export type { RcOptions } from "./rc/rc_options.ts";
 export type { RcStats } from "./rc/rc_stats.ts";
 export { ExposedMemory } from "./rc/remote_memory.ts";

@@ -17,6 +17,7 @@ import { Inbox } from "./inbox.ts";
 import { Outbox } from "./outbox.ts";
 import { FrameType, peerLeft, Protocol } from "./protocol.ts";
 import type { RcDevice } from "./rc_device.ts";
+import type { RcClosed } from "./rc_closed.ts";
 import type { RcSettings } from "./rc_options.ts";
 import type { RcStats } from "./rc_stats.ts";
 import { CHECK, RECEIVE } from "./request_ids.ts";
@@ -70,6 +71,7 @@ export class Link implements Reader {
   #serving: Promise<void> | undefined;
   /** Those who wait until so many requests have completed. */
   readonly #flushing: Waiters<{ readonly count: number }, void> = new Waiters(() => this.#look());
+  readonly #closed: PromiseWithResolvers<RcClosed> = Promise.withResolvers();
   readonly #greeted: PromiseWithResolvers<void> = Promise.withResolvers();
   #isConnecting = false;
   /** Whether those who wait for something of the peer keep the program alive. */
@@ -141,6 +143,11 @@ export class Link implements Reader {
   hold(isHeld: boolean): void {
     this.#isHeld = isHeld;
     this.#look();
+  }
+
+  /** Resolves when it is known how the connection ends. What is found out later is a consequence. */
+  get closed(): Promise<RcClosed> {
+    return this.#closed.promise;
   }
 
   /** Counters until now. After the end they are the last ones. */
@@ -318,6 +325,7 @@ export class Link implements Reader {
   async leave(reason: Error): Promise<void> {
     const reading = this.#readRest();
     if (reading !== undefined) await reading;
+    this.#closed.resolve({ reason: "closed here" });
     this.#rejectSends(reason);
     this.messages.rejectAll(reason);
     this.writes.rejectAll(reason);
@@ -446,6 +454,7 @@ export class Link implements Reader {
 
   #peerLeft(): void {
     this.#device.keepAlive.delete(this);
+    this.#closed.resolve({ reason: "closed by the peer" });
     this.#rejectSends(peerLeft());
     this.#greeted.reject(peerLeft());
   }
@@ -454,6 +463,7 @@ export class Link implements Reader {
   fail(reason: unknown): void {
     if (this.#failure !== undefined) return;
     this.#failure = reason;
+    this.#closed.resolve({ reason: "broken", error: asError(reason) });
     this.#device.keepAlive.delete(this);
     this.#outbox.failAll(reason);
     this.#greeted.reject(reason);
@@ -479,6 +489,7 @@ export class Link implements Reader {
     this.#isEnding = true;
     if (this.#failure === undefined) this.#seat.queue.readRest();
     this.#inbox.keep();
+    this.#closed.resolve({ reason: "closed here" });
     this.fail(reason);
     this.#failure = reason;
     this.messages.rejectAll(reason);
@@ -490,6 +501,10 @@ export class Link implements Reader {
     this.#inbox.release();
     this.#outbox.release();
   }
+}
+
+function asError(reason: unknown): Error {
+  return reason instanceof Error ? reason : new Error(String(reason));
 }
 
 const ELSEWHERE =

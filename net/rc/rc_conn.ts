@@ -17,6 +17,7 @@ import { type RemoteMemory, type SendRequest, WrOpcode } from "../../mod.ts";
 import type { Incoming } from "../../wait/incoming.ts";
 import type { RcAddress } from "./rc_address.ts";
 import { closedError, type RcEnd } from "./rc_end.ts";
+import type { RcClosed } from "./rc_closed.ts";
 import type { RcStats } from "./rc_stats.ts";
 import {
   ATOMIC_SIZE,
@@ -115,6 +116,25 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
   /** The longest message in bytes, which both ends can handle. */
   get maxMessage(): number {
     return Math.min(this.#end.settings.maxMessage, this.peer.maxMessage);
+  }
+
+  /**
+   * Resolves when it is known that the connection is over, and tells how; it never rejects. It does not keep the program
+   * alive. While no call waits for something of the connection, it is noticed within half a second that the peer has closed
+   * it; the option `keepAlive` says when it is noticed that the peer is gone. What was received before can still be read.
+   *
+   * @example Say why
+   * ```ts
+   * import type { RcConn } from "@rdma/ibverbs/net";
+   *
+   * async function watch(conn: RcConn): Promise<void> {
+   *   const { reason, error } = await conn.closed;
+   *   console.log(reason, error?.message ?? "");
+   * }
+   * ```
+   */
+  get closed(): Promise<RcClosed> {
+    return this.#end.link.closed;
   }
 
   /** Counters since the connection was made; the last ones if it is closed. */

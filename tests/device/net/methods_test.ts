@@ -107,7 +107,9 @@ deviceTest("Each method of RcListener and RcConn works on rxe", async () => {
     break;
   }
   assertEquals((await Array.fromAsync(client.readable)).map(text), ["3"]);
-  await Promise.all([client.close(), server.close()]);
+  await client.close();
+  assertEquals(await client.closed, { reason: "closed here" });
+  await server.close();
   const waiting = connect();
   for await (const accepted of listener) {
     accepted[Symbol.dispose]();

@@ -28,6 +28,7 @@ const BEDS = {
 
 const USED = `const accepted = listener.accept();
   const client = await connectRc(to(listener.addr.port));
+  client.closed.then(() => {});
   const server = await accepted;
   await client.send(message);
   console.log(await server.receive());

@@ -72,5 +72,7 @@ for (const [action, use] of Object.entries(USES)) {
     await assertRejects(() => conn.send(new Uint8Array(1)), Deno.errors.ConnectionReset);
     await assertRejects(() => conn.flush(), Deno.errors.ConnectionReset);
     assertEquals(conn.peer.transport, "RC");
+    const { reason, error } = await conn.closed;
+    assertEquals([reason, error instanceof Deno.errors.ConnectionReset], ["broken", true]);
   });
 }

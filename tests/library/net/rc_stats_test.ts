@@ -1,7 +1,7 @@
 // What a connection tells of itself: its counters, its end, and who the peer is.
-import { assertEquals } from "@std/assert";
-import type { RcStats } from "../../../net/mod.ts";
-import { bytes, pairs, rcPair, test } from "./bed.ts";
+import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import type { RcClosed, RcStats } from "../../../net/mod.ts";
+import { bytes, pairs, rcPair, test, text, until } from "./bed.ts";
 
 const quiet = pairs({ keepAlive: 0, credits: 2, maxMessage: 64 });
 
@@ -45,4 +45,35 @@ test("RcConn.stats stays after the end, but for the memory", async () => {
   await Promise.all([client.close(), server.close()]);
   assertStats(client.stats, { sent: 1, bytesSent: 5, memory: 0 });
   assertStats(server.stats, { received: 1, bytesReceived: 5, memory: 0 });
+});
+
+test("RcConn.closed tells which end has closed the connection, without a call that waits", async () => {
+  const { client, server } = await rcPair({ keepAlive: 0 });
+  let end: RcClosed | undefined;
+  void server.closed.then((closed) => end = closed);
+  await client.send(bytes("last"));
+  await client.close();
+  await until("the end is noticed", () => end !== undefined);
+  assertEquals(await client.closed, { reason: "closed here" });
+  assertEquals(await server.closed, { reason: "closed by the peer" });
+  assertEquals(text(await server.receive()), "last");
+  await server.close();
+  assertEquals(await server.closed, { reason: "closed by the peer" });
+});
+
+quiet.test("RcConn.closed resolves if this end is closed at once", async ({ client }) => {
+  const { closed } = client;
+  client[Symbol.dispose]();
+  assertEquals([await closed, client.closed === closed], [{ reason: "closed here" }, true]);
+});
+
+quiet.test("RcConn.closed tells what has broken the connection", async ({ client, server }) => {
+  using memory = await server.expose(8);
+  const wrong = { ...memory.remote, rkey: memory.remote.rkey + 1 };
+  const cause = await assertRejects(() => client.write(wrong, 0, new Uint8Array(8)), Error);
+  const { reason, error } = await client.closed;
+  assertEquals([reason, error instanceof Deno.errors.ConnectionReset], ["broken", true]);
+  assertStringIncludes(error!.message, cause.message);
+  await client.close();
+  assertEquals(await client.closed, { reason, error });
 });
