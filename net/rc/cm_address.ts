@@ -3,14 +3,16 @@ import { show } from "../../internal/checks.ts";
 import { REASON_MS } from "../../internal/cm_reasons.ts";
 import { Deadline } from "../../wait/deadline.ts";
 import { Mtu, mtuBytes, QpState, VerbsError } from "../../mod.ts";
-import type { PeerEnds } from "./peer_gid.ts";
+import type { FoundEnds } from "./peer_gid.ts";
 import type { RcAddress, RcOffer } from "./rc_address.ts";
 
 const GONE = "The connection is broken: the peer has disconnected";
 
 /** The addresses between which an id connects, as both sides have stated them. */
-export function endsOfId({ localAddress, peerAddress }: CmId): PeerEnds {
-  return { local: localAddress!.hostname, remote: peerAddress!.hostname, via: "cm" };
+export function endsOfId({ localAddress, peerAddress }: CmId): FoundEnds {
+  const { hostname, port, scopeId = 0 } = peerAddress!;
+  const remote = scopeId === 0 ? hostname : `${hostname}%${scopeId}`;
+  return { local: localAddress!.hostname, remote, port, via: "cm" };
 }
 
 /**

@@ -13,8 +13,14 @@ export interface PeerEnds {
   readonly via: "tcp" | "cm";
 }
 
-export function endsOf({ localAddr, remoteAddr }: Deno.TcpConn): PeerEnds {
-  return { local: localAddr.hostname, remote: remoteAddr.hostname, via: "tcp" };
+/** The same, with the port of the peer. */
+export interface FoundEnds extends PeerEnds {
+  readonly port: number;
+}
+
+export function endsOf({ localAddr, remoteAddr }: Deno.TcpConn): FoundEnds {
+  const { hostname: remote, port } = remoteAddr;
+  return { local: localAddr.hostname, remote, port, via: "tcp" };
 }
 
 /** The GID that an address of TCP stands for. A link-local address can have the name of an interface behind it. */

@@ -100,6 +100,12 @@ export interface RcWriteOptions extends AbortOptions {
 export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8Array<ArrayBuffer>> {
   /** The address of the peer. */
   readonly peer: RcAddress;
+  /**
+   * The IP address and the port of the peer, by which the two ends have found each other: of the connection manager, or of
+   * the exchange of addresses over TCP. It is `undefined` if the program has exchanged the addresses itself. An address that
+   * reaches one link only may have the number of the network interface behind it: `"fe80::1%3"`.
+   */
+  readonly remoteAddr: { readonly hostname: string; readonly port: number } | undefined;
   readonly #end: RcEnd;
   #closing: Promise<void> | undefined;
   #isClosed = false;
@@ -109,7 +115,9 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
   /** @ignore Made by {@linkcode connectRc} and {@linkcode RcListener.accept}. */
   constructor(connected: "connectRc() and RcListener.accept() connect") {
     const end = partsOf<RcEnd>(connected, "RcConn", "connectRc() and RcListener.accept() connect");
+    const { ends } = end;
     this.peer = end.peer;
+    this.remoteAddr = ends && { hostname: ends.remote, port: ends.port };
     this.#end = end;
   }
 

@@ -19,11 +19,11 @@ import {
 } from "../../mod.ts";
 import { chosenGid } from "../shared/chosen_gid.ts";
 import { givenOf, onFabric } from "../shared/fabric_options.ts";
-import { addressOf, hasEnded, mtuWithin, orReset, resetBy } from "./cm_address.ts";
+import { addressOf, endsOfId, hasEnded, mtuWithin, orReset, resetBy } from "./cm_address.ts";
 import { readOffer, writeOffer } from "./exchange.ts";
 import { ANSWERED, type Attempt } from "./attempt.ts";
 import { Link } from "./link.ts";
-import { gidOfTcp, type PeerEnds } from "./peer_gid.ts";
+import { type FoundEnds, gidOfTcp, type PeerEnds } from "./peer_gid.ts";
 import { type RcAddress, toQpAddress } from "./rc_address.ts";
 import { capOf, type RcDevice } from "./rc_device.ts";
 import type { RcSettings } from "./rc_options.ts";
@@ -48,6 +48,8 @@ const REMOTE_ACCESS = LOCAL_WRITE | REMOTE_WRITE | REMOTE_READ | REMOTE_ATOMIC;
 export class RcEnd implements AsyncDisposable {
   readonly settings: RcSettings;
   readonly link: Link;
+  /** How the ends have found each other; undefined if the program has told them. */
+  readonly ends: FoundEnds | undefined;
   readonly #device: RcDevice;
   readonly #pd: ProtectionDomain;
   readonly #gidIndex: number | undefined;
@@ -64,7 +66,11 @@ export class RcEnd implements AsyncDisposable {
    * Makes an end, which ends the use of the device when it is closed, and closes the channel of the id if the peer is found
    * by one. Memory is registered on another thread, which takes most of the time.
    */
-  static async make(device: RcDevice, settings: RcSettings, via?: PeerEnds | CmId): Promise<RcEnd> {
+  static async make(
+    device: RcDevice,
+    settings: RcSettings,
+    via?: FoundEnds | CmId,
+  ): Promise<RcEnd> {
     using stack = new DisposableStack();
     const { slots } = stack.use(device);
     const slot = await slots.takeAsync();
@@ -80,7 +86,7 @@ export class RcEnd implements AsyncDisposable {
   private constructor(
     device: RcDevice,
     settings: RcSettings,
-    via: PeerEnds | CmId | undefined,
+    via: FoundEnds | CmId | undefined,
     slot: Slot,
     stack: DisposableStack,
   ) {
@@ -90,7 +96,7 @@ export class RcEnd implements AsyncDisposable {
     this.#device = device;
     this.#pd = pd;
     const id = this.#id = via instanceof CmId ? via : undefined;
-    const ends = via instanceof CmId ? undefined : via;
+    const ends = this.ends = via instanceof CmId ? endsOfId(via) : via;
     const gidIndex = this.#gidIndex = id ? undefined : gidIndexFor(context, settings, ends);
     const seat = queues.seat();
     stack.defer(() => seat.end());

@@ -4,7 +4,7 @@ import type { Acceptor, ConnectRequest } from "./acceptor.ts";
 import { readLine, writeAddress } from "./exchange.ts";
 import { withLimit } from "./limits.ts";
 import type { Attempt } from "./attempt.ts";
-import { checkOwn, checkStated, endsOf, type PeerEnds } from "./peer_gid.ts";
+import { checkOwn, checkStated, endsOf, type FoundEnds } from "./peer_gid.ts";
 import { type RcAddress, readRcAddress } from "./rc_address.ts";
 import { SharedDevice } from "./rc_device.ts";
 import { RcEnd } from "./rc_end.ts";
@@ -70,7 +70,7 @@ class TcpRequest implements ConnectRequest {
   #peer: RcAddress | undefined;
   /** Whether its GID has to be one of this host. */
   #mustBeOwn = false;
-  #ends: PeerEnds | undefined;
+  #ends: FoundEnds | undefined;
 
   constructor(tcp: Deno.TcpConn, settings: RcSettings, device: SharedDevice) {
     this.#tcp = tcp;

@@ -85,6 +85,7 @@ deviceTest("Each method of RcListener and RcConn works on rxe", async () => {
   }
   assertStringIncludes(Deno.inspect(listener), `${tcpPort}`);
   assertStringIncludes(Deno.inspect(client), `${client.peer.qpn}`);
+  assertEquals(client.remoteAddr, { hostname: "127.0.0.1", port: tcpPort });
   await client.send(bytes("1"));
   await client.flush();
   assertEquals([text(await server.receive()), server.maxMessage], ["1", client.maxMessage]);

@@ -1,7 +1,13 @@
 // What a connection tells of itself: its counters, its end, and who the peer is.
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import type { RcClosed, RcStats } from "../../../net/mod.ts";
-import { bytes, pairs, rcPair, test, text, until } from "./bed.ts";
+import {
+  connectRc,
+  listenRc,
+  type RcAddress,
+  type RcClosed,
+  type RcStats,
+} from "../../../net/mod.ts";
+import { bytes, pairs, rcPair, RXE, test, text, until } from "./bed.ts";
 
 const quiet = pairs({ keepAlive: 0, credits: 2, maxMessage: 64 });
 
@@ -76,4 +82,20 @@ quiet.test("RcConn.closed tells what has broken the connection", async ({ client
   assertStringIncludes(error!.message, cause.message);
   await client.close();
   assertEquals(await client.closed, { reason, error });
+});
+
+test("RcConn.remoteAddr has the addresses of TCP, and none that the program has exchanged", async () => {
+  const options = { device: RXE, keepAlive: 0 };
+  await using listener = await listenRc(options);
+  const { port } = listener.addr;
+  await using client = await connectRc({ ...options, tcpPort: port });
+  await using server = await listener.accept();
+  assertEquals(client.remoteAddr, { hostname: "127.0.0.1", port });
+  assertEquals([server.remoteAddr!.hostname, server.remoteAddr!.port === port], [
+    "127.0.0.1",
+    false,
+  ]);
+  const exchange = (address: RcAddress): Promise<RcAddress> => Promise.resolve(address);
+  await using loop = await connectRc({ ...options, exchange });
+  assertEquals(loop.remoteAddr, undefined);
 });
