@@ -114,8 +114,10 @@ export class Descriptors {
 
   /** To close the descriptors before the other thread has left its round would leave it there. */
   #endRound(): void {
-    this.#interrupt();
+    if (this.#isInterrupted) return;
     const written = new DataView(this.#memory!.buffer);
+    written.setUint32(DATA + 4, UNWRITTEN);
+    this.#interrupt();
     const until = clock.precise() + ROUND_END_MS;
     let left = mostPolls(ROUND_END_MS);
     while (written.getUint32(DATA + 4) === UNWRITTEN && left-- > 0 && clock.precise() < until);
@@ -168,7 +170,6 @@ export class Descriptors {
   #interrupt(): void {
     if (this.#round === undefined || this.#isInterrupted) return;
     this.#isInterrupted = true;
-    new DataView(this.#memory!.buffer).setUint32(DATA + 4, UNWRITTEN);
     this.#arm(this.#interrupter, NO_WAIT);
   }
 

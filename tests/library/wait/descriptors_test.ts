@@ -422,3 +422,20 @@ Deno.test("A process that may make no descriptor is told so, and keeps none", ()
   using _none = stub(libc(), "eventfd", () => -1);
   assertEquals(descriptorErrno(), constants.errno.EBADF);
 });
+
+Deno.test("an event that another thread has got is not lost when the last held wait ends before it is delivered", async () => {
+  const { promise, resolve } = Promise.withResolvers<number>();
+  const all = new Descriptors((epoll, events, most) => {
+    const count = libc().epoll_wait_here(epoll, events, most, 0);
+    return promise.then(() => count);
+  });
+  const [fd, other] = [eventfd(), eventfd()];
+  signal(fd);
+  const watch: Watch = (fd, need, wake) => all.watch(fd, need, wake);
+  const { ready, hold } = wait(fd, "held", watch);
+  hold("often");
+  resolve(0);
+  await ready;
+  all.end();
+  close(fd, other);
+});
