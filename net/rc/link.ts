@@ -84,6 +84,8 @@ export class Link implements Reader {
   };
   /** Why nothing works any more. */
   #failure: unknown;
+  /** Whether a frame has come of which those who wait know nothing yet. */
+  #hasReceived = false;
   /** A request was flushed: the reason is in another completion. */
   #isFlushed = false;
 
@@ -378,9 +380,12 @@ export class Link implements Reader {
 
   serve(): void {
     if (this.#failure !== undefined) return;
-    this.#giveCredits();
     if (this.#flushing.size > 0) this.#serveFlushes();
-    this.#serveReceives();
+    if (this.#hasReceived) {
+      this.#hasReceived = false;
+      this.#giveCredits();
+      this.#serveReceives();
+    }
     if (this.#hasWaiting) this.#serveSends();
     this.#look();
   }
@@ -417,6 +422,7 @@ export class Link implements Reader {
   }
 
   #receiveFrame(batch: WorkCompletionList, index: number): void {
+    this.#hasReceived = true;
     const slot = this.#inbox.arrived();
     const immData = batch.wcFlags(index) & WcFlags.WITH_IMM ? batch.immData(index) : 0;
     const isWrite = batch.opcode(index) === WcOpcode.RECV_RDMA_WITH_IMM;

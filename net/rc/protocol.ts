@@ -23,6 +23,8 @@ export const CONTROL_SENDS = 8;
 
 /** The fewest promises for which a message and its answer need no frame of credits. */
 const FEW = 4;
+/** With half of so many the peer goes on while the next ones are on their way. */
+const MANY = 16;
 
 const TYPE_SHIFT = 28;
 
@@ -131,15 +133,21 @@ export class Protocol {
 
   /**
    * How many messages more are to be promised, each of which needs a receive. `isSingle` means that there is a place for one
-   * message at a time. Else promises double when the peer has used three quarters of those that it knows.
+   * message at a time. Else promises double when they become scarce.
    */
   wanted(isSingle: boolean): number {
     const given = this.#waiting + this.#promised;
     if (this.peerEnded) return 0;
     if (isSingle) return this.#promised === 0 && given < this.#capacity ? 1 : 0;
     this.#level = Math.max(this.#level, given, Math.min(FEW, this.#capacity));
-    if (4 * (this.#promised - this.#owed) <= this.#level) this.#grow();
+    if (this.#isScarce) this.#grow();
     return this.#level - given;
+  }
+
+  /** Whether the peer has used half of what it knows, or more than half of many: it may wait for more. */
+  get #isScarce(): boolean {
+    const left = 2 * (this.#promised - this.#owed);
+    return left < this.#level || left === this.#level && this.#level < MANY;
   }
 
   #grow(): void {
