@@ -48,11 +48,12 @@ export class Seat {
   note(needs: Needs): void {
     const { queue } = this;
     const last = this.#needs;
+    const before = queue.need;
     queue.awaited += Number(needs.isAwaited) - Number(last.isAwaited);
     queue.held += Number(needs.isHeld) - Number(last.isHeld);
     queue.expecting += Number(needs.isExpecting) - Number(last.isExpecting);
     this.#needs = needs;
-    queue.loop.update();
+    if (queue.need !== before) queue.loop.update();
   }
 
   /** The queue pair is destroyed. Its number may be that of the next one, so its completions are read before. */
@@ -89,6 +90,8 @@ export class SharedQueue {
   #next = 0;
   /** The readers that have taken completions of the batch. */
   readonly #served: Reader[] = [];
+  /** Whether those who got something have their turn before it polls for the others. */
+  #isYielding = false;
   #isOpen = true;
 
   constructor(context: Context, most: number, entries: number, spinMicroseconds: number) {
@@ -99,13 +102,18 @@ export class SharedQueue {
     this.loop = loopOf(this.cq, {
       read: () => this.#drain(),
       isOpen: () => this.#isOpen,
-      isAwaited: () => this.awaited > 0,
+      isAwaited: () => this.awaited > 0 && !this.#isYielding,
       isHeld: () => this.held > 0 || this.expecting > 0,
       unawaited: () => this.seats === 0 ? "nothing" : this.expecting > 0 ? "expected" : "any",
       busyPoll: new BusyPoll(spinMicroseconds),
       onError: (error) => this.#fail(error),
     });
     stack.move();
+  }
+
+  /** What it is read for, as a number: whether somebody waits, who keeps the program alive, or expects completions. */
+  get need(): number {
+    return Number(this.awaited > 0) + 2 * Number(this.held > 0) + 4 * Number(this.expecting > 0);
   }
 
   get hasRoom(): boolean {
@@ -148,7 +156,16 @@ export class SharedQueue {
     const count = batch.length - this.#next;
     while (this.#next < batch.length) this.#take(this.#next++);
     for (let reader; (reader = this.#served.shift()) !== undefined;) reader.serve();
+    if (this.awaited > 0 && !this.#isYielding) void this.#yield();
     return count;
+  }
+
+  /** A poll in vain for those who still wait would hold up the answer to what has come. */
+  async #yield(): Promise<void> {
+    this.#isYielding = true;
+    await nextTurn();
+    this.#isYielding = false;
+    this.pump.look();
   }
 
   #poll(): boolean {

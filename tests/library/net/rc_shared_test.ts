@@ -1,10 +1,10 @@
 // What the connections of a listener, or of a program, share: and that each of them notices nothing of the others.
 import * as recorder from "../../provider/recorder.ts";
-import { assertEquals, assertRejects } from "@std/assert";
-import { spy } from "@std/testing/mock";
-import { CompletionQueue, WcOpcode, WcStatus } from "../../../mod.ts";
+import { assertEquals, assertGreater, assertRejects } from "@std/assert";
+import { spy, stub } from "@std/testing/mock";
+import { CompletionQueue, QueuePair, WcOpcode, WcStatus } from "../../../mod.ts";
 import { connectRc, listenRc, type RcConn, type RcOptions } from "../../../net/mod.ts";
-import { bytes, RXE, test, text } from "./bed.ts";
+import { bytes, pause, RXE, test, text } from "./bed.ts";
 
 interface Pair {
   readonly client: RcConn;
@@ -111,5 +111,60 @@ test("RcConn that reads for the last time keeps what it was waiting for of other
   for (const { client } of pairs) await client.send(bytes("there"));
   pairs[0]!.server[Symbol.dispose]();
   for (const { server } of pairs.slice(1)) assertEquals(text(await server.receive()), "there");
+  await closeAll(pairs);
+});
+
+/** The most polls in vain of the queue of an end between a message from it and the answer of that end. */
+class VainPolls implements Disposable {
+  most = 0;
+  #last: CompletionQueue | undefined;
+  #count = 0;
+  readonly #stubs: readonly Disposable[];
+
+  constructor(qpNum: number) {
+    const { pollInto } = CompletionQueue.prototype;
+    const { postSend } = QueuePair.prototype;
+    const polled = (cq: CompletionQueue, count: number): number => this.#polled(cq, count);
+    const answered = (): number => this.most = Math.max(this.most, this.#count);
+    this.#stubs = [
+      stub(CompletionQueue.prototype, "pollInto", function (this: CompletionQueue, batch): number {
+        return polled(this, pollInto.call(this, batch));
+      }),
+      stub(QueuePair.prototype, "postSend", function (this: QueuePair, ...args): void {
+        if (this.qpNum === qpNum) answered();
+        postSend.apply(this, args);
+      }),
+    ];
+  }
+
+  #polled(cq: CompletionQueue, count: number): number {
+    if (count > 0) this.#count = 0;
+    else if (cq === this.#last) this.#count++;
+    if (count > 0) this.#last = cq;
+    return count;
+  }
+
+  [Symbol.dispose](): void {
+    for (const one of this.#stubs) one[Symbol.dispose]();
+  }
+}
+
+test("RcConn answers before its queue is polled in vain for another one that waits", async () => {
+  const pairs = await pairsOf(2, { spinMicroseconds: 1000 });
+  const [busy] = pairs as [Pair, ...Pair[]];
+  const echoing = pairs.map(async ({ server }) => {
+    for await (const message of server) await server.send(message);
+  });
+  using polls = new VainPolls(busy.client.peer.qpn);
+  for (let round = 0; round < 5; round++) {
+    // The client sleeps, so that the message is found by what waits for both.
+    await pause(5);
+    await busy.client.send(bytes("call"));
+    await pause(5);
+    assertEquals(text(await busy.client.receive()), "call");
+  }
+  assertGreater(10, polls.most);
+  for (const { client } of pairs) await client.close();
+  await Promise.all(echoing);
   await closeAll(pairs);
 });
