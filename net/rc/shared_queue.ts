@@ -165,7 +165,7 @@ export class SharedQueue {
     this.#isYielding = true;
     await nextTurn();
     this.#isYielding = false;
-    this.pump.look();
+    this.loop.update();
   }
 
   #poll(): boolean {
