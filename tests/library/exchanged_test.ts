@@ -32,7 +32,7 @@ const EXCHANGED: readonly (readonly [name: string, order: readonly number[], mes
   ["QueuePair#postSend (prepared)", [1, 0, 2], "Cannot use requests "],
   ["QueuePair#postRecv (prepared)", [1, 0, 2], "Cannot use requests "],
   ["ReplyPath#to", [1, 0], "Cannot use work completion: a Grh has none of the attributes"],
-  ["ReplyPath#toAsync", [1, 0], "Cannot use work completion: a Grh has none of the attributes"],
+  ["ReplyPath#toAsync", [1, 0], "Cannot use options: there is no attribute "],
   [
     "new QueuePairEx (datagram)",
     [1, 0],
