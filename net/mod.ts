@@ -88,6 +88,7 @@ export type { AbortOptions } from "../wait/abort.ts";
 export { listenSrd } from "./efa/listen_srd.ts";
 export type { SrdOptions } from "./efa/srd_options.ts";
 export type { FabricOptions } from "./shared/fabric_options.ts";
+export { BorrowedMessage } from "./shared/borrowed.ts";
 export type { ReceiveOptions } from "./shared/receive_options.ts";
 export {
   connectRc,
@@ -112,6 +113,7 @@ export { ExposedMemory } from "./rc/remote_memory.ts";
 export { type RemoteMemory, VerbsError, WorkCompletionError } from "../mod.ts";
 export type { LookupAddress, LookupOptions } from "./ud/lookup.ts";
 export { CmError } from "../cm.ts";
+export { BorrowedDatagram } from "./ud/borrowed_datagram.ts";
 export type { UdAddress } from "./ud/ud_address.ts";
 export { listenUd, UdConn, type UdStats } from "./ud/ud_conn.ts";
 export type { JoinOptions, UdOptions } from "./ud/ud_options.ts";

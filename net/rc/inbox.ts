@@ -3,7 +3,7 @@ import { CONTROL_RECEIVES } from "./protocol.ts";
 import type { Slot, Slots } from "./slots.ts";
 
 /** A message that waits, and where it is if that is a slot of its own. */
-interface Message {
+export interface Message {
   bytes: Uint8Array<ArrayBuffer>;
   readonly slot: Slot | undefined;
 }
@@ -28,6 +28,9 @@ export class Inbox {
   readonly #own: Slot[];
   readonly #free: Slot[] = [];
   readonly #waiting: Message[] = [];
+  /** Messages that the program has borrowed. Their slots are not free, also after the end. */
+  readonly #lent: Set<Message> = new Set();
+  #isReleased = false;
 
   constructor(qp: QueuePair, slots: Slots, first: Slot) {
     this.#qp = qp;
@@ -117,13 +120,48 @@ export class Inbox {
     return copy;
   }
 
-  /** Keeps the messages that wait, before the memory of the slots is that of others. */
-  keep(): void {
-    for (const message of this.#waiting) message.bytes = message.bytes.slice();
+  /** Whether there is another message, of at most so many bytes. */
+  fits(room: number): boolean {
+    const [next] = this.#waiting;
+    return next !== undefined && next.bytes.length <= room;
   }
 
-  /** The queue pair is destroyed. */
+  /** Lends the first message. */
+  lend(): Message {
+    const message = this.#waiting.shift()!;
+    this.#lent.add(message);
+    return message;
+  }
+
+  /** A message that was lent is not read any more. */
+  takeBack(message: Message): void {
+    this.#lent.delete(message);
+    const { slot } = message;
+    if (slot === undefined) return;
+    if (this.#isReleased) this.#giveLast(slot);
+    else this.#free.push(slot);
+  }
+
+  #giveLast(slot: Slot): void {
+    this.#own.splice(this.#own.indexOf(slot), 1);
+    this.#slots.give(slot);
+    this.#slots.trim();
+  }
+
+  /** Keeps the messages, before the memory of the slots is that of others, or is freed. */
+  keep(): void {
+    for (const message of this.#lent) message.bytes = message.bytes.slice();
+    const copies = this.#waiting.map(({ bytes }) => ({ bytes: bytes.slice(), slot: undefined }));
+    this.#waiting.splice(0, copies.length, ...copies);
+  }
+
+  /** The queue pair is destroyed. Who has borrowed a message may still look at its slot. */
   release(): void {
-    for (const slot of this.#own.splice(0)) this.#slots.give(slot);
+    this.#isReleased = true;
+    const lent = new Set(this.#lent.values().map(({ slot }) => slot));
+    for (const slot of this.#own.splice(0)) {
+      if (lent.has(slot)) this.#own.push(slot);
+      else this.#slots.give(slot);
+    }
   }
 }

@@ -13,7 +13,9 @@ import { orAborted } from "../../wait/abort.ts";
 import { nextTurn } from "../../wait/turns.ts";
 import { Waiters } from "../../wait/waiters.ts";
 import { Incoming } from "../../wait/incoming.ts";
-import { Inbox } from "./inbox.ts";
+import { Inbox, type Message } from "./inbox.ts";
+import { made } from "../../internal/made.ts";
+import { BorrowedMessage, type Lending } from "../shared/borrowed.ts";
 import { Outbox } from "./outbox.ts";
 import { FrameType, peerLeft, Protocol } from "./protocol.ts";
 import type { RcDevice } from "./rc_device.ts";
@@ -36,10 +38,14 @@ interface Waiting extends Sending {
   readonly number: number;
 }
 
-/** Where a message goes. */
-interface Target {
-  readonly buffer: Uint8Array<ArrayBuffer> | undefined;
+/** What becomes of a message, or of those that are there. */
+export interface Target {
+  readonly how: "copy" | "copy many" | "lend";
+  readonly buffer?: Uint8Array<ArrayBuffer> | undefined;
 }
+
+/** A message, or several. */
+export type Taken = Uint8Array<ArrayBuffer> | Uint8Array<ArrayBuffer>[] | BorrowedMessage;
 
 /** What a link has of what connections share. */
 interface LinkParts {
@@ -61,7 +67,7 @@ export class Link implements Reader {
   readonly #outbox: Outbox;
   /** The immediate data of writes that nobody has taken yet. */
   readonly #written: number[] = [];
-  readonly messages: Incoming<Target, Uint8Array<ArrayBuffer>>;
+  readonly messages: Incoming<Target, Taken>;
   readonly writes: Incoming<object, number>;
   /** Those who may wait for credits, and those whom what waits for credits does not stop. */
   readonly #sending: Waiters<Waiting, void> = new Waiters(() => this.#hasGivenUp());
@@ -113,7 +119,7 @@ export class Link implements Reader {
     this.messages = new Incoming({
       ...supply,
       size: () => this.#inbox.size,
-      take: ({ buffer }) => this.#consume(this.#inbox.take(buffer)),
+      take: (target) => this.#take(target),
     });
     this.writes = new Incoming({
       ...supply,
@@ -185,6 +191,40 @@ export class Link implements Reader {
     if (this.#protocol.peerEnded) return true;
     if (this.#failure !== undefined) throw this.#failure;
     return false;
+  }
+
+  #take({ how, buffer }: Target): Taken {
+    if (how === "lend") return this.#lend();
+    if (how === "copy") return this.#consume(this.#inbox.take(buffer));
+    return this.#takeMany(buffer!);
+  }
+
+  /** Copies the first message, and those that are there and fit behind it. */
+  #takeMany(buffer: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer>[] {
+    const taken = [this.#inbox.take(buffer)];
+    let end = taken[0]!.length;
+    while (this.#inbox.fits(buffer.length - end)) {
+      const next = this.#inbox.take(buffer.subarray(end));
+      this.#protocol.consume();
+      taken.push(next);
+      end += next.length;
+    }
+    return this.#consume(taken);
+  }
+
+  #lend(): BorrowedMessage {
+    const message = this.#inbox.lend();
+    const giveBack = (): void => this.#takeBack(message);
+    return new BorrowedMessage(made<Lending>({ bytes: () => message.bytes, giveBack }));
+  }
+
+  #takeBack(message: Message): void {
+    this.#inbox.takeBack(message);
+    try {
+      this.#consume(undefined);
+    } catch (error) {
+      this.fail(error);
+    }
   }
 
   #consume<T>(taken: T): T {

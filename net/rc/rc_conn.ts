@@ -15,6 +15,8 @@ import { asPromise, inTurn, mayContinue, nextTurn } from "../../wait/turns.ts";
 import { partsOf } from "../../internal/made.ts";
 import { type RemoteMemory, type SendRequest, WrOpcode } from "../../mod.ts";
 import type { Incoming } from "../../wait/incoming.ts";
+import type { BorrowedMessage } from "../shared/borrowed.ts";
+import type { Taken, Target } from "./link.ts";
 import type { RcAddress } from "./rc_address.ts";
 import { closedError, type RcEnd } from "./rc_end.ts";
 import type { RcClosed } from "./rc_closed.ts";
@@ -164,8 +166,44 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
   ): Promise<Uint8Array<ArrayBuffer> | null> {
     return asPromise(() => {
       const { buffer, signal } = readReceive(given);
-      return this.#next(this.#end.link.messages, { buffer }, signal);
+      return this.#take<Uint8Array<ArrayBuffer>>({ how: "copy", buffer }, signal);
     });
+  }
+
+  /**
+   * Waits for the next message, and takes those that have come after it too. It makes no buffers and waits once for all of
+   * them.
+   *
+   * @param p The buffer that the messages are written to, one after another. What does not fit is for the next call.
+   * @param options The signal that ends the wait.
+   * @returns The messages, which are parts of `p`: at least one. `null` if the peer sends none any more.
+   * @throws As {@linkcode RcConn.receive}; {RangeError} if the first message is longer than `p`.
+   */
+  receiveMany(
+    p: Uint8Array<ArrayBuffer>,
+    options?: AbortOptions,
+  ): Promise<Uint8Array<ArrayBuffer>[] | null> {
+    return asPromise(() => {
+      const signal = signalOf(options);
+      const buffer = byteArray(p, "p");
+      return this.#take<Uint8Array<ArrayBuffer>[]>({ how: "copy many", buffer }, signal);
+    });
+  }
+
+  /**
+   * Waits for the next message, and lends it where the device has written it, without a copy. Give it back with `using`: until
+   * then it holds a receive, so that the peer may send one message less before it waits.
+   *
+   * @param options The signal that ends the wait.
+   * @returns The message; `null` if the peer sends none any more.
+   * @throws As {@linkcode RcConn.receive}.
+   */
+  borrow(options?: AbortOptions): Promise<BorrowedMessage | null> {
+    return asPromise(() => this.#take<BorrowedMessage>({ how: "lend" }, signalOf(options)));
+  }
+
+  #take<T extends Taken>(target: Target, signal: AbortSignal | undefined): Promise<T | null> {
+    return this.#next(this.#end.link.messages, target, signal) as Promise<T | null>;
   }
 
   /** What was received before this end was closed can still be taken. */

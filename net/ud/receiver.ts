@@ -8,20 +8,24 @@ import {
   WorkCompletionError,
   type WorkCompletionList,
 } from "../../mod.ts";
+import { made } from "../../internal/made.ts";
 import { Incoming } from "../../wait/incoming.ts";
 import type { Loop } from "../../wait/loop.ts";
 import { loopOf } from "../shared/completions.ts";
+import { BorrowedDatagram, type DatagramLending } from "./borrowed_datagram.ts";
 import type { Peers } from "./peers.ts";
 import { Slots } from "./slots.ts";
 import type { UdAddress } from "./ud_address.ts";
 
 export type Datagram = [Uint8Array<ArrayBuffer>, UdAddress];
 
-/** Where a datagram goes, or those that have come. */
+/** What becomes of a datagram, or of those that have come. */
 interface Target {
-  readonly buffer: Uint8Array<ArrayBuffer> | undefined;
-  readonly isMany: boolean;
+  readonly how: "copy" | "copy many" | "lend";
+  readonly buffer?: Uint8Array<ArrayBuffer> | undefined;
 }
+
+type Taken = Datagram | Datagram[] | BorrowedDatagram;
 
 /** Receives are posted again when one of so many is missing: to post one takes as long as to answer. */
 const PART = 32;
@@ -79,11 +83,15 @@ export class Receiver {
   readonly #requests: RecvRequestList;
   /** How many receives are posted. */
   #posted = 0;
+  /** Whether fewer are, because datagrams that are borrowed have the slots. */
+  #lacksSlots = false;
   /** The datagrams that wait, oldest first. */
   #queue: Arrived[] = [];
   /** Whether the queue pair is being reset. No receive is posted meanwhile. */
   #isStopped = false;
-  readonly #incoming: Incoming<Target, Datagram | Datagram[]>;
+  /** The slots of datagrams that the program has borrowed. */
+  readonly #lent: Set<number> = new Set();
+  readonly #incoming: Incoming<Target, Taken>;
   readonly #loop: Loop;
   /** Whether calls that wait keep the program alive. */
   #isHeld = true;
@@ -136,7 +144,7 @@ export class Receiver {
     signal: AbortSignal | undefined,
   ): Promise<Datagram> {
     // There is no end but by an error.
-    return this.#incoming.receive({ buffer, isMany: false }, signal) as Promise<Datagram>;
+    return this.#incoming.receive({ how: "copy", buffer }, signal) as Promise<Datagram>;
   }
 
   /** The next datagram, written to the start of a buffer, and those that are there then and fit behind it. */
@@ -144,14 +152,34 @@ export class Receiver {
     buffer: Uint8Array<ArrayBuffer>,
     signal: AbortSignal | undefined,
   ): Promise<Datagram[]> {
-    return this.#incoming.receive({ buffer, isMany: true }, signal) as Promise<Datagram[]>;
+    return this.#incoming.receive({ how: "copy many", buffer }, signal) as Promise<Datagram[]>;
   }
 
-  #take({ buffer, isMany }: Target): Datagram | Datagram[] {
+  /** The next datagram, in its slot until it is given back. */
+  borrow(signal: AbortSignal | undefined): Promise<BorrowedDatagram> {
+    return this.#incoming.receive({ how: "lend" }, signal) as Promise<BorrowedDatagram>;
+  }
+
+  #take({ how, buffer }: Target): Taken {
+    if (how === "lend") return this.#lend();
     const first = this.#consume(this.#queue[0]!, buffer);
-    const taken = isMany ? this.#takeMore(first, buffer!) : first;
+    const taken = how === "copy" ? first : this.#takeMore(first, buffer!);
     this.#refill();
     return taken;
+  }
+
+  #lend(): BorrowedDatagram {
+    const { slot, length, from } = this.#queue.shift()!;
+    this.#lent.add(slot);
+    const bytes = (): Uint8Array<ArrayBuffer> => this.#messageIn(slot, length);
+    const giveBack = (): void => this.#takeBack(slot);
+    return new BorrowedDatagram(made<DatagramLending>({ from, bytes, giveBack }));
+  }
+
+  #takeBack(slot: number): void {
+    this.#lent.delete(slot);
+    this.#slots.give(slot);
+    this.#refill();
   }
 
   #takeMore(first: Datagram, buffer: Uint8Array<ArrayBuffer>): Datagram[] {
@@ -181,7 +209,7 @@ export class Receiver {
   restart(): void {
     this.#isStopped = false;
     this.#posted = 0;
-    this.#slots.reset(this.#queue.map(({ slot }) => slot));
+    this.#slots.reset([...this.#queue.map(({ slot }) => slot), ...this.#lent]);
     this.#post();
   }
 
@@ -249,7 +277,8 @@ export class Receiver {
   }
 
   #dropExcess(): void {
-    const excess = this.#queue.length - this.#parts.maxQueued;
+    const used = this.#queue.length + this.#lent.size;
+    const excess = Math.min(used - this.#parts.maxQueued, this.#queue.length);
     if (excess <= 0) return;
     for (const { slot } of this.#queue.splice(0, excess)) this.#slots.give(slot);
     this.dropped += excess;
@@ -273,7 +302,8 @@ export class Receiver {
 
   /** Posts the receives that lacked a slot until now. */
   #refill(): void {
-    if (!this.#parts.isReliable || this.#isStopped || this.#failure !== undefined) return;
+    if (!this.#parts.isReliable && !this.#lacksSlots) return;
+    if (this.#isStopped || this.#failure !== undefined) return;
     try {
       this.#post();
     } catch (error) {
@@ -291,6 +321,7 @@ export class Receiver {
       this.#posted += count;
       qp.postRecv(this.#requests, first, count);
     }
+    this.#lacksSlots = this.#posted < this.#depth;
   }
 
   /** Nothing is received any more. Datagrams that wait can still be taken. */
@@ -305,7 +336,7 @@ export class Receiver {
   close(reason: Error): void {
     this.#isClosing = true;
     this.drain();
-    if (this.#queue.length > 0) this.#bytes = this.#bytes.slice();
+    if (this.#queue.length + this.#lent.size > 0) this.#bytes = this.#bytes.slice();
     this.#messages.fill(undefined);
     this.fail(reason);
     this.#failure = reason;

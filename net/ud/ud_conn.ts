@@ -21,6 +21,7 @@ import {
   type QueuePair,
 } from "../../mod.ts";
 import { readReceive, type ReceiveOptions } from "../shared/receive_options.ts";
+import type { BorrowedDatagram } from "./borrowed_datagram.ts";
 import { type Endpoint, makeEndpoint, udProviders } from "./endpoint.ts";
 import { Groups } from "./groups.ts";
 import { lookUp, type LookupAddress, type LookupOptions, readLookup } from "./lookup.ts";
@@ -338,6 +339,19 @@ export class UdConn
       const signal = signalOf(options);
       return this.#receiver.receiveMany(byteArray(p, "p"), signal);
     });
+  }
+
+  /**
+   * Waits for the next datagram, and lends it where the device has written it, without a copy. Give it back with `using`:
+   * until then it counts among the {@linkcode UdOptions.maxQueued} that may wait, and if more are borrowed, fewer receives
+   * are posted.
+   *
+   * @param options The signal that ends the wait.
+   * @returns The datagram, with the address of its sender.
+   * @throws As {@linkcode UdConn.receive}.
+   */
+  borrow(options?: AbortOptions): Promise<BorrowedDatagram> {
+    return asPromise(() => this.#receiver.borrow(signalOf(options)));
   }
 
   /**

@@ -1,6 +1,14 @@
 // Each public method of the module is called on a device: a device that we wrote, as in the library tests, is no judge of RDMA.
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { connectRc, listenRc, listenUd, RcConn, RcListener, UdConn } from "../../../net/mod.ts";
+import {
+  BorrowedMessage,
+  connectRc,
+  listenRc,
+  listenUd,
+  RcConn,
+  RcListener,
+  UdConn,
+} from "../../../net/mod.ts";
 // librdmacm keeps the device open: not within a test.
 import { HOSTS } from "../cm/bed.ts";
 import { deviceTest, QKEY, RXE } from "../setup.ts";
@@ -54,6 +62,11 @@ deviceTest("Each method of UdConn works on rxe", async () => {
     answers.push(...(await client.receiveMany(room)).map(([answer]) => text(answer)!));
   }
   assertEquals([answers, server.stats.sent], [["2", "3"], 2]);
+  await client.send(bytes("borrowed"), server.addr);
+  {
+    using datagram = await server.borrow();
+    assertEquals([text(datagram.bytes), datagram.from.qpn], ["borrowed", client.addr.qpn]);
+  }
   await using other = await listenUd({ device: RXE, port: 0 });
   await using finder = await listenUd({ device: RXE });
   const found = await finder.lookup({ hostname: HOSTS.IPv4, port: other.port! });
@@ -75,6 +88,7 @@ deviceTest("Each method of UdConn works on rxe", async () => {
 deviceTest("Each method of RcListener and RcConn works on rxe", async () => {
   using listening = new Called(RcListener);
   using connecting = new Called(RcConn);
+  using borrowing = new Called(BorrowedMessage);
   await using listener = await listenRc({ device: RXE, connectTimeout });
   const { port: tcpPort } = listener.addr;
   const connect = (): Promise<RcConn> => connectRc({ device: RXE, tcpPort, connectTimeout });
@@ -99,6 +113,14 @@ deviceTest("Each method of RcListener and RcConn works on rxe", async () => {
   assertEquals(text(await client.read(memory.remote, 8, 8)), "written!");
   assertEquals(await client.fetchAdd(memory.remote, 0, 5n), 0n);
   assertEquals(await client.compareSwap(memory.remote, 0, 5n, 6n), 5n);
+  for (const word of ["4", "5"]) await client.send(bytes(word));
+  {
+    using message = await server.borrow();
+    assertEquals(text(message!.bytes), "4");
+    assertStringIncludes(Deno.inspect(message), "1");
+    message!.close();
+  }
+  assertEquals((await server.receiveMany(new Uint8Array(8)))!.map(text), ["5"]);
   const writer = server.writable.getWriter();
   await writer.write(bytes("2"));
   await writer.write(bytes("3"));
@@ -121,5 +143,6 @@ deviceTest("Each method of RcListener and RcConn works on rxe", async () => {
   listener.close();
   listener[Symbol.dispose]();
   await listener[Symbol.asyncDispose]();
-  assertEquals([...listening.missing, ...connecting.missing], []);
+  const missing = [listening, connecting, borrowing].flatMap((called) => [...called.missing]);
+  assertEquals(missing, []);
 });

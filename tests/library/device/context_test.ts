@@ -3,7 +3,14 @@ import * as recorder from "../../provider/recorder.ts";
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { structs } from "../../../ffi/layout.ts";
 import { Context, listDevices, PortState, VerbsError, WrBuilder } from "../../../mod.ts";
-import { ExposedMemory, RcConn, RcListener, UdConn } from "../../../net/mod.ts";
+import {
+  BorrowedDatagram,
+  BorrowedMessage,
+  ExposedMemory,
+  RcConn,
+  RcListener,
+  UdConn,
+} from "../../../net/mod.ts";
 
 function failToOpen(...args: [] | [string]): Error {
   return assertThrows(() => Context.open(...args), Deno.errors.NotFound);
@@ -143,6 +150,8 @@ const MADE = [
   [RcConn, "new RcConn(): connectRc() and RcListener.accept() connect"],
   [RcListener, "new RcListener(): listenRc() listens"],
   [WrBuilder, "new WrBuilder(): QueuePairEx.wrStart() begins requests"],
+  [BorrowedMessage, "new BorrowedMessage(): borrow() of a connection lends messages"],
+  [BorrowedDatagram, "new BorrowedDatagram(): borrow() of a connection lends messages"],
   [ExposedMemory, "new ExposedMemory(): RcConn.expose() shares memory"],
 ] as const;
 

@@ -81,6 +81,11 @@ export const OTHER_RECIPES: Readonly<Record<string, Recipe>> = {
     await conn.send(MESSAGE, conn.addr);
     return [new Uint8Array(4096), { signal: signal() }];
   },
+  "UdConn#borrow": async (world) => {
+    const conn = await world.udConn();
+    await conn.send(MESSAGE, conn.addr);
+    return [{ signal: signal() }];
+  },
   "UdConn#sendMany": async (world) => [
     [[MESSAGE.slice(), await udPeer(world)]],
     { signal: signal() },
@@ -131,6 +136,14 @@ export const OTHER_RECIPES: Readonly<Record<string, Recipe>> = {
     await (await world.rcConn()).send(MESSAGE);
     return [new Uint8Array(64), { signal: signal() }];
   },
+  "RcConn#receiveMany": async (world) => {
+    await (await world.rcConn()).send(MESSAGE);
+    return [new Uint8Array(64), { signal: signal() }];
+  },
+  "RcConn#borrow": async (world) => {
+    await (await world.rcConn()).send(MESSAGE);
+    return [{ signal: signal() }];
+  },
   "RcConn#send": () => [MESSAGE.slice(), { signal: signal() }],
   "RcConn#flush": () => [{ signal: signal() }],
   "RcConn#expose": () => [64, { signal: signal() }],
@@ -171,6 +184,16 @@ export const OTHER_RECEIVERS: Readonly<Record<string, Receiver>> = {
   RcListener: (world) => world.listener(),
   RcConn: (world) => world.rcConn(),
   ExposedMemory: (world) => world.exposed(),
+  BorrowedMessage: async (world) => {
+    const conn = await world.rcConn();
+    await conn.send(MESSAGE);
+    return await conn.borrow();
+  },
+  BorrowedDatagram: async (world) => {
+    const conn = await world.udConn();
+    await conn.send(MESSAGE, conn.addr);
+    return await conn.borrow();
+  },
   SystemError: () => new SystemError("Cannot test", "write", 22),
   // Iterations whose object has something for the first step.
   "UdConn#[Symbol.asyncIterator]": async (world) => {
