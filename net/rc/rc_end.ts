@@ -115,8 +115,8 @@ export class RcEnd implements AsyncDisposable {
     const exposed = { [Symbol.dispose]: () => this.#exposed.forEach((mr) => mr.close()) };
     // Ending the connection first tells the peer.
     const ways = id === undefined ? [] : [id.channel];
-    const place = { [Symbol.dispose]: () => this.#leave(seat) };
-    this.#parts = [device, exposed, place, qp, ...ways];
+    this.#parts = [device, exposed, qp, ...ways];
+    qp.onDestroyed(() => this.#leave(seat));
   }
 
   /** Gives others what it has of what they share. */

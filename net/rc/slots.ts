@@ -8,6 +8,7 @@ import {
   WrOpcode,
 } from "../../mod.ts";
 import { once } from "../../internal/runtime.ts";
+import { closeQuietly } from "../../internal/program_end.ts";
 import { copyMessage } from "../shared/copy_message.ts";
 import { RECEIVE, SEND } from "./request_ids.ts";
 
@@ -178,7 +179,8 @@ export class Slots {
       const left = this.#free.filter((slot) => slot.slab !== slab);
       this.#free.splice(0, this.#free.length, ...left);
       this.#slabs.delete(slab);
-      slab.mr.close();
+      // The end of the device tries it again, and tells of an error.
+      closeQuietly(slab.mr);
     }
   }
 }

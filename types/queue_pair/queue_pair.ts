@@ -3,7 +3,7 @@ import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
 import { hasContextOp } from "../../ffi/library/ops.ts";
 import { allocStruct } from "../../ffi/struct.ts";
-import { integer, uint16, uint32 } from "../../internal/checks.ts";
+import { callable, integer, uint16, uint32 } from "../../internal/checks.ts";
 import type { AhAttrInit } from "../address/ah_attr.ts";
 import { bytesOfGid, Gid } from "../address/gid.ts";
 import { CompletionCounter, QpAttachCompCntrOp } from "../completion/completion_counter.ts";
@@ -17,7 +17,7 @@ import { instance } from "../core/checks.ts";
 import { nameOf, namesOf } from "../core/enums.ts";
 import { call, type CheckOptions, lacking } from "../core/errors.ts";
 import { handleOf, type NativeKind, NativeResource } from "../core/native_resource.ts";
-import { lifetimeOf, release, retain, rootOf } from "../core/resource.ts";
+import { assertOpen, lifetimeOf, release, retain, rootOf } from "../core/resource.ts";
 import { unregisterElement } from "../device/async_events.ts";
 import type { Context } from "../device/context.ts";
 import { countsOf } from "../device/counts.ts";
@@ -195,6 +195,7 @@ export class QueuePair extends NativeResource<IbvQp> {
   readonly #postRecv: ReturnType<typeof verbs>["ibv_post_recv"];
   /** The counters that the kernel does not destroy before the queue pair. */
   readonly #counters: CompletionCounter[] = [];
+  #onDestroyed: () => void = () => {};
   /** The multicast groups, which it must leave before it is destroyed. */
   readonly #groups: Map<string, readonly [gid: Uint8Array<ArrayBuffer>, lid: number]> = new Map();
 
@@ -679,6 +680,15 @@ export class QueuePair extends NativeResource<IbvQp> {
     this.#counters.push(counter);
   }
 
+  /**
+   * @ignore For connections: says what is to be done when the queue pair is destroyed, which a call on another thread can
+   * put off. Until then it may use the memory of its receives, and nobody else has its number.
+   */
+  onDestroyed(call: () => void): void {
+    assertOpen(this);
+    this.#onDestroyed = callable(call, "call");
+  }
+
   #destroy(handle: IbvQp): void {
     // A group that cannot be left makes the destruction fail.
     for (const [name, [bytes, lid]] of this.#groups) {
@@ -687,6 +697,7 @@ export class QueuePair extends NativeResource<IbvQp> {
     call("ibv_destroy_qp", "destroy queue pair", [handle], {
       hint: (code) => causeOf(DESTROY_CAUSES, code, {}),
     });
+    this.#onDestroyed();
     unregisterElement(this);
     unregisterFailing(this.qpNum);
     for (const counter of this.#counters.splice(0)) release(counter);

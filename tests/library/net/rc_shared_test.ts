@@ -1,10 +1,17 @@
 // What the connections of a listener, or of a program, share: and that each of them notices nothing of the others.
 import * as recorder from "../../provider/recorder.ts";
+import type { RecordedStruct } from "../../provider/records.ts";
 import { assertEquals, assertGreater, assertRejects } from "@std/assert";
 import { spy, stub } from "@std/testing/mock";
 import { CompletionQueue, QueuePair, WcOpcode, WcStatus } from "../../../mod.ts";
-import { connectRc, listenRc, type RcConn, type RcOptions } from "../../../net/mod.ts";
-import { bytes, pause, RXE, test, text } from "./bed.ts";
+import {
+  connectRc,
+  listenRc,
+  type RcAddress,
+  type RcConn,
+  type RcOptions,
+} from "../../../net/mod.ts";
+import { bytes, pause, peerAddress, RXE, test, text, until } from "./bed.ts";
 
 interface Pair {
   readonly client: RcConn;
@@ -166,5 +173,48 @@ test("RcConn answers before its queue is polled in vain for another one that wai
   assertGreater(10, polls.most);
   for (const { client } of pairs) await client.close();
   await Promise.all(echoing);
+  await closeAll(pairs);
+});
+
+/** Where the receives that were posted since the last look put their bytes. */
+function places(): Set<unknown> {
+  return new Set(
+    recorder.takeOf("ibv_post_recv").map(({ args }) =>
+      (args["wr[0].sg_list"] as RecordedStruct).fields.addr
+    ),
+  );
+}
+
+test("connectRc() that has ended leaves no memory to others as long as its queue pair may use it", async () => {
+  // It keeps the device open.
+  const pairs = await pairsOf(1);
+  const abort = new AbortController();
+  const exchange = (): Promise<RcAddress> => Promise.resolve(peerAddress());
+  const options = { device: RXE, keepAlive: 0, maxMessage: 64, exchange };
+  recorder.take();
+  recorder.delay("ibv_modify_qp", 200);
+  const given = assertRejects(
+    () => connectRc({ ...options, signal: abort.signal }),
+    Error,
+    "enough",
+  );
+  await until("the queue pair", () => recorder.live("qp") === 3);
+  // The change of its state has begun on another thread.
+  await pause(50);
+  const first = places();
+  abort.abort(new Error("enough"));
+  await given;
+  const second = new AbortController();
+  const waiting = assertRejects(
+    () => connectRc({ ...options, exchange: () => new Promise(() => {}), signal: second.signal }),
+    Error,
+    "enough",
+  );
+  await until("another queue pair", () => recorder.live("qp") === 4);
+  assertEquals(first.intersection(places()).size, 0);
+  recorder.delay("ibv_modify_qp", 0);
+  second.abort(new Error("enough"));
+  await waiting;
+  await until("their end", () => recorder.live("qp") === 2);
   await closeAll(pairs);
 });
