@@ -124,7 +124,7 @@ export class Link implements Reader {
     this.writes = new Incoming({
       ...supply,
       size: () => this.#written.length,
-      take: () => this.#consume(this.#written.shift()!),
+      take: () => this.#consume(this.#written.shift()!, this.writes),
     });
     seat.begin(qp.qpNum, this);
   }
@@ -195,7 +195,7 @@ export class Link implements Reader {
 
   #take({ how, buffer }: Target): Taken {
     if (how === "lend") return this.#lend();
-    if (how === "copy") return this.#consume(this.#inbox.take(buffer));
+    if (how === "copy") return this.#consume(this.#inbox.take(buffer), this.messages);
     return this.#takeMany(buffer!);
   }
 
@@ -205,11 +205,11 @@ export class Link implements Reader {
     let end = taken[0]!.length;
     while (this.#inbox.fits(buffer.length - end)) {
       const next = this.#inbox.take(buffer.subarray(end));
-      this.#protocol.consume();
+      this.#protocol.consume(this.#inbox.size);
       taken.push(next);
       end += next.length;
     }
-    return this.#consume(taken);
+    return this.#consume(taken, this.messages);
   }
 
   #lend(): BorrowedMessage {
@@ -221,14 +221,14 @@ export class Link implements Reader {
   #takeBack(message: Message): void {
     this.#inbox.takeBack(message);
     try {
-      this.#consume(undefined);
+      this.#consume(undefined, this.messages);
     } catch (error) {
       this.fail(error);
     }
   }
 
-  #consume<T>(taken: T): T {
-    this.#protocol.consume();
+  #consume<T>(taken: T, { unread }: { readonly unread: number }): T {
+    this.#protocol.consume(unread);
     this.#giveCredits();
     return taken;
   }

@@ -55,8 +55,9 @@ export class Protocol {
   #owed: number;
   /** Whether the peer knows what was promised at first. */
   #isTold: boolean;
-  /** Messages that have come and were not consumed. */
+  /** Messages that have come and were not consumed, and those of them that may stay while others come and go. */
   #waiting = 0;
+  #held = 0;
 
   /** `first` is what is promised at first. */
   constructor(capacity: number, first: number = capacity) {
@@ -84,11 +85,11 @@ export class Protocol {
 
   /**
    * Whether to send a frame of credits alone: other frames carry them too, so only if there are more than before, or half of
-   * them are owed.
+   * them are owed. Those that are held back cannot be owed.
    */
   get owesCredits(): boolean {
     if (!this.#isTold || this.#owed === 0 || this.peerEnded) return false;
-    return this.#hasGrown || 2 * this.#owed >= this.#level;
+    return this.#hasGrown || 2 * this.#owed >= this.#level - this.#held;
   }
 
   /**
@@ -126,9 +127,10 @@ export class Protocol {
     this.#waiting++;
   }
 
-  /** A message or a write was consumed. */
-  consume(): void {
+  /** A message or a write was consumed. So many of its kind are there, which the next calls will consume. */
+  consume(unread: number): void {
     this.#waiting--;
+    this.#held = this.#waiting - unread;
   }
 
   /**

@@ -102,6 +102,44 @@ pairs(two).test(
   },
 );
 
+pairs({ credits: 16, maxMessage: 64, keepAlive: 0 }).test(
+  "RcConn goes on while most of its receives are borrowed",
+  async ({ client, server }) => {
+    const count = 100;
+    const sending = (async () => {
+      for (let i = 0; i < count; i++) await client.send(bytes(`${i}`));
+    })();
+    const borrowed = [];
+    for (let i = 0; i < count; i++) {
+      const message = (await server.borrow())!;
+      assertEquals(text(message.bytes), `${i}`);
+      borrowed.push(message);
+      if (borrowed.length === 14) {
+        for (const at of [7, 3, 0]) {
+          borrowed.splice(at, 1)[0]!.close();
+        }
+      }
+    }
+    await sending;
+    for (const message of borrowed) message.close();
+  },
+);
+
+pairs({ credits: 16, maxMessage: 64, keepAlive: 0 }).test(
+  "Messages go on while nobody takes writes that hold most of the receives",
+  async ({ client, server }) => {
+    await warmUp({ client, server }, 16);
+    using memory = await server.expose(8);
+    for (let imm = 0; imm < 12; imm++) await client.write(memory.remote, 0, bytes("x"), { imm });
+    const words = Array.from({ length: 50 }, (_, i) => `${i}`);
+    const sending = (async () => {
+      for (const word of words) await client.send(bytes(word));
+    })();
+    for (const word of words) assertEquals(text(await server.receive()), word);
+    await sending;
+  },
+);
+
 pair.test("What is borrowed outlives the connection as a copy", async ({ client, server }) => {
   await warmUp({ client, server }, 8);
   await sendAll(client, "abc");
