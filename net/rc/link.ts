@@ -23,7 +23,7 @@ import type { RcClosed } from "./rc_closed.ts";
 import type { RcSettings } from "./rc_options.ts";
 import type { RcStats } from "./rc_stats.ts";
 import { CHECK, RECEIVE } from "./request_ids.ts";
-import type { Reader, Seat } from "./shared_queue.ts";
+import { AWAITED, EXPECTING, HELD, type Reader, type Seat } from "./shared_queue.ts";
 import type { Slot } from "./slots.ts";
 
 /** What somebody who waits for a slot will post. It takes effect when it is the turn of the waiter. */
@@ -134,11 +134,11 @@ export class Link implements Reader {
     const isOpen = this.#failure === undefined;
     const isSending = isOpen && this.#isSending;
     const isReceiving = isOpen && (this.messages.isWaiting || this.writes.isWaiting);
-    this.#seat.note({
-      isAwaited: isSending || isReceiving,
-      isHeld: isSending || isReceiving && this.#isHeld,
-      isExpecting: isOpen && this.#outbox.completed < this.#outbox.posted,
-    });
+    const isExpecting = isOpen && this.#outbox.completed < this.#outbox.posted;
+    this.#seat.note(
+      (isSending || isReceiving ? AWAITED : 0) |
+        (isSending || isReceiving && this.#isHeld ? HELD : 0) | (isExpecting ? EXPECTING : 0),
+    );
   }
 
   /** Whether somebody waits for more than what the peer sends. */

@@ -14,23 +14,19 @@ export interface Reader {
   fail(reason: unknown): void;
 }
 
-/** What a queue pair needs its completions for. */
-export interface Needs {
-  /** Somebody waits for them. */
-  readonly isAwaited: boolean;
-  /** Those who wait keep the program alive. */
-  readonly isHeld: boolean;
-  /** There will be some for which the program stays alive. */
-  readonly isExpecting: boolean;
-}
-
-const NOTHING: Needs = { isAwaited: false, isHeld: false, isExpecting: false };
+/**
+ * What a queue pair needs its completions for, as bits: somebody waits for them; those who wait keep the program alive; there
+ * will be some for which the program stays alive.
+ */
+export const AWAITED = 1;
+export const HELD = 2;
+export const EXPECTING = 4;
 
 /** A queue pair's share of a queue: its entries, its completions, and what they are needed for. */
 export class Seat {
   readonly queue: SharedQueue;
   #qpNum: number | undefined;
-  #needs = NOTHING;
+  #needs = 0;
   #isOver = false;
 
   constructor(queue: SharedQueue) {
@@ -44,16 +40,18 @@ export class Seat {
     this.queue.loop.update();
   }
 
-  /** Says what completions are needed for from now on. */
-  note(needs: Needs): void {
-    const { queue } = this;
+  /** Says what completions are needed for from now on. It is called for each message. */
+  note(needs: number): void {
     const last = this.#needs;
-    const before = queue.need;
-    queue.awaited += Number(needs.isAwaited) - Number(last.isAwaited);
-    queue.held += Number(needs.isHeld) - Number(last.isHeld);
-    queue.expecting += Number(needs.isExpecting) - Number(last.isExpecting);
+    if (needs === last) return;
+    const { queue } = this;
+    const before = queue.needs;
+    const change = (bit: number): number => Math.sign((needs & bit) - (last & bit));
+    queue.awaited += change(AWAITED);
+    queue.held += change(HELD);
+    queue.expecting += change(EXPECTING);
     this.#needs = needs;
-    if (queue.need !== before) queue.loop.update();
+    if (queue.needs !== before) queue.loop.update();
   }
 
   /** The queue pair is destroyed. Its number may be that of the next one, so its completions are read before. */
@@ -65,7 +63,7 @@ export class Seat {
       this.queue.readRest();
       this.queue.readers.delete(this.#qpNum);
     }
-    this.note(NOTHING);
+    this.note(0);
   }
 }
 
@@ -111,9 +109,10 @@ export class SharedQueue {
     stack.move();
   }
 
-  /** What it is read for, as a number: whether somebody waits, who keeps the program alive, or expects completions. */
-  get need(): number {
-    return Number(this.awaited > 0) + 2 * Number(this.held > 0) + 4 * Number(this.expecting > 0);
+  /** What its completions are needed for. */
+  get needs(): number {
+    return (this.awaited > 0 ? AWAITED : 0) | (this.held > 0 ? HELD : 0) |
+      (this.expecting > 0 ? EXPECTING : 0);
   }
 
   get hasRoom(): boolean {
