@@ -4,11 +4,13 @@
  * @category Connections
  */
 export interface RcStats {
-  /** Messages that have come, and their bytes. */
+  /** Messages that have come. */
   readonly received: number;
+  /** Their bytes. */
   readonly bytesReceived: number;
-  /** Messages that were posted to be sent, and their bytes. */
+  /** Messages that were posted to be sent. */
   readonly sent: number;
+  /** Their bytes. */
   readonly bytesSent: number;
   /** Writes of the peer that have a number (`imm`), which {@linkcode RcConn.writes} gives. */
   readonly writesReceived: number;

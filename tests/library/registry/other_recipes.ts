@@ -205,6 +205,12 @@ export const OTHER_RECEIVERS: Readonly<Record<string, Receiver>> = {
     await world.rcClient();
     return await world.listener();
   },
+  // Else it waits for the end.
+  "RcConn#closed": async (world) => {
+    const conn = await world.rcConn();
+    conn[Symbol.dispose]();
+    return conn;
+  },
   "RcConn#writes": async (world) => {
     const conn = await world.rcConn();
     const { remote } = await world.exposed();
