@@ -27,6 +27,8 @@ A complete run writes bench/RESULTS.md and a table of README.md.
   --rounds N     rounds of each row; fewer than 6 have no verdict
   --growth       only the table of many connections
   --old FOLDER   also a package that was built before, by deno task package
+  --before FOLDER
+                 the same in the table of many connections of a complete run
   --calls        counts the system calls of a message with strace, and measures nothing; only rows
                  of two processes
   --realtime     runs contenders on this host before other programs, as root: for a host that has
@@ -38,6 +40,7 @@ A complete run writes bench/RESULTS.md and a table of README.md.
 const STAGE_NAMES = Object.keys(STAGES) as Stage[];
 
 const OPTIONS = {
+  before: text,
   calls: "flag",
   growth: "flag",
   list: "flag",
@@ -49,6 +52,7 @@ const OPTIONS = {
 } as const;
 
 interface Chosen {
+  readonly before?: string;
   readonly calls?: true;
   readonly growth?: true;
   readonly old?: string;
@@ -80,7 +84,8 @@ await tool(HELP, OPTIONS, async (options) => {
 });
 
 async function bench(chosen: Chosen): Promise<void> {
-  const { calls, old, realtime, row, stage } = chosen;
+  const { before, calls, realtime, row, stage } = chosen;
+  const old = chosen.old ?? before;
   const rows = chosen.growth ? [] : chosenRows(chosen);
   await ensurePackages([...NEEDS]);
   await Deno.mkdir(out, { recursive: true });
@@ -105,7 +110,7 @@ async function bench(chosen: Chosen): Promise<void> {
   }
   // What is recorded is always of one run with the usual rounds.
   const isComplete = Object.entries(chosen).every(([name, option]) =>
-    name === "realtime" || option === undefined
+    name === "realtime" || name === "before" || option === undefined
   );
   if (isComplete) await record(outputs, many);
 }
