@@ -100,7 +100,7 @@ async function waitFor(seconds: number): Promise<number> {
   return seconds;
 }
 
-/** What was examined, and why something was not. */
+/** What was examined, and the reasons why something could not be. */
 interface Examined {
   readonly facts: HostFacts;
   readonly pair?: PairFacts;

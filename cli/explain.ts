@@ -17,9 +17,9 @@ import {
 } from "./explain/reply_section.ts";
 import { type Section, sectionLines, sectionValues } from "./explain/section.ts";
 
-/** Names of captures: no hexadecimal number has a dot. */
+/** Names of captures. A hexadecimal number has no dot. */
 const CAPTURE = /\.(pcap|pcapng|cap)(\.gz)?$/i;
-/** What no hexadecimal number and no line of a dump has: the name of a file, or a slip of the keyboard. */
+/** Characters that neither a hexadecimal number nor a line of a dump has: it is the name of a file, or a typing error. */
 const NAME = /^(?=.*[^0-9a-fx:,])\S+$/i;
 
 export const explain: Command = command({

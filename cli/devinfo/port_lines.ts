@@ -62,7 +62,7 @@ export interface ShownPort {
   readonly attr: PortAttr;
   readonly gids: readonly GidEntry[];
   readonly transportType: TransportType;
-  /** As `queryPortSpeed()` gives it, if it does. */
+  /** The speed that `queryPortSpeed()` returns; undefined where it fails. */
   readonly speed: bigint | undefined;
 }
 

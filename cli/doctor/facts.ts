@@ -62,7 +62,7 @@ export interface PortFacts {
   readonly netdevs: readonly NetdevFacts[];
   /** The GID to send from; null if none is usable. */
   readonly gid: GidFacts | null;
-  /** How much each counter that rose has risen. */
+  /** The increase of each counter that rose. */
   readonly rises: Readonly<Record<string, number>>;
   /** The counters of errors above 0, which have counted since the device was made. */
   readonly errors: Readonly<Record<string, number>>;

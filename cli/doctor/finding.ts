@@ -15,19 +15,19 @@ export interface Finding {
   readonly remedy: string;
 }
 
-/** A finding of a check, which need not name itself. Without a level nothing can be sent, unless another port works. */
+/** A finding as a check returns it: the name of the check is added. If `level` is left out, it is an error, unless another port works. */
 export type Fault = Omit<Finding, "id" | "level"> & Partial<Pick<Finding, "level">>;
 
 /** A check finds faults in what was gathered. */
 export type Check<T = HostFacts> = (facts: T) => readonly Fault[];
 
-/** What is broken first. Otherwise the order stays: that of the checks, in which causes come first. */
+/** Errors first. Otherwise findings stay in the order of the checks, in which causes come first. */
 export function brokenFirst(findings: readonly Finding[]): Finding[] {
   const isBroken = ({ level }: Finding): boolean => level === "broken";
   return [...findings.filter(isBroken), ...findings.filter((finding) => !isBroken(finding))];
 }
 
-/** What the checks find, what is broken first. */
+/** The findings of the checks, errors first. */
 export function findingsOf<T extends HostFacts>(
   checks: Readonly<Record<string, Check<T>>>,
   facts: T,

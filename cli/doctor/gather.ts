@@ -140,7 +140,7 @@ async function devicesOf(
   });
 }
 
-/** What something gives, or why it fails: a device may go at any time. */
+/** A result, or the reason why it could not be had: a device may disappear at any time. */
 function attempt<T>(get: () => T): { readonly error: string | null; readonly value?: T } {
   try {
     return { error: null, value: get() };
@@ -202,7 +202,7 @@ function portFacts(context: Context, port: number): Omit<PortFacts, "rises" | "e
     isRoce,
     lid,
     mtu: mtuBytes(activeMtu),
-    // Those of other namespaces are of interest only where the port has none in this one.
+    // Interfaces of other namespaces matter only if the port has none in this one.
     netdevs: ours.length > 0 ? ours : netdevs,
     gid: gidToUse(context, port),
   };

@@ -42,7 +42,7 @@ const SEND_MS = 15_000;
 /** How long the peer may be silent: longer than its sends may take. */
 export const SILENCE_S = 30;
 
-/** What messages between the two go by. */
+/** The objects that send and receive the messages. */
 interface Link {
   readonly channel: Channel;
   readonly context: Context;
@@ -54,7 +54,7 @@ interface Link {
 }
 
 /**
- * What the other side gets to know of a port.
+ * What is sent to the other side about a port.
  *
  * @throws {CommandError} If its table of P_Keys has no such index.
  */
@@ -102,7 +102,7 @@ function bestNetdev(context: Context, port: number): number | undefined {
   }
 }
 
-/** Gives the other side what is here, and gets what is there. */
+/** Exchanges with the other side what each of them has. */
 export async function introduce(channel: Channel, here: SideFacts): Promise<SideFacts> {
   await channel.send({ doctor: VERSION, ...here });
   return readSide(await channel.greeting(VERSION));
@@ -145,7 +145,7 @@ async function probeAll(link: Link): Promise<[out: Probe[], back: Probe[]]> {
     for (const size of [SMALL, service === "UD" ? link.mtu : LARGE_RC]) {
       for (const sends of [link.isFirst, !link.isFirst]) {
         const probes = found[sends ? 0 : 1];
-        // Large messages need that small ones arrive, and of a connection that large datagrams do.
+        // Large messages are sent only if small ones arrive, and those of a connection only if large datagrams arrive.
         const isTried = isPossible && (size === SMALL || probes.every(isThrough));
         const nothing = { service, size, sent: 0, received: 0, status: NOT_TRIED };
         probes.push(isTried ? await probe(link, { service, size, sends }) : nothing);

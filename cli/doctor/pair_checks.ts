@@ -17,7 +17,7 @@ const MEMBER = 0x7fff;
 const FULL_MEMBER = 0x8000;
 /** Bytes of Ethernet, IPv6, UDP and InfiniBand headers around a message. */
 const HEADERS = 110;
-/** What a probe has for a status if its queue pair cannot be given the way to the peer. */
+/** The status of a probe whose queue pair could not be connected to the peer. */
 export const NO_WAY = "no way: ";
 
 /** The checks of a pair, causes first. Each is silent where an earlier one explains what it sees. */
@@ -110,13 +110,13 @@ export const PAIR_CHECKS: Readonly<Record<string, (facts: PairFacts) => readonly
     }],
 };
 
-/** The status of probes that had no chance, because smaller or simpler ones were lost. */
+/** The status of probes that were not sent, because smaller or simpler ones were lost. */
 export const NOT_TRIED = "not tried";
 
 /** What counters show of messages that came late, if all have come. */
 const LATE = ["retries", "out-of-order"];
 
-/** What is wrong between two hosts and with this one, what is broken first. */
+/** The findings about two hosts and about this one, errors first. */
 export function pairFindings(facts: PairFacts, ofHost: readonly Finding[]): Finding[] {
   const probes = [...facts.out, ...facts.in];
   const isComplete = probes.length > 0 && probes.every(({ sent, received }) => received === sent);

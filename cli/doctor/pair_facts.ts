@@ -17,7 +17,7 @@ export interface PairFacts {
   readonly in: readonly Probe[];
 }
 
-/** One side, as the other one gets to know it. */
+/** One side, as it describes itself to the other one. */
 export interface SideFacts {
   /** What the doctor of that side finds there. */
   readonly findings: readonly Finding[];
@@ -54,7 +54,7 @@ export interface Probe {
   readonly size: number;
   readonly sent: number;
   readonly received: number;
-  /** `SUCCESS`; or with what the first send failed; or why none was sent. */
+  /** `SUCCESS`; the status of the first send that failed; or the reason why none was sent. */
   readonly status: string;
 }
 

@@ -27,7 +27,7 @@ export class ByteSource {
     return taken;
   }
 
-  /** Whatever is left, piece by piece. */
+  /** The rest, piece by piece. */
   async *rest(): AsyncGenerator<Uint8Array<ArrayBuffer>, void> {
     yield this.#rest;
     for (let next = await this.#pieces.next(); !next.done; next = await this.#pieces.next()) {

@@ -13,7 +13,7 @@ export interface Frame {
   readonly time: number;
   /** What the first header is: the number of a link type, such as 1 for Ethernet. */
   readonly linkType: number;
-  /** What was kept of it. */
+  /** The bytes that the capture has of it. */
   readonly bytes: Uint8Array<ArrayBuffer>;
   /** How many bytes it had on the wire. */
   readonly length: number;

@@ -125,7 +125,7 @@ export interface Transport {
   /** The sender's queue pair, which only datagrams name. */
   readonly srcQp: number | undefined;
   readonly qkey: number | undefined;
-  /** What is there of the message, if the packet is the first one of it. */
+  /** The bytes of the message that the packet has, if it is the first packet of the message. */
   readonly message?: Uint8Array<ArrayBuffer>;
   /** Why some of the headers are missing. */
   readonly cut?: string | undefined;

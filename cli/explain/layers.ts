@@ -268,7 +268,7 @@ export const LAYERS: Readonly<Record<Layer, Reader>> = {
     sections.push(section("ipoib", "IPoIB header", ...fieldRows(view, 0, IPOIB)));
     return after(ETHERTYPES, view.getUint16(0), IPOIB_SIZE);
   }],
-  // What Linux gives of a network interface over InfiniBand: a GRH, of which it fills in a part.
+  // Linux captures on a network interface over InfiniBand a GRH, of which it fills in a part.
   ipoibLink: ["IPoIB link header", Grh.SIZE, () => ["ipoib", Grh.SIZE]],
   arp: ["ARP header", 8, readArp],
   rawIp: ["IP header", 1, (view) => [view.getUint8(0) >> 4 === 6 ? "ipv6" : "ipv4", 0]],
@@ -439,7 +439,7 @@ function readIpv4(view: View, below: Below): Step {
     : after(PROTOCOLS, view.getUint8(9), size);
 }
 
-/** A header that ends before it begins would be read for ever. */
+/** The reason to refuse a header whose length is too small: it would be read for ever. */
 function tooSmall(title: string, size: number): string {
   return `the ${title} has ${size} bytes, as it says itself`;
 }
@@ -547,7 +547,7 @@ function section(key: string, title: string, ...rows: readonly Row[]): Section {
   return { key, title, rows };
 }
 
-/** Why nothing can be read of a header that is not there as a whole. */
+/** The reason why a header cannot be read: a part of it is missing. */
 export function cut(
   title: string,
   { byteLength }: { readonly byteLength: number },
