@@ -1,14 +1,14 @@
 /** What device tests share with the programs that they start, which import no more than programs of users can. */
 
 import { type AhAttrInit, Context, type GidEntry } from "../../mod.ts";
-import { bed } from "./bed.ts";
+import { standIn } from "./stand_in_device.ts";
 
 export { until, withDeadline } from "../until.ts";
 
 const SYSFS = "/sys/class/infiniband";
 
 /** The name of the soft-RoCE device the tests use. */
-export const RXE = bed.device ?? findRxe();
+export const RXE = standIn.device ?? findRxe();
 
 /** Its only port. */
 export const PORT = 1;

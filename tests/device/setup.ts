@@ -22,12 +22,12 @@ import {
   WcFlags,
   type WorkCompletion,
 } from "../../mod.ts";
-import { bed } from "./bed.ts";
-import { type End, Fixture, makeEnd, REMOTE_ACCESS } from "./fixture.ts";
+import { standIn } from "./stand_in_device.ts";
+import { type End, makeEnd, OpenDevice, REMOTE_ACCESS } from "./open_device.ts";
 import { resourceCounts } from "./resource_counts.ts";
 import { PORT, QKEY, RXE, selfAddress, withDeadline } from "./rxe.ts";
 
-export { type End, Fixture, makeEnd, REMOTE_ACCESS } from "./fixture.ts";
+export { type End, makeEnd, OpenDevice, REMOTE_ACCESS } from "./open_device.ts";
 export {
   type Family,
   gidOf,
@@ -45,7 +45,7 @@ export { type ResourceCounts, resourceCounts } from "./resource_counts.ts";
 bindAll();
 openSteps();
 
-if (bed.device === undefined) resourceCounts();
+if (standIn.device === undefined) resourceCounts();
 
 /** What a path must know of a completion whose packet has a GRH. */
 export const WITH_GRH: WcAddress = { wcFlags: WcFlags.GRH, slid: 0, sl: 0, dlidPathBits: 0 };
@@ -61,12 +61,12 @@ export function ipv4Grh(from: string, to: string = from, tos = 0): Grh {
 }
 
 /** The soft-RoCE device, open. */
-export function rxe(): Fixture {
-  return new Fixture(RXE);
+export function rxe(): OpenDevice {
+  return new OpenDevice(RXE);
 }
 
 /** Two ends in one protection domain; disposing it closes the device. */
-export class Pair<E extends End = End> extends Fixture {
+export class Pair<E extends End = End> extends OpenDevice {
   readonly left: E;
   readonly right: E;
   #ah: AddressHandle | undefined;
@@ -156,7 +156,7 @@ export function countOf(kind: "pd" | "cq" | "qp" | "mr" | "ctx"): number {
  * shows as well: it keeps its protection domain.
  */
 export function deviceTest(name: string, body: () => void | Promise<void>): void {
-  if (bed.test !== undefined) return bed.test(name, body);
+  if (standIn.test !== undefined) return standIn.test(name, body);
   Deno.test(name, async () => {
     const before = resourceCounts();
     await body();

@@ -17,7 +17,7 @@ import {
   type WqInitAttr,
   WqState,
 } from "../../mod.ts";
-import { Fixture } from "./fixture.ts";
+import { OpenDevice } from "./open_device.ts";
 import { deviceTest } from "./setup.ts";
 
 /** The name of the stub's device. */
@@ -171,12 +171,12 @@ export function stubTest(name: string, body: () => void | Promise<void>): void {
 }
 
 /** The stub, open. */
-export function openStub(): Fixture {
-  return new Fixture(STUB);
+export function openStub(): OpenDevice {
+  return new OpenDevice(STUB);
 }
 
 /** The stub, open, with work queues of 64 receives with one element each. */
-export class Bench extends Fixture {
+export class Bench extends OpenDevice {
   /** In state RESET, with consecutive numbers, on a completion queue of 1023 entries. */
   readonly workQueues: readonly WorkQueue[];
 

@@ -5,7 +5,7 @@
 
 import { assertEquals } from "@std/assert";
 // librdmacm keeps the device open: not within a case.
-import "../device/cm/bed.ts";
+import "../device/cm/cm_device.ts";
 import { resourceCounts } from "../device/setup.ts";
 import { doctor } from "./cases/doctor.ts";
 import { loss } from "./cases/loss.ts";

@@ -9,7 +9,7 @@ import {
   type QueuePair,
   type WorkCompletion,
 } from "../../mod.ts";
-import { type Family, Fixture, gidOf, PORT, QKEY, RXE, waitFor } from "../device/setup.ts";
+import { type Family, gidOf, OpenDevice, PORT, QKEY, RXE, waitFor } from "../device/setup.ts";
 import type { Datagram } from "./expected.ts";
 import type { Run } from "./host_case.ts";
 import { ipOf } from "./network.ts";
@@ -40,7 +40,7 @@ export interface Arrived {
 }
 
 /** A device with a UD queue pair, receives and memory. */
-export class UdEnd extends Fixture {
+export class UdEnd extends OpenDevice {
   readonly #sendCq = this.newCq(2 * DEPTH);
   readonly #recvCq = this.newCq(2 * DEPTH);
   readonly #qp: QueuePair = this.newQp(QpType.UD, {

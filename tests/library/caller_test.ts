@@ -4,7 +4,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import * as recorder from "../provider/recorder.ts";
 import { VerbsError } from "../../mod.ts";
 import { runScript } from "../subprocess.ts";
-import { idle } from "./registry/bed.ts";
+import { idle } from "./registry/recorder_device.ts";
 import {
   allCalls,
   type Call,

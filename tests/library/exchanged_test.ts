@@ -2,7 +2,7 @@
 
 import { assertEquals, assertInstanceOf, assertMatch } from "@std/assert";
 import * as recorder from "../provider/recorder.ts";
-import { idle } from "./registry/bed.ts";
+import { idle } from "./registry/recorder_device.ts";
 import { callNamed, invoke } from "./registry/calls.ts";
 import { World } from "./registry/world.ts";
 

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { Fixture } from "../provider/fixture.ts";
+import { RecorderObjects } from "../provider/objects.ts";
 import * as recorder from "../provider/recorder.ts";
 import { Context, type ProtectionDomain } from "../../mod.ts";
 
@@ -10,8 +10,8 @@ export interface Recorded extends Disposable {
 }
 
 /** Opens the recorder. At the end nothing may be alive, and no program may have done what none may. */
-export function openRecorder(): Fixture {
-  const fixture = new Fixture();
+export function openRecorder(): RecorderObjects {
+  const fixture = new RecorderObjects();
   fixture.pd;
   // The number of ports is asked for once.
   assertEquals(fixture.context.physPortCnt > 0, true);
@@ -20,13 +20,13 @@ export function openRecorder(): Fixture {
 }
 
 /** The parts of a fixture that other fixtures are made from. */
-export function partsOf(fixture: Fixture): Recorded {
+export function partsOf(fixture: RecorderObjects): Recorded {
   const { context, pd } = fixture;
   return { context, pd, [Symbol.dispose]: () => fixture[Symbol.dispose]() };
 }
 
 /** Opens the recorder, with a completion queue and a memory region as well. */
-export function openWhole(): Fixture {
+export function openWhole(): RecorderObjects {
   const { whole } = openRecorder();
   recorder.take();
   return whole;
@@ -51,7 +51,7 @@ export function testsOn<T extends Disposable>(
 
 /** Defines tests with an open recorder, a protection domain, and what `make` makes on them. */
 export function testsWith<T extends object>(
-  make: (fixture: Fixture) => T,
+  make: (fixture: RecorderObjects) => T,
 ): { test(title: string, body: (on: Recorded & T) => void | Promise<void>): void } {
   return testsOn(() => {
     const fixture = openRecorder();

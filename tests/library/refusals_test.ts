@@ -6,7 +6,7 @@ import * as verbs from "../../mod.ts";
 import * as recorder from "../provider/recorder.ts";
 import { isOfEngine } from "../engine_words.ts";
 import { isNamed } from "./refusals.ts";
-import { idle } from "./registry/bed.ts";
+import { idle } from "./registry/recorder_device.ts";
 import {
   allCalls,
   type Call,

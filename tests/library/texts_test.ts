@@ -4,7 +4,7 @@ import { assertEquals, assertMatch } from "@std/assert";
 import * as recorder from "../provider/recorder.ts";
 import { AddressHandle, Gid, Grh, ReplyPath, WcFlags } from "../../mod.ts";
 import { ipv4, ipv6 } from "../../cli/tests/pure/packets.ts";
-import { idle } from "./registry/bed.ts";
+import { idle } from "./registry/recorder_device.ts";
 import { allCalls, begin, disposeResult, type Prepared } from "./registry/calls.ts";
 import { World } from "./registry/world.ts";
 

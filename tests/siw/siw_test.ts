@@ -14,7 +14,7 @@ import {
 } from "../../mod.ts";
 import { bindAll } from "../../ffi/library.ts";
 import { bindRdmacm } from "../../ffi/rdmacm.ts";
-import { Fixture } from "../device/fixture.ts";
+import { OpenDevice } from "../device/open_device.ts";
 import { start } from "../device/programs.ts";
 
 const HOSTNAME = "10.9.0.1";
@@ -31,7 +31,7 @@ bindRdmacm();
 }
 
 /** The device, with a channel. */
-class Bed extends Fixture {
+class Bed extends OpenDevice {
   readonly channel: EventChannel = new EventChannel();
   readonly #mr = this.newMr(4096, LOCAL_WRITE | REMOTE_WRITE | REMOTE_READ);
 
@@ -39,7 +39,7 @@ class Bed extends Fixture {
     super("siw0");
   }
 
-  get mr(): ReturnType<Fixture["newMr"]> {
+  get mr(): ReturnType<OpenDevice["newMr"]> {
     return this.#mr;
   }
 

@@ -12,7 +12,7 @@ import {
   WqState,
 } from "../../mod.ts";
 import { connectRc, listenRc, listenUd, type RcConn } from "../../net/mod.ts";
-import { CmBed, HOSTS } from "../../tests/device/cm/bed.ts";
+import { CmDevice, HOSTS } from "../../tests/device/cm/cm_device.ts";
 import { importMap } from "../../tests/device/programs.ts";
 import * as rxe from "../../tests/device/setup.ts";
 import { slowLink } from "../../tests/device/slow_link.ts";
@@ -180,7 +180,7 @@ async function aborts(stack: AsyncDisposableStack): Promise<Step> {
   const { pd, cq, context } = stack.use(rxe.rxe());
   const channel = stack.use(new CompletionChannel(context));
   const conn = stack.use(await listenUd({ qkey: QKEY }));
-  const slowPd = stack.use(new rxe.Fixture(slow.context.device.name)).pd;
+  const slowPd = stack.use(new rxe.OpenDevice(slow.context.device.name)).pd;
   const calls: ((signal: AbortSignal) => Promise<unknown>)[] = [
     (signal) => AddressHandle.createAsync(pd, rxe.selfAddress(context), { signal }),
     (signal) => AddressHandle.createAsync(slowPd, slow.peer, { signal }),
@@ -221,7 +221,7 @@ async function join(stack: AsyncDisposableStack): Promise<Step> {
 
 /** Requests that the server refuses. */
 function refuse(stack: AsyncDisposableStack): Step {
-  const bed = stack.use(new CmBed());
+  const bed = stack.use(new CmDevice());
   const listener = bed.listener();
   return async () => {
     using client = await bed.routed(listener);

@@ -9,8 +9,8 @@ import {
   connect,
   connectedPair,
   deviceTest,
-  Fixture,
   makeEnd,
+  OpenDevice,
   PORT,
   QKEY,
   RXE,
@@ -195,7 +195,7 @@ deviceTest("doctor reports messages without a receive, on both ends", async () =
 
 deviceTest("doctor reports requests that nobody answers", async () => {
   using pair = udPair();
-  using end = new Fixture(RXE);
+  using end = new OpenDevice(RXE);
   const { qp, mr } = makeEnd(end.pd, QpType.RC);
   connect(qp, pair.right.qp.qpNum, selfAddress(end.context));
   qp.postSend({ sge: mr.slice(0, 4) });

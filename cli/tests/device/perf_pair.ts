@@ -1,12 +1,12 @@
 // perf measures between two processes, and both ends show it. The server is in the process of the test.
 import { assert, assertEquals } from "@std/assert";
-import { bed } from "../../../tests/device/bed.ts";
+import { standIn } from "../../../tests/device/stand_in_device.ts";
 import { type Ending, freshPort, untilListening } from "../../../tests/device/programs.ts";
 import { deviceTest, RXE } from "../../../tests/device/setup.ts";
 import { cli, startCli } from "./cli.ts";
 
 // A device that is none of the system is that of another library.
-const OTHER = bed.device === undefined ? [] : ["--allow-env=IBVERBS_LIBRARY"];
+const OTHER = standIn.device === undefined ? [] : ["--allow-env=IBVERBS_LIBRARY"];
 const RIGHTS = ["--allow-ffi", "--allow-net", ...OTHER];
 
 /** Runs a server, and a client in a process of its own. */

@@ -4,7 +4,7 @@ import { QpType, WcStatus } from "../../../mod.ts";
 import { cli } from "./cli.ts";
 import { type Ending, start } from "../../../tests/device/programs.ts";
 import { deviceTest, waitFor } from "../../../tests/device/setup.ts";
-import { CmBed, HOSTS } from "../../../tests/device/cm/bed.ts";
+import { CmDevice, HOSTS } from "../../../tests/device/cm/cm_device.ts";
 
 const ROUNDS = 3;
 const SIZE = 100;
@@ -56,7 +56,7 @@ for (const [family, host] of Object.entries(HOSTS)) {
 }
 
 /** A server that sends notes of some bytes, and moves no data. */
-async function idleServer(bed: CmBed, bytes: number): Promise<void> {
+async function idleServer(bed: CmDevice, bytes: number): Promise<void> {
   const { id } = await bed.request();
   const [sendCq, recvCq, mr] = [bed.newCq(), bed.newCq(), bed.newMr()];
   const qp = bed.newQp(QpType.RC, { sendCq, recvCq });
@@ -76,7 +76,7 @@ for (
   const [bytes, words] of [[16, "round 0 came back changed"], [4, "sent 4 bytes, not 16"]] as const
 ) {
   deviceTest(`rping ends with an error if a server answers wrongly: ${words}`, async () => {
-    using bed = new CmBed();
+    using bed = new CmDevice();
     const listener = bed.listener();
     const serving = idleServer(bed, bytes);
     const { code, stderr } = await cli("rping", "-p", `${listener.srcPort}`, "-C", "1", HOSTS.IPv4);
@@ -92,7 +92,7 @@ deviceTest(
     for (
       const [size, words] of [[65_536, "asks for 65536 bytes"], [0, "sent nothing within 1 s"]]
     ) {
-      using bed = new CmBed();
+      using bed = new CmDevice();
       const p = ++port;
       const serving = cli("rping", "-p", `${p}`, "--timeout", "1");
       const id = await bed.routed({ hostname: HOSTS.IPv4, port: p });

@@ -3,7 +3,7 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import { cli, tool } from "./cli.ts";
 import { type Ending, start } from "../../../tests/device/programs.ts";
 import { deviceTest } from "../../../tests/device/setup.ts";
-import { HOSTS } from "../../../tests/device/cm/bed.ts";
+import { HOSTS } from "../../../tests/device/cm/cm_device.ts";
 
 const COUNT = "7";
 const SIZE = "96";

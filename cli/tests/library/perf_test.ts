@@ -1,5 +1,5 @@
 // perf measures between two processes, on a device of native speed.
-import "../../../tests/library/shm_bed.ts";
+import "../../../tests/library/shm_device.ts";
 
 // Not before: it looks for the device.
 const { testPerf } = await import("../device/perf_pair.ts");

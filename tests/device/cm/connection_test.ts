@@ -3,11 +3,11 @@ import { assertEquals, assertRejects } from "@std/assert";
 import { AddrInfoFlags, CmError, CmEventType, CmId, getAddrInfo, PortSpace } from "../../../cm.ts";
 import { AddressHandle, QpState, QpType, VerbsError, WrOpcode } from "../../../mod.ts";
 import { deviceTest, makeEnd, RXE, until, waitFor } from "../setup.ts";
-import { bytes, CmBed, HOSTS } from "./bed.ts";
+import { bytes, CmDevice, HOSTS } from "./cm_device.ts";
 
 for (const [family, hostname] of Object.entries(HOSTS)) {
   deviceTest(`CmId connects, and ends the connection, over ${family}`, async () => {
-    using bed = new CmBed();
+    using bed = new CmDevice();
     const listener = bed.listener(undefined, hostname);
     assertEquals([listener.state, listener.device?.name], ["LISTENING", RXE]);
     const client = await bed.routed(listener);
@@ -55,7 +55,7 @@ for (const [family, hostname] of Object.entries(HOSTS)) {
 deviceTest(
   "A request to a port where nobody listens is rejected, and the reason is named",
   async () => {
-    using bed = new CmBed();
+    using bed = new CmDevice();
     const to = { hostname: HOSTS.IPv4, port: 17_999 };
     const [id, other] = [await bed.routed(to), await bed.routed(to, PortSpace.UDP)];
     const qp = bed.newQp(QpType.RC);
@@ -67,7 +67,7 @@ deviceTest(
 );
 
 deviceTest("Who answers a peer that has taken back its request is told so", async () => {
-  using bed = new CmBed();
+  using bed = new CmDevice();
   const answers: readonly ((id: CmId) => unknown)[] = [
     (id) => id.accept(bed.newQp(QpType.RC)),
     (id) => id.reject(),
@@ -96,7 +96,7 @@ function isUnknown(id: CmId): boolean {
 deviceTest(
   "A datagram reaches the peer by what the answer tells, and a group by what joining gives",
   async () => {
-    using bed = new CmBed();
+    using bed = new CmDevice();
     const id = await bed.routed(bed.listener(PortSpace.UDP), PortSpace.UDP);
     const [left, right] = [makeEnd(bed.pd, QpType.UD), makeEnd(bed.pd, QpType.UD)];
     const answered = id.connect(left.qp);
@@ -146,7 +146,7 @@ function* numbers(seed: number): Generator<number, never> {
 }
 
 deviceTest("Ids that are closed at any time, in any order, leave nothing behind", async () => {
-  using bed = new CmBed();
+  using bed = new CmDevice();
   const random = numbers(21);
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random.next().value * list.length)]!;
   const ignore = (): void => {};

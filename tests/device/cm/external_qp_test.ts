@@ -10,7 +10,7 @@ import {
   WrOpcode,
 } from "../../../mod.ts";
 import { deviceTest, waitFor } from "../setup.ts";
-import { bytes, CmBed } from "./bed.ts";
+import { bytes, CmDevice } from "./cm_device.ts";
 
 const { INIT, RTR, RTS } = QpState;
 const { LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ } = AccessFlags;
@@ -21,7 +21,7 @@ function move(qp: QueuePair, id: CmId): void {
 
 for (const [name, given] of [["number", true], ["object", false]] as const) {
   deviceTest(`Queue pairs that the program moves itself are connected by ${name}`, async () => {
-    using bed = new CmBed();
+    using bed = new CmDevice();
     const listener = bed.listener();
     const client = await bed.routed(listener);
     const [left, right] = [bed.newQp(QpType.RC), bed.newQp(QpType.RC)];
@@ -71,7 +71,7 @@ const MOVES: Record<string, (qp: QueuePair, id: CmId) => void> = {
 deviceTest(
   "A peer gets the rights that the program or C gives, whoever moves the queue pair",
   async () => {
-    using bed = new CmBed();
+    using bed = new CmDevice();
     const listener = bed.listener();
     const all = REMOTE_WRITE | REMOTE_READ | AccessFlags.REMOTE_ATOMIC;
     for (const [moved, prepare] of Object.entries(MOVES)) {
@@ -98,7 +98,7 @@ deviceTest(
 deviceTest(
   "A peer cannot write to a queue pair whose rights the program has narrowed",
   async () => {
-    using bed = new CmBed();
+    using bed = new CmDevice();
     const listener = bed.listener();
     for (const narrow of [false, true]) {
       const client = await bed.routed(listener);

@@ -4,12 +4,12 @@ import { CmId, PortSpace } from "../../../cm.ts";
 import { AddressHandle, type AhAttrInit, Gid, QpType } from "../../../mod.ts";
 import { listenUd, type UdConn } from "../../../net/mod.ts";
 import { deviceTest, type End, gidOf, makeEnd, RXE, waitFor } from "../setup.ts";
-import { CmBed, HOSTS } from "./bed.ts";
+import { CmDevice, HOSTS } from "./cm_device.ts";
 
 const patience = (): { signal: AbortSignal } => ({ signal: AbortSignal.timeout(20_000) });
 
 /** An end for datagrams, with a receive. */
-function endFor(bed: CmBed, id: CmId): End {
+function endFor(bed: CmDevice, id: CmId): End {
   const end = makeEnd(bed.pd, QpType.UD);
   id.prepare(end.qp);
   end.qp.postRecv({ sge: end.mr.slice(0, 1024) });
@@ -19,7 +19,7 @@ function endFor(bed: CmBed, id: CmId): End {
 deviceTest(
   "A group that an id has joined has all members of this host, also the sender",
   async () => {
-    using bed = new CmBed();
+    using bed = new CmDevice();
     const address = "239.1.2.5";
     const ends: End[] = [];
     for (let i = 0; i < 3; i++) {
@@ -43,7 +43,7 @@ deviceTest(
 deviceTest(
   "A group that only queue pairs are attached to has no member on the sender's host",
   async () => {
-    using bed = new CmBed();
+    using bed = new CmDevice();
     const id = new CmId(bed.channel, PortSpace.UDP);
     id.bindAddr({ hostname: HOSTS.IPv4, port: 0 });
     const [sender, member] = [endFor(bed, id), endFor(bed, id)];

@@ -18,7 +18,7 @@ import { orAborted } from "../../../wait/abort.ts";
 import { differs } from "../kernels.ts";
 import type { Program } from "../programs.ts";
 import { waitFor, withDeadline } from "../setup.ts";
-import type { CmBed } from "./bed.ts";
+import type { CmDevice } from "./cm_device.ts";
 
 const GRH = 40;
 const PYTHON = "/usr/bin/python3";
@@ -85,7 +85,7 @@ interface End {
   readonly mr: MemoryRegion;
 }
 
-function endFor(bed: CmBed, id: CmId, { count, size }: Messages): End {
+function endFor(bed: CmDevice, id: CmId, { count, size }: Messages): End {
   const [sends, receives] = [bed.newCq(), bed.newCq()];
   const cap = { maxSendWr: 16, maxRecvWr: 16 };
   const type = id.portSpace === PortSpace.UDP ? QpType.UD : QpType.RC;
@@ -128,7 +128,7 @@ function datagram(qp: QueuePair, ah: AddressHandle, to: Pick<UdParam, "qpNum" | 
 
 /** Connects to a program as soon as it listens. */
 async function connectTo(
-  bed: CmBed,
+  bed: CmDevice,
   to: SocketAddress,
   talk: Messages & Pick<Talk, "portSpace">,
   isOver: () => boolean,
@@ -176,7 +176,7 @@ async function converse(
 
 /** Connects to a program as soon as it listens, and is its client. It fails if there is nothing to wait for any more. */
 export async function beClient(
-  bed: CmBed,
+  bed: CmDevice,
   to: SocketAddress,
   talk: Talk,
   isOver: () => boolean,
@@ -190,7 +190,7 @@ export async function beClient(
 }
 
 /** Listens where the client of a program looks for its server. */
-export function listenFor(bed: CmBed, talk: Talk, hostname: string): CmId {
+export function listenFor(bed: CmDevice, talk: Talk, hostname: string): CmId {
   const listener = new CmId(bed.channel, talk.portSpace);
   listener.bindAddr({ hostname, port: talk.port ?? 0 });
   listener.listen();
@@ -198,7 +198,7 @@ export function listenFor(bed: CmBed, talk: Talk, hostname: string): CmId {
 }
 
 /** Accepts a program, and is its server. */
-export async function beServer(bed: CmBed, talk: Talk): Promise<void> {
+export async function beServer(bed: CmDevice, talk: Talk): Promise<void> {
   const { id, ud } = await bed.request();
   const end = endFor(bed, id, talk);
   await id.accept(end.qp);
@@ -224,19 +224,19 @@ export function mckey(hostname: string, role: "sender" | "receiver"): Command {
 
 /** A member of the group of mckey. */
 export class Member implements Disposable {
-  readonly #bed: CmBed;
+  readonly #bed: CmDevice;
   readonly #id: CmId;
   readonly #end: End;
   readonly #group: UdParam;
 
-  private constructor(bed: CmBed, id: CmId, end: End, group: UdParam) {
+  private constructor(bed: CmDevice, id: CmId, end: End, group: UdParam) {
     this.#bed = bed;
     this.#id = id;
     this.#end = end;
     this.#group = group;
   }
 
-  static async join(bed: CmBed, hostname: string): Promise<Member> {
+  static async join(bed: CmDevice, hostname: string): Promise<Member> {
     const id = new CmId(bed.channel, PortSpace.UDP);
     await id.resolveAddr(GROUP, { source: { hostname, port: 0 }, timeout: SOON_MS });
     const end = endFor(bed, id, OF_GROUP);
@@ -271,7 +271,7 @@ export function rping(role: "server" | "client", { hostname, port }: SocketAddre
 }
 
 /** A connection to a peer that asks for one. */
-export async function accepted(bed: CmBed): Promise<CmId> {
+export async function accepted(bed: CmDevice): Promise<CmId> {
   const { id } = await bed.request();
   await id.accept(bed.newQp(QpType.RC));
   return id;
@@ -279,7 +279,7 @@ export async function accepted(bed: CmBed): Promise<CmId> {
 
 /** A connection to a program as soon as it listens. */
 export async function connected(
-  bed: CmBed,
+  bed: CmDevice,
   to: SocketAddress,
   isOver: () => boolean,
 ): Promise<CmId> {

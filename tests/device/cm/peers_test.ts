@@ -1,7 +1,7 @@
 // Connections and groups with programs that use librdmacm, in both roles, over IPv4 and IPv6.
 import { start } from "../programs.ts";
 import { deviceTest } from "../setup.ts";
-import { CmBed, HOSTS } from "./bed.ts";
+import { CmDevice, HOSTS } from "./cm_device.ts";
 import {
   accepted,
   assertEndsWell,
@@ -23,7 +23,7 @@ let ports = 18_000;
 for (const [name, talk] of Object.entries(TALKS)) {
   for (const [family, hostname] of Object.entries(HOSTS)) {
     deviceTest(`CmId connects to the server of ${name} over ${family}`, async () => {
-      using bed = new CmBed();
+      using bed = new CmDevice();
       const port = talk.port ?? ++ports;
       await using peer = start(...talk.server(hostname, `${port}`));
       await beClient(bed, { hostname, port }, talk, () => peer.ended);
@@ -31,7 +31,7 @@ for (const [name, talk] of Object.entries(TALKS)) {
     });
 
     deviceTest(`CmId accepts the client of ${name} over ${family}`, async () => {
-      using bed = new CmBed();
+      using bed = new CmDevice();
       using listener = listenFor(bed, talk, hostname);
       await using peer = start(...talk.client(hostname, `${listener.srcPort}`));
       await beServer(bed, talk);
@@ -41,7 +41,7 @@ for (const [name, talk] of Object.entries(TALKS)) {
 }
 
 deviceTest("CmId sends to a group and receives from it as mckey does", async () => {
-  using bed = new CmBed();
+  using bed = new CmDevice();
   using member = await Member.join(bed, HOSTS.IPv4);
   await using sender = start(...mckey(HOSTS.IPv4, "sender"));
   await member.receive();
@@ -56,7 +56,7 @@ for (const [family, hostname] of Object.entries(HOSTS)) {
     deviceTest(
       `The ${role} of rping is told when CmId ends the connection over ${family}`,
       async () => {
-        using bed = new CmBed();
+        using bed = new CmDevice();
         using listener = role === "client" ? bed.listener(undefined, hostname) : undefined;
         const at = { hostname, port: listener?.srcPort ?? ++ports };
         await using peer = start(...rping(role, at));

@@ -4,7 +4,7 @@
 // Prints the address of each socket, and its counters at the end of the round, as JSON.
 
 import { listenSrd, listenUd } from "../../../net/mod.ts";
-import { QKEY } from "./bed.ts";
+import { QKEY } from "./adapters.ts";
 
 const [device, kind, rounds, count] = Deno.args as [string, string, string, string];
 const listen = kind === "srd" ? listenSrd : listenUd;

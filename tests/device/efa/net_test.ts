@@ -7,7 +7,7 @@ import { repetitions } from "../../rare.ts";
 import { type Program, startDeno } from "../programs.ts";
 import { until, withDeadline } from "../setup.ts";
 import { calls } from "../stub.ts";
-import { efaTest, QKEY } from "./bed.ts";
+import { efaTest, QKEY } from "./adapters.ts";
 
 /** A multiple of the messages that both clients send at a time, in each round. */
 const COUNT = Number(Deno.env.get("IBVERBS_EFA_MESSAGES") ?? repetitions(160, 800));

@@ -4,7 +4,7 @@ import { assertEquals } from "@std/assert";
 import { EfaDeviceCaps, queryEfaDevice } from "../../../efa.ts";
 import { type AddressHandle, SendOpsFlags, WcStatus, type WrBuilder } from "../../../mod.ts";
 import { assertFails } from "../stub.ts";
-import { efaTest, End, type Fabric, QKEY, take } from "./bed.ts";
+import { efaTest, End, type Fabric, QKEY, take } from "./adapters.ts";
 
 const { RDMA_READ, RDMA_WRITE, RDMA_WRITE_WITH_IMM } = SendOpsFlags;
 /** More than a message can have. */

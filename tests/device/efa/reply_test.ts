@@ -9,7 +9,7 @@ import {
   SendRequestList,
   type WorkCompletionList,
 } from "../../../mod.ts";
-import { efaTest, End, type Fabric, QKEY, STRANGER, take } from "./bed.ts";
+import { efaTest, End, type Fabric, QKEY, STRANGER, take } from "./adapters.ts";
 
 /** A server with a reply path. One client is on the other adapter, one on the server's own. */
 class Talk {

@@ -12,7 +12,7 @@ import {
 import { QpState, QpType } from "../../../mod.ts";
 import { rxe } from "../setup.ts";
 import { assertFails, calls, writeStub } from "../stub.ts";
-import { efaTest, End, ends, QKEY, take } from "./bed.ts";
+import { efaTest, End, ends, QKEY, take } from "./adapters.ts";
 
 efaTest("An adapter tells what it can do", ({ left: { context, mr } }) => {
   const { RDMA_READ, RNR_RETRY, CQ_WITH_SGID } = EfaDeviceCaps;

@@ -4,7 +4,7 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { CompletionQueue, QpType, type QueuePair } from "../../../mod.ts";
 import { assertFails, calls, failNext } from "../stub.ts";
 import { waitFor } from "../setup.ts";
-import { type Adapter, efaTest, HEADROOM, QKEY, STRANGER } from "./bed.ts";
+import { type Adapter, efaTest, HEADROOM, QKEY, STRANGER } from "./adapters.ts";
 
 /** Posts a receive of 64 bytes; its place is its number. */
 function receive({ mr }: Adapter, qp: QueuePair, place: number): void {

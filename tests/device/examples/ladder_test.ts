@@ -3,7 +3,7 @@ import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { main as serve } from "../../../examples/service.ts";
 import { listenUd } from "../../../net/mod.ts";
 // librdmacm keeps the device open: not within a test.
-import "../cm/bed.ts";
+import "../cm/cm_device.ts";
 import { freshPort, startExample, untilListening } from "../programs.ts";
 import { deviceTest, QKEY, RXE } from "../setup.ts";
 import { calls, STUB, stubTest } from "../stub.ts";

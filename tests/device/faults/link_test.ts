@@ -9,7 +9,7 @@ import {
   VerbsError,
   WorkCompletionError,
 } from "../../../mod.ts";
-import { makeEnd } from "../fixture.ts";
+import { makeEnd } from "../open_device.ts";
 import { differs } from "../kernels.ts";
 import { connect, deviceTest, PORT, selfAddress, until, waitFor } from "../setup.ts";
 import { DOOMED, type DoomedLink, doomedLink } from "./doomed_link.ts";

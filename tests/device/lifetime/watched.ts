@@ -2,7 +2,7 @@
 
 import { EventChannel } from "../../../cm.ts";
 import { connectRc, listenRc, listenUd } from "../../../net/mod.ts";
-import { HOSTS } from "../cm/bed.ts";
+import { HOSTS } from "../cm/cm_device.ts";
 import { RXE } from "../setup.ts";
 import { makeEverything, postWork } from "./endings.ts";
 

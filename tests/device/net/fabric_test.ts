@@ -4,7 +4,7 @@ import { stub } from "@std/testing/mock";
 import { CmEventType, EventChannel } from "../../../cm.ts";
 import { QueuePair } from "../../../mod.ts";
 import { connectRc, listenRc, listenUd } from "../../../net/mod.ts";
-import { CmBed, HOSTS } from "../cm/bed.ts";
+import { CmDevice, HOSTS } from "../cm/cm_device.ts";
 import { addDevice, addDummy, gidIndexOf } from "../links.ts";
 import { run } from "../run.ts";
 import { deviceTest, QKEY, until } from "../setup.ts";
@@ -83,7 +83,7 @@ deviceTest(
 );
 
 deviceTest("An event that waits in the kernel when its id moves comes at once", async () => {
-  using bed = new CmBed();
+  using bed = new CmDevice();
   const { client, server } = await bed.connected(bed.listener());
   using first = new EventChannel();
   using second = new EventChannel();

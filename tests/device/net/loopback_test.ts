@@ -3,7 +3,7 @@ import { assertEquals, assertMatch, assertRejects, assertThrows } from "@std/ass
 import { CmId, EventChannel, PortSpace } from "../../../cm.ts";
 import { Context, VerbsError } from "../../../mod.ts";
 import { connectRc, listenRc, listenUd } from "../../../net/mod.ts";
-import { HOSTS } from "../cm/bed.ts";
+import { HOSTS } from "../cm/cm_device.ts";
 import { addDevice } from "../links.ts";
 import { deviceTest, PORT, QKEY, until } from "../setup.ts";
 import { bytes, connectTimeout, text } from "./rc_pair.ts";

@@ -10,7 +10,7 @@ import {
   UdConn,
 } from "../../../net/mod.ts";
 // librdmacm keeps the device open: not within a test.
-import { HOSTS } from "../cm/bed.ts";
+import { HOSTS } from "../cm/cm_device.ts";
 import { deviceTest, QKEY, RXE } from "../setup.ts";
 import { bytes, connectTimeout, text } from "./rc_pair.ts";
 

@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { VerbsError } from "../../../mod.ts";
 import { connectRc, listenRc } from "../../../net/mod.ts";
-import { HOSTS } from "../cm/bed.ts";
+import { HOSTS } from "../cm/cm_device.ts";
 import { denoCommand } from "../programs.ts";
 import { deviceTest, until } from "../setup.ts";
 import { bytes, connectTimeout, text } from "./rc_pair.ts";

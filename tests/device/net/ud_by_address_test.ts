@@ -2,7 +2,7 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { listenUd, type UdConn, type UdOptions } from "../../../net/mod.ts";
 import { Context, Gid, VerbsError } from "../../../mod.ts";
-import { HOSTS } from "../cm/bed.ts";
+import { HOSTS } from "../cm/cm_device.ts";
 import { start } from "../programs.ts";
 import { deviceTest, PORT, RXE } from "../setup.ts";
 import { bytes, text } from "./rc_pair.ts";

@@ -11,9 +11,9 @@ import {
 import {
   deviceTest,
   type End,
-  Fixture,
   gidOf,
   makeEnd,
+  OpenDevice,
   PORT,
   RXE,
   rxe,
@@ -22,7 +22,7 @@ import {
 } from "../setup.ts";
 
 /** A shared queue, and RC queue pairs that receive from it, each with the end that sends to it. */
-class Shared extends Fixture {
+class Shared extends OpenDevice {
   readonly srq = new SharedReceiveQueue(this.pd, { maxWr: 16 });
   readonly senders: End[] = [];
   readonly receivers: QueuePair[] = [];

@@ -11,11 +11,11 @@ import {
   VerbsError,
   XrcDomain,
 } from "../../../mod.ts";
-import { Fixture, waitFor } from "../setup.ts";
+import { OpenDevice, waitFor } from "../setup.ts";
 import { assertLastCall, deliverXrc, IB_PORT, openStub, STUB, stubTest } from "../stub.ts";
 
 /** The stub with an XRC domain, and a shared receive queue of it. */
-class Xrc extends Fixture {
+class Xrc extends OpenDevice {
   readonly xrcd = new XrcDomain(this.context);
   readonly srq = this.newSrq();
 

@@ -6,7 +6,7 @@ import { VerbsError } from "../../../mod.ts";
 import * as recorder from "../../provider/recorder.ts";
 import { ERRNOS, linesOf } from "../faults/lines.ts";
 import { isNamed } from "../refusals.ts";
-import { idle } from "../registry/bed.ts";
+import { idle } from "../registry/recorder_device.ts";
 import { allCalls, type Call, disposeResult, invoke } from "../registry/calls.ts";
 import { World } from "../registry/world.ts";
 import { fakesLeft } from "./fake.ts";

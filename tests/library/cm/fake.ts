@@ -9,7 +9,7 @@ import { bindRdmacm, nonblockingRdmacm } from "../../../ffi/rdmacm.ts";
 import { cString, readCString } from "../../../ffi/pointers.ts";
 import { nextTurn } from "../../../wait/turns.ts";
 import { Context, Gid, LinkLayer, Mtu, QpType, type QueuePair } from "../../../mod.ts";
-import { Fixture } from "../../provider/fixture.ts";
+import { RecorderObjects } from "../../provider/objects.ts";
 import * as recorder from "../../provider/recorder.ts";
 import { standIn } from "../stand_in.ts";
 import { until } from "../../until.ts";
@@ -172,7 +172,7 @@ export function fakesLeft(): number {
 }
 
 /** A network with the recorder as device. At the end nothing of it is left, and every event is acknowledged. */
-export class FakeBed extends Fixture {
+export class FakeBed extends RecorderObjects {
   // Tests of misuse forget ids, in the same process.
   readonly #before: number = fakesLeft();
   readonly net: FakeNet = new FakeNet(

@@ -3,7 +3,7 @@ import { assertEquals } from "@std/assert";
 import { WrOpcode } from "../../../mod.ts";
 import { Random } from "../../random.ts";
 import { withDeadline } from "../../until.ts";
-import { test, udPair, waitFor } from "../shm_bed.ts";
+import { test, udPair, waitFor } from "../shm_device.ts";
 
 const LATE = new Error("Cannot wait for the event: it does not come");
 

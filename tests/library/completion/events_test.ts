@@ -3,7 +3,7 @@ import { assertEquals, assertRejects } from "@std/assert";
 import { type CompletionChannel, type CompletionQueue, SendFlags } from "../../../mod.ts";
 import type { Pair } from "../../device/setup.ts";
 import { withDeadline } from "../../until.ts";
-import { test, udPair } from "../shm_bed.ts";
+import { test, udPair } from "../shm_device.ts";
 
 const LATE = new Error("Cannot wait for the event: it does not come");
 

@@ -8,7 +8,7 @@ import { listenSrd, listenUd, type SrdOptions, type UdConn } from "../../../net/
 import { structs } from "../../../ffi/layout.ts";
 import type { Label, RecordedStruct } from "../../provider/records.ts";
 import { until } from "../../until.ts";
-import { pause, QKEY, UdBed } from "../net/ud_bed.ts";
+import { pause, QKEY, UdBed } from "../net/recorder_ud.ts";
 
 const MAX_MESSAGE = 8928;
 /** The GID that the library of the tests tells of unknown senders. */

@@ -20,11 +20,11 @@ import {
   type WrBuilder,
   WrOpcode,
 } from "../../../mod.ts";
-import { Fixture } from "../../provider/fixture.ts";
-import { complete } from "../registry/bed.ts";
+import { RecorderObjects } from "../../provider/objects.ts";
+import { complete } from "../registry/recorder_device.ts";
 
 Deno.test("The attributes of an adapter, of a handle and of a region are read", () => {
-  using fixture = new Fixture();
+  using fixture = new RecorderObjects();
   assertEquals(Object.values(queryEfaDevice(fixture.context)).every((value) => !value), true);
   const ah = fixture.ah();
   assertGreater(efaAhNumber(ah), 0);
@@ -33,7 +33,7 @@ Deno.test("The attributes of an adapter, of a handle and of a region are read", 
 });
 
 Deno.test("A completion tells the GID of its sender, which is behind what all extended queues report", () => {
-  using fixture = new Fixture();
+  using fixture = new RecorderObjects();
   using cq = new EfaCompletionQueue(fixture.context, { cqe: 4 });
   complete(cq);
   const [completion] = cq.poll();
@@ -42,7 +42,7 @@ Deno.test("A completion tells the GID of its sender, which is behind what all ex
 });
 
 Deno.test("SrdQueuePair.activate() moves the queue pair with what was given, and nothing else", () => {
-  using fixture = new Fixture();
+  using fixture = new RecorderObjects();
   const { pd, cq } = fixture;
   const cap = { maxSendWr: 4, maxRecvWr: 4 };
   using qp = new SrdQueuePair(pd, { sendCq: cq, recvCq: cq, cap });
@@ -61,7 +61,7 @@ Deno.test("SrdQueuePair.activate() moves the queue pair with what was given, and
 
 Deno.test("A failed send of SRD is done as others are, and a failed receive is no send", () => {
   for (const isExtended of [false, true]) {
-    using fixture = new Fixture();
+    using fixture = new RecorderObjects();
     const { pd, context, mr } = fixture;
     const cq = isExtended ? new EfaCompletionQueue(context, { cqe: 4 }) : fixture.cq;
     const cap = { maxSendWr: 4, maxRecvWr: 4 };
@@ -86,7 +86,10 @@ Deno.test("A failed send of SRD is done as others are, and a failed receive is n
 const { SEND, RDMA_READ, RDMA_WRITE } = SendOpsFlags;
 
 /** A queue pair with a builder on the recorder, and a request's receiver. */
-function buildOn(fixture: Fixture, sendOpsFlags?: number): { qp: SrdQueuePair; ah: AddressHandle } {
+function buildOn(
+  fixture: RecorderObjects,
+  sendOpsFlags?: number,
+): { qp: SrdQueuePair; ah: AddressHandle } {
   const { pd, cq } = fixture;
   const cap = { maxSendWr: 4, maxRecvWr: 4, maxInlineData: 32 };
   const init = { sendCq: cq, recvCq: cq, cap, ...sendOpsFlags !== undefined && { sendOpsFlags } };
@@ -97,7 +100,7 @@ function buildOn(fixture: Fixture, sendOpsFlags?: number): { qp: SrdQueuePair; a
 }
 
 Deno.test("A builder of SRD gives RDMA its memory and its receiver, and posts what postSend() does not", () => {
-  using fixture = new Fixture();
+  using fixture = new RecorderObjects();
   const { mr } = fixture;
   const { qp, ah } = buildOn(fixture, SEND | RDMA_READ | RDMA_WRITE);
   const wr = qp.wrStart();
@@ -129,7 +132,7 @@ Deno.test("A builder of SRD gives RDMA its memory and its receiver, and posts wh
 });
 
 Deno.test("A builder of SRD refuses what the adapter cannot do, and posts nothing", () => {
-  using fixture = new Fixture();
+  using fixture = new RecorderObjects();
   const { mr } = fixture;
   const { qp, ah } = buildOn(fixture, SEND | RDMA_READ | RDMA_WRITE | SendOpsFlags.LOCAL_INV);
   const read = (): WrBuilder => qp.wrStart().rdmaRead(1, 8);
@@ -149,7 +152,7 @@ Deno.test("A builder of SRD refuses what the adapter cannot do, and posts nothin
 });
 
 Deno.test("Without operations a builder of SRD sends, and a refusal of libefa keeps no handle", () => {
-  using fixture = new Fixture();
+  using fixture = new RecorderObjects();
   const { qp, ah } = buildOn(fixture);
   assertEquals(qp.sendOpsFlags, SEND | SendOpsFlags.SEND_WITH_IMM);
   assertThrows(() => qp.wrStart().rdmaRead(1, 8), TypeError, "SendOpsFlags.RDMA_READ");
@@ -168,7 +171,7 @@ Deno.test("EfaWorkCompletionList tells no GID of a completion that it has no roo
 });
 
 Deno.test("Objects of an adapter that are refused name what classes of verbs share", () => {
-  using fixture = new Fixture();
+  using fixture = new RecorderObjects();
   const { context, pd, cq } = fixture;
   const cap = { maxSendWr: 4, maxRecvWr: 4 };
   const makers = {

@@ -5,7 +5,7 @@ import type { CmEvent } from "../../../cm.ts";
 import { settled } from "../../../wait/descriptors.ts";
 import { listenUd } from "../../../net/mod.ts";
 import * as recorder from "../../provider/recorder.ts";
-import { DEVICE, idle } from "../registry/bed.ts";
+import { DEVICE, idle } from "../registry/recorder_device.ts";
 import {
   allCalls,
   begin,

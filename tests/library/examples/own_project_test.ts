@@ -1,6 +1,6 @@
 // Each example in a project of its own, which has the built package and copies of the files that the example imports.
 import { DEVICE } from "../../provider/shm.ts";
-import "../shm_bed.ts";
+import "../shm_device.ts";
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { dirname, join } from "node:path/posix";
 import ts from "npm:typescript@5.9.3";

@@ -11,7 +11,7 @@ import {
   SharedReceiveQueue,
   VerbsError,
 } from "../../../mod.ts";
-import { Fixture } from "../../provider/fixture.ts";
+import { RecorderObjects } from "../../provider/objects.ts";
 import { runDeno, stdOptions } from "../../subprocess.ts";
 import { type Answers, hintOf, TRIED, type Tried } from "./walk.ts";
 
@@ -156,7 +156,7 @@ Deno.test("A device that gives no number of objects names none", async () => {
 const MAKERS: readonly (readonly [
   verb: Parameters<typeof recorder.fail>[0],
   attribute: string,
-  make: (fixture: Fixture) => unknown,
+  make: (fixture: RecorderObjects) => unknown,
 ])[] = [
   ["ibv_alloc_pd", "max_pd", ({ context }) => new ProtectionDomain(context)],
   ["ibv_create_cq", "max_cq", ({ context }) => new CompletionQueue(context, { cqe: 1 })],
@@ -168,7 +168,7 @@ Deno.test("EINVAL names the number of objects only where the program has most of
   const usedUp = /^The device may have no .* left: it has 8 .*, and this one has [67]$/;
   for (const [verb, attribute, make] of MAKERS) {
     for (const [most, words] of [[8, usedUp], [80, /^$/]] as const) {
-      using fixture = new Fixture();
+      using fixture = new RecorderObjects();
       void [fixture.pd, fixture.mr, fixture.cq];
       for (let i = 0; i < 6; i++) make(fixture);
       const limits = { max_cqe: 9, max_srq_wr: 9, max_srq_sge: 9 };

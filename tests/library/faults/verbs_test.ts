@@ -13,7 +13,7 @@ import { hasSymbol } from "../../../ffi/library/discovery.ts";
 import { NativeResource, VerbsError } from "../../../mod.ts";
 import { rows } from "../../../ffi/verbs.ts";
 import * as recorder from "../../provider/recorder.ts";
-import { idle } from "../registry/bed.ts";
+import { idle } from "../registry/recorder_device.ts";
 import { callNamed, invoke } from "../registry/calls.ts";
 import { World } from "../registry/world.ts";
 import { ERRNOS, linesOf } from "./lines.ts";

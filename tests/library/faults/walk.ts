@@ -5,7 +5,7 @@ import { assert, assertRejects } from "@std/assert";
 import { library } from "../../../ffi/library.ts";
 import { VerbsError } from "../../../mod.ts";
 import * as recorder from "../../provider/recorder.ts";
-import { idle } from "../registry/bed.ts";
+import { idle } from "../registry/recorder_device.ts";
 import { callNamed, invoke } from "../registry/calls.ts";
 import { World } from "../registry/world.ts";
 

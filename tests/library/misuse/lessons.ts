@@ -1,7 +1,7 @@
 // What the valid calls show: of it the misuses are made.
 
 import { readApi } from "../registry/api.ts";
-import { idle, takeVerbs } from "../registry/bed.ts";
+import { idle, takeVerbs } from "../registry/recorder_device.ts";
 import {
   allCalls,
   type Call,

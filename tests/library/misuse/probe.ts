@@ -1,6 +1,6 @@
 // Runs cases of the matrix on the recorder, and reports the start and the end of each in a line. Its argument is an `Order`.
 
-import { idle, silence } from "../registry/bed.ts";
+import { idle, silence } from "../registry/recorder_device.ts";
 import { type Case, matrix, validCases } from "./cases.ts";
 import { learnAll } from "./lessons.ts";
 import { attempt, closeAll } from "./attempt.ts";

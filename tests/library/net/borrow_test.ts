@@ -2,7 +2,7 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { BorrowedMessage, type RcConn, type RcOptions } from "../../../net/mod.ts";
 import * as recorder from "../../provider/recorder.ts";
-import { bytes, pair, pairs, pause, RXE, test, text, warmUp } from "./bed.ts";
+import { bytes, pair, pairs, pause, RXE, test, text, warmUp } from "./recorder_net.ts";
 import { connectRc, listenRc } from "../../../net/mod.ts";
 
 const two: RcOptions = { credits: 2, sendDepth: 8, maxMessage: 64, keepAlive: 0 };

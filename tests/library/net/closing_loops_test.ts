@@ -1,7 +1,7 @@
 // Closing a connection or a listener ends the loops over it: see ../closing_loops_test.ts for those of verbs.
 import { assertEquals } from "@std/assert";
 import { connectRc, listenRc, listenUd } from "../../../net/mod.ts";
-import { connectTimeout, RXE, test } from "./bed.ts";
+import { connectTimeout, RXE, test } from "./recorder_net.ts";
 
 type Closable = AsyncIterable<unknown> & Disposable & AsyncDisposable & { close(): unknown };
 

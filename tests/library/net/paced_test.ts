@@ -14,7 +14,7 @@ import {
 } from "../../../net/mod.ts";
 import { Link } from "../../../net/rc/link.ts";
 import { type FakeBed, test as testOn } from "../cm/fake.ts";
-import { QKEY, RXE, test, until, warmUp } from "./bed.ts";
+import { QKEY, RXE, test, until, warmUp } from "./recorder_net.ts";
 
 const COUNT = 12;
 /** As long as a turn of the event loop of the library, and longer. */

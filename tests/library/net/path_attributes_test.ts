@@ -18,7 +18,7 @@ import {
 } from "../../../net/mod.ts";
 import type { RecordedStruct } from "../../provider/records.ts";
 import { test as testOn } from "../cm/fake.ts";
-import { UdBed } from "./ud_bed.ts";
+import { UdBed } from "./recorder_ud.ts";
 
 const device = "recorder0";
 const FEW = { credits: 2, sendDepth: 2, maxMessage: 64, keepAlive: 0 };

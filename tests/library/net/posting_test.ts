@@ -6,7 +6,7 @@ import { nonblocking } from "../../../ffi/library.ts";
 import { CompletionQueue, WcOpcode } from "../../../mod.ts";
 import { listenUd, type UdConn, type UdOptions } from "../../../net/mod.ts";
 
-import { pair, rcPair, RXE, test } from "./bed.ts";
+import { pair, rcPair, RXE, test } from "./recorder_net.ts";
 
 const MESSAGE = Uint8Array.of(1);
 

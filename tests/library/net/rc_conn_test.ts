@@ -24,7 +24,7 @@ import {
   text,
   until,
   warmUp,
-} from "./bed.ts";
+} from "./recorder_net.ts";
 
 const quiet = pairs({ keepAlive: 0 });
 /** A message of each end, and no more, until the other one reads. */

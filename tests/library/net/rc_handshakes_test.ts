@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertInstanceOf, assertRejects } from "@std/assert";
 import { stub } from "@std/testing/mock";
 import { connectRc, listenRc, type RcAddress, type RcListener } from "../../../net/mod.ts";
-import { bytes, connectTimeout, peerAddress, RXE, test, text, until } from "./bed.ts";
+import { bytes, connectTimeout, peerAddress, RXE, test, text, until } from "./recorder_net.ts";
 
 const { InvalidData, TimedOut, BadResource, ConnectionReset } = Deno.errors;
 const ADDRESS = peerAddress();

@@ -25,7 +25,7 @@ import {
   test,
   text,
   warmUp,
-} from "./bed.ts";
+} from "./recorder_net.ts";
 
 const { InvalidData } = Deno.errors;
 

@@ -1,7 +1,7 @@
 // Peers are processes that are killed: their device stops to answer. rc_by_address_test.ts of the device tests has one on rxe.
 import { assertEquals, assertRejects } from "@std/assert";
 import { listenRc, type RcConn } from "../../../net/mod.ts";
-import { denoCommand, RXE, test, until } from "../shm_bed.ts";
+import { denoCommand, RXE, test, until } from "../shm_device.ts";
 
 const PEER = new URL("../../device/net/rc_peer.ts", import.meta.url).pathname;
 const connectTimeout = 30_000;

@@ -4,7 +4,7 @@ import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { stub } from "@std/testing/mock";
 import { connectRc, listenRc, type RcConn, type RcListener } from "../../../net/mod.ts";
 import { outputOf } from "../../subprocess.ts";
-import { RXE, test, until } from "./bed.ts";
+import { RXE, test, until } from "./recorder_net.ts";
 
 const OPTIONS = { device: RXE, keepAlive: 0, maxMessage: 2 ** 16 };
 

@@ -4,7 +4,7 @@ import type { RecordedStruct } from "../../provider/records.ts";
 import { assertEquals, assertGreater, assertRejects } from "@std/assert";
 import { VerbsError } from "../../../mod.ts";
 import { connectRc, listenRc, type RcConn, type RcOptions } from "../../../net/mod.ts";
-import { bytes, pair, pause, rcPair, RXE, test, text, until, warmUp } from "./bed.ts";
+import { bytes, pair, pause, rcPair, RXE, test, text, until, warmUp } from "./recorder_net.ts";
 
 const KIB = 1024;
 /** Frames of other types than messages: the upper 4 bits of the immediate data. */

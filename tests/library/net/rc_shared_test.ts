@@ -11,7 +11,7 @@ import {
   type RcConn,
   type RcOptions,
 } from "../../../net/mod.ts";
-import { bytes, pause, peerAddress, RXE, test, text, until } from "./bed.ts";
+import { bytes, pause, peerAddress, RXE, test, text, until } from "./recorder_net.ts";
 
 interface Pair {
   readonly client: RcConn;

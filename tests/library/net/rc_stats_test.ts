@@ -7,7 +7,7 @@ import {
   type RcClosed,
   type RcStats,
 } from "../../../net/mod.ts";
-import { bytes, pairs, rcPair, RXE, test, text, until } from "./bed.ts";
+import { bytes, pairs, rcPair, RXE, test, text, until } from "./recorder_net.ts";
 
 const quiet = pairs({ keepAlive: 0, credits: 2, maxMessage: 64 });
 

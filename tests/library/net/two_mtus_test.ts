@@ -4,9 +4,9 @@ import "../efa/fake.ts";
 import { assertEquals, assertRejects } from "@std/assert";
 import { type Mtu, mtuBytes, TransportType } from "../../../mod.ts";
 import { listenSrd, listenUd, type UdAddress, type UdConn } from "../../../net/mod.ts";
-import { QKEY, RXE, test } from "./bed.ts";
+import { QKEY, RXE, test } from "./recorder_net.ts";
 import { until } from "../../until.ts";
-import { UdBed } from "./ud_bed.ts";
+import { UdBed } from "./recorder_ud.ts";
 
 /** Opens a connection on a port of this MTU. */
 async function listenAt(activeMtu: Mtu): Promise<UdConn> {

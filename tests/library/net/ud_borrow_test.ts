@@ -4,7 +4,7 @@ import { LinkLayer, QpState, WcStatus } from "../../../mod.ts";
 import { listenUd, type UdOptions } from "../../../net/mod.ts";
 import * as recorder from "../../provider/recorder.ts";
 import { until } from "../../until.ts";
-import { UdBed } from "./ud_bed.ts";
+import { UdBed } from "./recorder_ud.ts";
 
 const { BadResource } = Deno.errors;
 

@@ -23,7 +23,7 @@ import {
   type UdConn,
   type UdOptions,
 } from "../../../net/mod.ts";
-import { bytes, QKEY, RXE, test, text } from "./bed.ts";
+import { bytes, QKEY, RXE, test, text } from "./recorder_net.ts";
 import { until } from "../../until.ts";
 
 const { BadResource } = Deno.errors;

@@ -15,7 +15,7 @@ import { structs } from "../../../ffi/layout.ts";
 import { listenUd, type UdOptions } from "../../../net/mod.ts";
 import type { Call, RecordedStruct } from "../../provider/records.ts";
 import { until } from "../../until.ts";
-import { pause, QKEY, UdBed } from "./ud_bed.ts";
+import { pause, QKEY, UdBed } from "./recorder_ud.ts";
 
 const { WR_FLUSH_ERR, LOC_QP_OP_ERR } = WcStatus;
 const { ERR, RTS } = QpState;

@@ -14,30 +14,30 @@ import {
   VerbsError,
   WorkQueue,
 } from "../../../mod.ts";
-import { Fixture } from "../../provider/fixture.ts";
+import { RecorderObjects } from "../../provider/objects.ts";
 
 /** Objects that use operations without a guard. */
 const MAKE = {
-  cq: ({ context }: Fixture) => new CompletionQueue(context, { cqe: 4 }),
-  cqEx: ({ context }: Fixture) =>
+  cq: ({ context }: RecorderObjects) => new CompletionQueue(context, { cqe: 4 }),
+  cqEx: ({ context }: RecorderObjects) =>
     new CompletionQueueEx(context, { cqe: 4, channel: null, wcFlags: 0xfff }),
-  xrc: ({ pd, cq }: Fixture) =>
+  xrc: ({ pd, cq }: RecorderObjects) =>
     new QueuePair(pd, { type: QpType.XRC_SEND, sendCq: cq, cap: SENDS }),
-  qp: (fixture: Fixture) => fixture.qp(QpType.RC),
-  qpEx: (fixture: Fixture) => qpEx(fixture, QpType.RC),
-  udEx: (fixture: Fixture) => qpEx(fixture, QpType.UD),
-  xrcEx: (fixture: Fixture) => qpEx(fixture, QpType.XRC_SEND),
-  srq: ({ pd }: Fixture) => new SharedReceiveQueue(pd, { maxWr: 1 }),
-  tags: ({ pd, cq }: Fixture) =>
+  qp: (fixture: RecorderObjects) => fixture.qp(QpType.RC),
+  qpEx: (fixture: RecorderObjects) => qpEx(fixture, QpType.RC),
+  udEx: (fixture: RecorderObjects) => qpEx(fixture, QpType.UD),
+  xrcEx: (fixture: RecorderObjects) => qpEx(fixture, QpType.XRC_SEND),
+  srq: ({ pd }: RecorderObjects) => new SharedReceiveQueue(pd, { maxWr: 1 }),
+  tags: ({ pd, cq }: RecorderObjects) =>
     new SharedReceiveQueue(pd, { maxWr: 1, srqType: SrqType.TM, cq, tmCap: TM_CAP }),
-  wq: ({ pd, cq }: Fixture) => new WorkQueue(pd, { cq, maxWr: 4, maxSge: 1 }),
+  wq: ({ pd, cq }: RecorderObjects) => new WorkQueue(pd, { cq, maxWr: 4, maxSge: 1 }),
 };
 const SENDS = { maxSendWr: 4 };
 const CAP = { ...SENDS, maxRecvWr: 4 };
 const TM_CAP = { maxNumTags: 1, maxOps: 1 };
 const ALL_OPS = Object.values(SendOpsFlags).reduce((all, flag) => all | flag, 0);
 
-function qpEx({ pd, cq }: Fixture, type: QpType): QueuePairEx {
+function qpEx({ pd, cq }: RecorderObjects, type: QpType): QueuePairEx {
   const queues = type === QpType.XRC_SEND
     ? { type, sendCq: cq, cap: SENDS }
     : { type, sendCq: cq, recvCq: cq, cap: CAP };
@@ -82,7 +82,7 @@ function lack(kind: string, verb: string): void {
 for (const [name, kind, verbs] of LACKS) {
   for (const verb of verbs.split(" ")) {
     Deno.test(`${name}: an object that needs ${verb} is refused when it is made`, () => {
-      using fixture = new Fixture();
+      using fixture = new RecorderObjects();
       const { pd, cq } = fixture;
       assertEquals([pd.disposed, cq.disposed], [false, false]);
       const live = recorder.live();
@@ -96,7 +96,7 @@ for (const [name, kind, verbs] of LACKS) {
 }
 
 Deno.test("Objects are made although their provider lacks what they do not need", () => {
-  using fixture = new Fixture();
+  using fixture = new RecorderObjects();
   const { pd, cq, context } = fixture;
   for (const op of ["wr_set_ud_addr", "wr_set_xrc_srqn", "wr_rdma_read"]) recorder.lack(op, "qp");
   recorder.lack("read_cvlan", "cq");

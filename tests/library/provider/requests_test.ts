@@ -6,7 +6,7 @@ import { assertEquals, assertGreater } from "@std/assert";
 import { Resource } from "../../../mod.ts";
 import * as recorder from "../../provider/recorder.ts";
 import { comparable, type ComparableCall, decode } from "../../provider/records.ts";
-import { idle } from "../registry/bed.ts";
+import { idle } from "../registry/recorder_device.ts";
 import { callNamed, invoke } from "../registry/calls.ts";
 import { World } from "../registry/world.ts";
 

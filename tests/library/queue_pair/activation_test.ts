@@ -13,7 +13,7 @@ import {
   QpType,
   type QueuePair,
 } from "../../../mod.ts";
-import { Fixture } from "../../provider/fixture.ts";
+import { RecorderObjects } from "../../provider/objects.ts";
 import type { Fields, RecordedStruct } from "../../provider/records.ts";
 import { testsOn } from "../recorded.ts";
 import { assertRefused, bad } from "../refusals.ts";
@@ -36,7 +36,7 @@ interface Made extends Disposable {
 }
 
 function make(type: QpType, port: Fields = {}): Made {
-  const fixture = new Fixture();
+  const fixture = new RecorderObjects();
   recorder.answer("ibv_query_port", { active_mtu: Mtu[4096], lid: 5, ...port } as never);
   recorder.answer("ibv_query_device", { max_qp_rd_atom: 16, max_qp_init_rd_atom: 8 });
   recorder.answerBytes("ibv_query_gid", Gid.parse("10.0.0.5").bytes);

@@ -11,7 +11,7 @@ import {
   type QueuePair,
   VerbsError,
 } from "../../../mod.ts";
-import { Fixture } from "../../provider/fixture.ts";
+import { RecorderObjects } from "../../provider/objects.ts";
 import type { RecordedStruct } from "../../provider/records.ts";
 import { held } from "../held.ts";
 
@@ -28,7 +28,7 @@ const PEER: QpAddress = {
   qkey: null,
 };
 
-class Bed extends Fixture {
+class Bed extends RecorderObjects {
   constructor() {
     super();
     recorder.answer("ibv_query_port", { link_layer: LinkLayer.ETHERNET });

@@ -3,7 +3,7 @@
 import "../efa/fake.ts";
 import { EfaCompletionQueue } from "../../../efa.ts";
 import { CreateCqAttrFlags, CreateCqWcFlags, SendOpsFlags } from "../../../mod.ts";
-import { complete } from "./bed.ts";
+import { complete } from "./recorder_device.ts";
 import type { Receiver, Recipe } from "./parts.ts";
 import type { World } from "./world.ts";
 

@@ -1,7 +1,7 @@
 // A valid call of everything in ./net, ./cli, ./ffi and ./testing.
 
 import { structs, SystemError } from "../../../ffi/mod.ts";
-import { DEVICE } from "./bed.ts";
+import { DEVICE } from "./recorder_device.ts";
 import { TransportType } from "../../../mod.ts";
 import { connect, setDevices, setField } from "../../provider/recorder.ts";
 import type { Receiver, Recipe } from "./parts.ts";

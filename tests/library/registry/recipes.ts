@@ -40,7 +40,7 @@ import {
   WrOpcode,
 } from "../../../mod.ts";
 import { enums } from "../../../ffi/mod.ts";
-import { complete, DEVICE, sendPortEvent, takeQueryPort } from "./bed.ts";
+import { complete, DEVICE, sendPortEvent, takeQueryPort } from "./recorder_device.ts";
 import { CM_RECEIVERS, CM_RECIPES } from "./cm_recipes.ts";
 import { EFA_RECEIVERS, EFA_RECIPES } from "./efa_recipes.ts";
 import { OTHER_RECEIVERS, OTHER_RECIPES } from "./other_recipes.ts";

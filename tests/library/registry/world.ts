@@ -65,7 +65,7 @@ import { ToeplitzKey } from "../../../rss.ts";
 import { connect } from "../../provider/recorder.ts";
 import { FakeNet } from "../cm/fake.ts";
 import { rootOf } from "../../../types/core/resource.ts";
-import { activate, complete, DEVICE } from "./bed.ts";
+import { activate, complete, DEVICE } from "./recorder_device.ts";
 
 /** The qkey of the datagram queue pair. */
 export const QKEY = 0x1111_1111;

@@ -3,14 +3,14 @@ import { assertEquals, assertRejects } from "@std/assert";
 import { assertSpyCalls, type Stub, stub } from "@std/testing/mock";
 import { nonblocking } from "../../../ffi/library.ts";
 import { AddressHandle, QpState, QpType, ReplyPath, type WcAddress } from "../../../mod.ts";
-import { Fixture } from "../../provider/fixture.ts";
+import { RecorderObjects } from "../../provider/objects.ts";
 
 /** A packet from a peer on InfiniBand, which is known by its LID. */
 function from(slid: number): WcAddress {
   return { wcFlags: 0, slid, sl: 0, dlidPathBits: 0 };
 }
 
-class Bed extends Fixture {
+class Bed extends RecorderObjects {
   readonly path: ReplyPath = new ReplyPath(this.pd, { portNum: 1, maxPending: 1000 });
   /** The LIDs of peers in the order in which the calls for them started, and what ends each call. */
   readonly started: number[] = [];

@@ -1,7 +1,7 @@
 // What is borrowed from connections of `@rdma/ibverbs/net`, on a device that writes messages at native speed meanwhile.
 import { assertEquals } from "@std/assert";
 import { connectRc, listenRc, listenUd, type RcConn } from "../../../net/mod.ts";
-import { QKEY, RXE, test } from "../shm_bed.ts";
+import { QKEY, RXE, test } from "../shm_device.ts";
 
 const LENGTH = 1024;
 const COUNT = 2000;

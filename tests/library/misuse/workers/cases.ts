@@ -1,6 +1,6 @@
 // Calls from two Workers at once, and from a Worker that is ended.
 
-import { silence } from "../../registry/bed.ts";
+import { silence } from "../../registry/recorder_device.ts";
 import * as recorder from "../../../provider/recorder.ts";
 import { attempt } from "../attempt.ts";
 import { type Case, validCases } from "../cases.ts";

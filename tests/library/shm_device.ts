@@ -1,7 +1,7 @@
 // What device tests have on the device of native speed, which moves messages in place of soft-RoCE, also between processes.
 import { assertEquals } from "@std/assert";
 import { nextTurn } from "../../wait/turns.ts";
-import { bed } from "../device/bed.ts";
+import { standIn } from "../device/stand_in_device.ts";
 import { DEVICE, environment } from "../provider/shm.ts";
 
 const { symbols } = Deno.dlopen(environment.IBVERBS_LIBRARY!, {
@@ -23,8 +23,8 @@ function lend(): Disposable {
   };
 }
 
-bed.device = DEVICE;
-bed.test = (name, body) =>
+standIn.device = DEVICE;
+standIn.test = (name, body) =>
   Deno.test(name, async () => {
     using _lent = lend();
     const before = symbols.recorder_live(null);

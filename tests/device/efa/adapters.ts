@@ -12,7 +12,7 @@ import {
 } from "../../../mod.ts";
 import { EfaCompletionQueue, SrdQueuePair } from "../../../efa.ts";
 import { bindEfa } from "../../../ffi/efa.ts";
-import { Fixture } from "../fixture.ts";
+import { OpenDevice } from "../open_device.ts";
 import { withDeadline } from "../setup.ts";
 import { stubTest, writeStub } from "../stub.ts";
 
@@ -25,7 +25,7 @@ export const HEADROOM = 40;
 export const STRANGER = 0xffff;
 
 /** An adapter, open. */
-export class Adapter extends Fixture {
+export class Adapter extends OpenDevice {
   readonly mr: MemoryRegion;
 
   constructor(device: "efa_0" | "efa_1") {

@@ -16,7 +16,7 @@ const { LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC, MW_BIND } = Acces
 export const REMOTE_ACCESS = REMOTE_WRITE | REMOTE_READ | REMOTE_ATOMIC;
 
 /** A device that is open. Disposing it closes the device, and with it all that was made on it. */
-export class Fixture implements Disposable {
+export class OpenDevice implements Disposable {
   readonly context: Context;
   readonly pd: ProtectionDomain;
   #cq: CompletionQueue | undefined;

@@ -15,13 +15,13 @@ import {
 import * as recorder from "./recorder.ts";
 
 const { LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, MW_BIND } = AccessFlags;
-/** The access of {@linkcode Fixture.mr}. */
+/** The access of {@linkcode RecorderObjects.mr}. */
 const ACCESS = LOCAL_WRITE | REMOTE_WRITE | REMOTE_READ | MW_BIND;
-/** The size of {@linkcode Fixture.mr} in bytes. */
+/** The size of {@linkcode RecorderObjects.mr} in bytes. */
 const MEMORY = 4096;
 
 /** Objects on the recorder, each made on first use. Leaving its scope asserts that all of them end in order. */
-export class Fixture implements Disposable {
+export class RecorderObjects implements Disposable {
   readonly context: Context;
   #pd: ProtectionDomain | undefined;
   #cq: CompletionQueue | undefined;

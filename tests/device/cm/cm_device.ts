@@ -10,7 +10,7 @@ import {
 } from "../../../cm.ts";
 import { bindRdmacm } from "../../../ffi/rdmacm.ts";
 import { QpType } from "../../../mod.ts";
-import { Fixture, RXE } from "../setup.ts";
+import { OpenDevice, RXE } from "../setup.ts";
 
 /** The number of this host, if there are two. */
 const HOST = Deno.env.get("IBVERBS_HOST") ?? "1";
@@ -27,7 +27,7 @@ function openDevice(): void {
 }
 
 /** The device, with a channel. Disposing it closes both. */
-export class CmBed extends Fixture {
+export class CmDevice extends OpenDevice {
   readonly channel: EventChannel = new EventChannel();
 
   constructor() {

@@ -3,12 +3,12 @@ import { assertEquals } from "@std/assert";
 import { nextTurn } from "../../../wait/turns.ts";
 import { LinkLayer } from "../../../mod.ts";
 import type { RcOptions } from "../../../net/mod.ts";
-import { bed } from "../../device/bed.ts";
+import { standIn } from "../../device/stand_in_device.ts";
 import type { RcPair } from "../../device/net/rc_pair.ts";
 import * as recorder from "../../provider/recorder.ts";
 
-bed.device = "recorder0";
-bed.test = (name, body) =>
+standIn.device = "recorder0";
+standIn.test = (name, body) =>
   Deno.test(name, async () => {
     recorder.reset();
     recorder.answer("ibv_query_port", { link_layer: LinkLayer.ETHERNET });
