@@ -49,17 +49,17 @@
  * answered: true
  * ```
  *
- * **Objects.** An {@linkcode EventChannel} is where events come from, and a {@linkcode CmId} is one end of a connection, or
+ * **Objects.** An `EventChannel` is where events come from, and a `CmId` is one end of a connection, or
  * one that listens. Closing the channel closes its ids. The queue pairs, their completion queues and memory are the
  * program's own: the id tells only how to move a queue pair, and when. The types of `@rdma/ibverbs` are exported
  * here too.
  *
  * **Where to go next.**
  *
- * - The address of a host by its name: {@linkcode getAddrInfo}.
- * - Datagrams: `new CmId(channel, PortSpace.UDP)`; groups: {@linkcode CmId.prototype.joinMulticast | CmId.joinMulticast}.
- * - What a connection can tell its peer: {@linkcode ConnParamInit}.
- * - What can go wrong: {@linkcode CmError}; wrong arguments and refusals are told as those of `@rdma/ibverbs`.
+ * - The address of a host by its name: `getAddrInfo`.
+ * - Datagrams: `new CmId(channel, PortSpace.UDP)`; groups: `CmId.joinMulticast`.
+ * - What a connection can tell its peer: `ConnParamInit`.
+ * - What can go wrong: `CmError`; wrong arguments and refusals are told as those of `@rdma/ibverbs`.
  *
  * @module
  */

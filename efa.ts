@@ -4,7 +4,7 @@
  *
  * EFA has no GRH, so that a reply finds its way otherwise than elsewhere: the completion of a message has the number of an
  * address handle that the receiver already has to the sender, or else the sender's GID. `ReplyPath` reads both, from
- * completions of an {@linkcode EfaCompletionQueue}; its methods that take a batch need an {@linkcode EfaWorkCompletionList}.
+ * completions of an `EfaCompletionQueue`; its methods that take a batch need an `EfaWorkCompletionList`.
  *
  * This function answers messages of peers that it does not know:
  *
@@ -37,9 +37,9 @@
  *
  * **Where to go next.**
  *
- * - Reliable datagrams: {@linkcode SrdQueuePair}. For UD, `QueuePair` of `@rdma/ibverbs` works as elsewhere.
- * - Who has sent a message: `ReplyPath` of `@rdma/ibverbs`, {@linkcode EfaWorkCompletion}, {@linkcode efaAhNumber}.
- * - What the device can do: {@linkcode queryEfaDevice}.
+ * - Reliable datagrams: `SrdQueuePair`. For UD, `QueuePair` of `@rdma/ibverbs` works as elsewhere.
+ * - Who has sent a message: `ReplyPath` of `@rdma/ibverbs`, `EfaWorkCompletion`, `efaAhNumber`.
+ * - What the device can do: `queryEfaDevice`.
  *
  * @module
  */

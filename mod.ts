@@ -82,23 +82,23 @@
  * **Names.** Classes, attributes and enums have the names of `verbs.h`. Attributes are in camelCase:
  * `ah_attr.grh.sgid_index` is `ahAttr.grh.sgidIndex`. Enum members have no prefix: `IBV_QPT_UD` is `QpType.UD`.
  *
- * **Errors.** A verb that fails throws a {@linkcode VerbsError} with its errno and, where the cause is known, a hint. A
+ * **Errors.** A verb that fails throws a `VerbsError` with its errno and, where the cause is known, a hint. A
  * wrong argument throws before the verb is called: a TypeError for a value of the wrong type, an attribute that is missing
  * or unknown, and a disposed object; a RangeError for a number out of range. A failed completion does not throw: call
- * {@linkcode WorkCompletion.prototype.check | WorkCompletion.check}.
+ * `WorkCompletion.check`.
  *
- * **Speed.** Requests can be objects, or prepared once in native layout ({@linkcode SendRequestList},
- * {@linkcode RecvRequestList}) and posted many times. Completions can be awaited as above, or polled one batch at a time
- * ({@linkcode CompletionQueue.prototype.pollInto | CompletionQueue.pollInto}).
+ * **Speed.** Requests can be objects, or prepared once in native layout (`SendRequestList`,
+ * `RecvRequestList`) and posted many times. Completions can be awaited as above, or polled one batch at a time
+ * (`CompletionQueue.pollInto`).
  *
  * **Where to go next.** [RDMA on one page](docs/README.md#rdma-on-one-page) explains the terms; the
  * [examples](examples/README.md) are programs to start from.
  *
- * - Open a device, and look at its ports and GIDs: {@linkcode Context}.
- * - Send and receive: {@linkcode QueuePair}, {@linkcode SendRequest}, {@linkcode WorkCompletion}.
- * - Reply to datagrams: {@linkcode AddressHandle.fromWc}, {@linkcode initAhFromWc}; to those of many senders:
- *   {@linkcode ReplyPath}.
- * - Receive side scaling: {@linkcode WorkQueue}, {@linkcode RwqIndirectionTable}, {@linkcode RxHash}; the prediction of
+ * - Open a device, and look at its ports and GIDs: `Context`.
+ * - Send and receive: `QueuePair`, `SendRequest`, `WorkCompletion`.
+ * - Reply to datagrams: `AddressHandle.fromWc`, `initAhFromWc`; to those of many senders:
+ *   `ReplyPath`.
+ * - Receive side scaling: `WorkQueue`, `RwqIndirectionTable`, `RxHash`; the prediction of
  *   hashes: `@rdma/ibverbs/rss`.
  * - Connections by IP address: `@rdma/ibverbs/cm`.
  * - Reliable datagrams, and senders without a GRH, on Elastic Fabric Adapters: `@rdma/ibverbs/efa`.

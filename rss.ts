@@ -12,8 +12,8 @@
  *
  * **Where to go next.**
  *
- * - The bytes that are hashed: {@linkcode rssInput}, or {@linkcode writeRssInput} into a buffer that is reused.
- * - The hash of many inputs by one key: {@linkcode ToeplitzKey}.
+ * - The bytes that are hashed: `rssInput`, or `writeRssInput` into a buffer that is reused.
+ * - The hash of many inputs by one key: `ToeplitzKey`.
  * - The work queue of a flow: `RxHash.hash()` and `RwqIndirectionTable.workQueueFor()` of `@rdma/ibverbs`.
  *
  * @module

@@ -15,8 +15,8 @@
  *
  * **Where to go next.**
  *
- * - What a test leaves open: {@linkcode checkLeaks}.
- * - Tests that are ignored where there is no device: {@linkcode whyNoDevice}.
+ * - What a test leaves open: `checkLeaks`.
+ * - Tests that are ignored where there is no device: `whyNoDevice`.
  * - Tests in a virtual machine with a soft-RoCE device: `@rdma/rxe`.
  *
  * @module

@@ -95,7 +95,7 @@ export type Constants = typeof constants;
 // Literals here, from which the types follow. The package has texts in their place: see tools/package/fold.ts.
 /**
  * Structs and unions on x86_64: the size of each, and of each field its type, its offset, and its size if it is `bytes`. Use
- * {@linkcode structs}, which holds on every architecture.
+ * `structs`, which holds on every architecture.
  *
  * @category Layouts of structs
  */

@@ -22,21 +22,21 @@
  *
  * On a host with a soft-RoCE device it prints `rxe0`.
  *
- * **Objects.** {@linkcode verbs} gives an object with all verbs. Reading a verb for the first time binds it.
- * {@linkcode nonblocking} gives those that may block; they run on another thread and return promises. A verbs object is a
- * pointer with a type of its own: {@linkcode IbvPd} for a protection domain.
+ * **Objects.** `verbs` gives an object with all verbs. Reading a verb for the first time binds it.
+ * `nonblocking` gives those that may block; they run on another thread and return promises. A verbs object is a
+ * pointer with a type of its own: `IbvPd` for a protection domain.
  *
- * **Errors.** A verb that fails returns what it returns in C. {@linkcode errno} gives the errno of the last verb that reports
+ * **Errors.** A verb that fails returns what it returns in C. `errno` gives the errno of the last verb that reports
  * by it. An operation that the device lacks fails with EOPNOTSUPP.
  *
- * **Structs.** {@linkcode structs} has the size of each struct and the offset of each field. {@linkcode allocStruct},
- * {@linkcode readField} and {@linkcode writeField} use it. {@linkcode enums} and {@linkcode constants} have the numbers.
+ * **Structs.** `structs` has the size of each struct and the offset of each field. `allocStruct`,
+ * `readField` and `writeField` use it. `enums` and `constants` have the numbers.
  *
  * **Where to go next.**
  *
- * - The prototypes of all verbs: {@linkcode Verbs}.
- * - Whether a device has an operation: {@linkcode hasContextOp}, {@linkcode hasOwnOp}; whether libibverbs has a function:
- *   {@linkcode hasSymbol}.
+ * - The prototypes of all verbs: `Verbs`.
+ * - Whether a device has an operation: `hasContextOp`, `hasOwnOp`; whether libibverbs has a function:
+ *   `hasSymbol`.
  * - From a class to its handle, to call a verb for it: `unsafeHandle` of each class of `@rdma/ibverbs`.
  *
  * @module

@@ -7,7 +7,7 @@ const inPlace: WeakSet<ArrayBuffer> = new WeakSet();
 
 /**
  * Native memory, page-aligned and zeroed. The garbage collector does not free it, and neither does the end of a Worker:
- * only {@linkcode NativeMemory.free} does.
+ * only `NativeMemory.free` does.
  */
 export class NativeMemory {
   readonly #pointer: Deno.PointerObject;
@@ -57,12 +57,12 @@ export function pin(registration: object): void {
   pinned.add(registration);
 }
 
-/** Releases what {@linkcode pin} keeps. */
+/** Releases what `pin` keeps. */
 export function unpin(registration: object): void {
   pinned.delete(registration);
 }
 
-/** Locks a buffer: later attempts to transfer it fail, as {@linkcode keepInPlace} says. */
+/** Locks a buffer: later attempts to transfer it fail, as `keepInPlace` says. */
 type Lock = (buffer: ArrayBuffer) => void;
 let lock: Lock | undefined;
 

@@ -15,7 +15,7 @@ export function closeAtEnd(object: Closable): () => void {
   return () => void open.delete(object);
 }
 
-/** Closes the objects of {@linkcode closeAtEnd}, newest first, because the program ends. */
+/** Closes the objects of `closeAtEnd`, newest first, because the program ends. */
 export function closeOpen(): void {
   for (const object of [...open].reverse()) closeQuietly(object);
 }

@@ -2,9 +2,9 @@
  * Datagrams and connections over RDMA, without verbs. The module is written on `@rdma/ibverbs`. It needs `--allow-ffi`.
  * Connections by address need librdmacm; the exchange of addresses over TCP needs `--allow-net`.
  *
- * **Datagrams.** {@linkcode listenUd} opens a socket for datagrams, in the shape of `Deno.DatagramConn`. A datagram is
+ * **Datagrams.** `listenUd` opens a socket for datagrams, in the shape of `Deno.DatagramConn`. A datagram is
  * one packet. It can be lost. The address of a socket is plain data: give it to the peer by any means, for instance as
- * JSON. With the option `port` peers find it by the address of its host: {@linkcode UdConn.prototype.lookup | UdConn.lookup}.
+ * JSON. With the option `port` peers find it by the address of its host: `UdConn.lookup`.
  * Both ends have the same qkey; the device drops datagrams with another one.
  *
  * ```ts
@@ -24,10 +24,10 @@
  * hello
  * ```
  *
- * On Elastic Fabric Adapters {@linkcode listenSrd} opens such a socket for reliable datagrams: each arrives once, in any
+ * On Elastic Fabric Adapters `listenSrd` opens such a socket for reliable datagrams: each arrives once, in any
  * order, and `send()` tells whether it has.
  *
- * **Connections.** {@linkcode listenRc} and {@linkcode connectRc} make reliable connections. Messages arrive in order,
+ * **Connections.** `listenRc` and `connectRc` make reliable connections. Messages arrive in order,
  * each once. With `port` the RDMA communication manager finds the peer by its name or IP address. With `tcpPort` the ends
  * exchange their addresses over TCP: that works without librdmacm, and within one host by 127.0.0.1. The messages go over
  * RDMA.
@@ -63,21 +63,21 @@
  * }
  * ```
  *
- * **Objects.** `listenUd()` and `listenSrd()` give a {@linkcode UdConn}. `listenRc()` gives an {@linkcode RcListener}, whose `accept()`
- * gives an {@linkcode RcConn} for each peer; `connectRc()` gives one, too. The connections of a listener share the
+ * **Objects.** `listenUd()` and `listenSrd()` give a `UdConn`. `listenRc()` gives an `RcListener`, whose `accept()`
+ * gives an `RcConn` for each peer; `connectRc()` gives one, too. The connections of a listener share the
  * device; the others open it themselves. Close them with `using`, `await using` or `close()`.
  *
  * **Where to go next.**
  *
- * - Options, such as the device or the depth of the queues: {@linkcode UdOptions}, {@linkcode SrdOptions},
- *   {@linkcode RcOptions}.
- * - Memory of the peer: {@linkcode RcConn.prototype.expose | RcConn.expose} shares memory;
- *   {@linkcode RcConn.prototype.write | RcConn.write}, {@linkcode RcConn.prototype.read | RcConn.read} and
- *   {@linkcode RcConn.prototype.fetchAdd | RcConn.fetchAdd} use it. A write with a number tells the peer:
- *   {@linkcode RcConn.prototype.writes | RcConn.writes} gives the number.
- * - Streams: {@linkcode RcConn.prototype.readable | RcConn.readable},
- *   {@linkcode RcConn.prototype.writable | RcConn.writable}.
- * - Addresses by other means: the option `exchange` of {@linkcode connectRc}.
+ * - Options, such as the device or the depth of the queues: `UdOptions`, `SrdOptions`,
+ *   `RcOptions`.
+ * - Memory of the peer: `RcConn.expose` shares memory;
+ *   `RcConn.write`, `RcConn.read` and
+ *   `RcConn.fetchAdd` use it. A write with a number tells the peer:
+ *   `RcConn.writes` gives the number.
+ * - Streams: `RcConn.readable`,
+ *   `RcConn.writable`.
+ * - Addresses by other means: the option `exchange` of `connectRc`.
  *
  * @module
  */

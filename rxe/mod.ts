@@ -16,7 +16,7 @@
  * kept in the user's cache folder, or in that of `IBVERBS_CACHE`. The host needs Debian or Ubuntu on x86_64; it does not
  * need KVM.
  *
- * **Where to go next.** Programs can do the same with {@linkcode runInGuest}, or with {@linkcode runOnTwoHosts} for two machines:
+ * **Where to go next.** Programs can do the same with `runInGuest`, or with `runOnTwoHosts` for two machines:
  *
  * ```ts
  * import { runInGuest } from "@rdma/rxe";
@@ -25,7 +25,7 @@
  * ```
  *
  * The result is the exit status of the command. If the machine cannot be set up, the call rejects with a
- * {@linkcode SetupError}; if it fails later, with a {@linkcode GuestError}, a subclass. {@linkcode GuestOptions} says how
+ * `SetupError`; if it fails later, with a `GuestError`, a subclass. `GuestOptions` says how
  * to share a folder, set variables and forward a port.
  *
  * @module

@@ -18,7 +18,7 @@ export type Timer = ReturnType<typeof globalThis.setTimeout>;
 /** Clocks, which tests of the library stop. */
 export const clock: {
   /**
-   * The system's clock in whole milliseconds. {@linkcode clock.precise} costs a microsecond on some hosts and 40 in an
+   * The system's clock in whole milliseconds. `clock.precise` costs a microsecond on some hosts and 40 in an
    * emulator, more than what it would measure.
    */
   now: () => number;

@@ -4,7 +4,7 @@ import { clock, type Timer, timers } from "./clock.ts";
 
 /**
  * A signal that aborts when another one does, or when a time is over: from the beginning, or from the last
- * {@linkcode Deadline.extend}. One timer serves any number of waits. Disposing it ends the time.
+ * `Deadline.extend`. One timer serves any number of waits. Disposing it ends the time.
  */
 export class Deadline implements Disposable {
   readonly #abort: AbortController = new AbortController();
@@ -60,7 +60,7 @@ export interface TimeoutOptions {
   readonly timeout?: number | undefined;
 }
 
-/** Reads the time limit of options: see {@linkcode checkTimeout}. */
+/** Reads the time limit of options: see `checkTimeout`. */
 export function timeoutOf(options: TimeoutOptions = {}): number {
   return checkTimeout(snapshot(options, "options", ["timeout"]).timeout);
 }
@@ -75,7 +75,7 @@ export function checkTimeout(timeout: number = Infinity): number {
   return timeout === Infinity ? timeout : integer(timeout, "timeout", 0, 0x7fff_ffff);
 }
 
-/** The end of a wait that begins now, in the time of {@linkcode clock.precise}. */
+/** The end of a wait that begins now, in the time of `clock.precise`. */
 export function endOf(timeout: number): number {
   return timeout === Infinity ? timeout : clock.precise() + timeout;
 }

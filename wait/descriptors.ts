@@ -81,7 +81,7 @@ export class Descriptors {
     this.#keepsOpen = keepsOpen;
   }
 
-  /** {@linkcode watchDescriptor} */
+  /** `watchDescriptor` */
   watch(fd: number, need: Need, wake: OnWake<SystemError>): Sleep {
     this.#open();
     const serial = this.#lastSerial = (this.#lastSerial + 1) % UNWRITTEN || 1;

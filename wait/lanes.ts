@@ -18,7 +18,7 @@ const { lanes } = state;
 /** In the order in which they may run. */
 const ORDER = ["program", "connection", "datagram"] as const;
 
-/** Lets a call run, or returns what to wait for. {@linkcode leave} has to follow. */
+/** Lets a call run, or returns what to wait for. `leave` has to follow. */
 export function enter(cause: Cause, signal: AbortSignal | undefined): Promise<void> | undefined {
   const lane = lanes[cause];
   if (mayRun(cause)) {

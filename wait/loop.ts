@@ -84,7 +84,7 @@ export class Loop {
     }
   };
 
-  /** Reads nothing before {@linkcode Loop.update}. */
+  /** Reads nothing before `Loop.update`. */
   constructor(task: Task) {
     this.#task = task;
     this.#mayBeThere = task.arm !== undefined;

@@ -35,14 +35,14 @@ const { turn, readers } = state;
 
 /**
  * Whether work that does not wait may go on in this turn of the event loop. A loop that reads from a device, a descriptor or
- * a peer asks before each step, and waits for {@linkcode nextTurn} if not: timers, signals and other connections run then.
+ * a peer asks before each step, and waits for `nextTurn` if not: timers, signals and other connections run then.
  * One clock serves all loops of the program. After the wait a loop takes a step without asking.
  */
 export function mayContinue(): boolean {
   return mayRun(turn.isBehind ? 0 : SLICE_MS);
 }
 
-/** {@linkcode mayContinue} for a loop that empties a queue which others fill: it has more time than those. */
+/** `mayContinue` for a loop that empties a queue which others fill: it has more time than those. */
 export function mayRead(): boolean {
   return mayRun(READER_MS);
 }

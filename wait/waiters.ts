@@ -26,7 +26,7 @@ export class Waiters<W extends object, T> {
     return [...this.#waiting.keys()];
   }
 
-  /** {@linkcode Waiters.wait}, before all others. */
+  /** `Waiters.wait`, before all others. */
   waitFirst(waiter: W, signal: AbortSignal | undefined): Promise<T> {
     const waiting = this.wait(waiter, signal);
     // Now: code of the signal has run, which may have ended waits.
@@ -38,7 +38,7 @@ export class Waiters<W extends object, T> {
     return waiting;
   }
 
-  /** Waits until {@linkcode Waiters.resolve} or {@linkcode Waiters.reject} names the waiter. */
+  /** Waits until `Waiters.resolve` or `Waiters.reject` names the waiter. */
   wait(waiter: W, signal: AbortSignal | undefined): Promise<T> {
     if (signal?.aborted) return Promise.reject(signal.reason);
     const waiting = Promise.withResolvers<T>();

@@ -240,7 +240,7 @@ export function firstLayer(linkType: number): Layer | string {
   return nextOf(LINK_TYPES, linkType);
 }
 
-/** The headers. The last one is read by {@linkcode readTransport}. */
+/** The headers. The last one is read by `readTransport`. */
 export const LAYERS: Readonly<Record<Layer, Reader>> = {
   null: ["address family", 4, (view) => {
     // Its order is that of the host that captured it.

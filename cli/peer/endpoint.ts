@@ -68,9 +68,9 @@ export interface Side {
   readonly incoming: Uint8Array;
   /** The index of the queue pair with that number. */
   indexOf(qpNum: number): number;
-  /** Sends, writes or reads the message from a queue pair, with `wrId` {@linkcode SEND}. */
+  /** Sends, writes or reads the message from a queue pair, with `wrId` `SEND`. */
   postSend(index: number): void;
-  /** Posts receives with `wrId` {@linkcode RECV} to a queue pair, or to the one queue that all share. */
+  /** Posts receives with `wrId` `RECV` to a queue pair, or to the one queue that all share. */
   postRecv(count: number, index?: number): void;
 }
 

@@ -27,13 +27,13 @@ export class PingPong {
   #sent = 0;
   #received = 0;
   #receives: number;
-  /** For each queue pair, what must complete before it sends the next message: {@linkcode RECV}, {@linkcode SEND}. */
+  /** For each queue pair, what must complete before it sends the next message: `RECV`, `SEND`. */
   readonly #pending: Uint8Array;
 
   /** Called with the completion of the first receive, before the answer is sent. */
   onFirst: ((wc: WorkCompletion) => void) | undefined = undefined;
 
-  /** Prepares to answer messages. Call {@linkcode PingPong.start} to send the first one. */
+  /** Prepares to answer messages. Call `PingPong.start` to send the first one. */
   constructor(side: Side, length: Length) {
     this.#side = side;
     this.#length = length;

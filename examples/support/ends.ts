@@ -10,7 +10,7 @@ export const ENDS = {
   timeout: { type: "string", short: "t", default: "10" },
 } as const;
 
-/** The help for {@linkcode ENDS}. */
+/** The help for `ENDS`. */
 export const ENDS_HELP = `
   -l, --listen            run the server only, and answer callers on TCP with its address
   -c, --connect HOST      run the client only, and ask the server on HOST for its address
@@ -21,7 +21,7 @@ export const ENDS_HELP = `
 /** Which end to run. */
 export type Choice = ReturnType<typeof choiceOf>;
 
-/** Reads the options of {@linkcode ENDS}. */
+/** Reads the options of `ENDS`. */
 export function choiceOf(
   values: { listen: boolean; connect?: string; "tcp-port": string; timeout: string },
 ): { listen: boolean; connect: string | undefined; tcpPort: number; seconds: number } {

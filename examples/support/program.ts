@@ -53,7 +53,7 @@ export const PORT = {
   "gid-index": { type: "string", short: "g" },
 } as const;
 
-/** The help for {@linkcode PORT}. */
+/** The help for `PORT`. */
 export const PORT_HELP = `
   -d, --device NAME       RDMA device (default: the first one with an active port)
   -i, --port NUMBER       port of the device (default 1)
@@ -63,7 +63,7 @@ export const PORT_HELP = `
 /** Which port to use. */
 export type Port = Pick<UdOptions, "device" | "gidIndex"> & { readonly portNum: number };
 
-/** Reads the options of {@linkcode PORT}. */
+/** Reads the options of `PORT`. */
 export function portOf(values: { device?: string; port: string; "gid-index"?: string }): Port {
   const { device, port, "gid-index": gid } = values;
   const gidIndex = gid === undefined ? undefined : whole(gid, "gid-index", 0, 255);

@@ -11,7 +11,7 @@ import { MACHINES } from "../thunks/image.ts";
 import { loadImage } from "../thunks/memfd.ts";
 import type { Arch } from "../thunks/thunk.ts";
 
-/** A call of {@linkcode NativeSteps}: of a function that takes up to three integers or pointers, and returns an `int`. */
+/** A call of `NativeSteps`: of a function that takes up to three integers or pointers, and returns an `int`. */
 export interface Step {
   readonly address: bigint;
   readonly args: readonly bigint[];

@@ -165,7 +165,7 @@ function dynamicSection(symbolsAt: number, stringsAt: number, stringsSize: numbe
   );
 }
 
-/** Digits of {@linkcode hashOf}. */
+/** Digits of `hashOf`. */
 const HASH_LENGTH = 16;
 
 /** 64 bits of an image, from two hashes of its words that start differently. */

@@ -9,7 +9,7 @@ import { readSrdOptions, type SrdOptions, type SrdSettings } from "./srd_options
 
 /**
  * Opens a connection for reliable datagrams (SRD), which only Elastic Fabric Adapters have. Each message arrives once, in
- * any order, and {@linkcode UdConn.send} resolves when it has.
+ * any order, and `UdConn.send` resolves when it has.
  *
  * It needs libefa. It is tested on adapters that a kernel module stands in for, and never on hardware.
  *

@@ -2,7 +2,7 @@ import { option, readOptions, type Rules, within } from "../../internal/options.
 import { UD_RULES, type UdOptions, type UdSettings } from "../ud/ud_options.ts";
 
 /**
- * Options of {@linkcode listenSrd}.
+ * Options of `listenSrd`.
  *
  * @category Datagrams
  */
@@ -42,7 +42,7 @@ const RULES: Rules<Omit<SrdSettings, "trafficClass" | "port">> = {
   rnrRetry: option(within(0, 7), undefined),
 };
 
-/** Reads and checks the options of {@linkcode listenSrd}. The device has still to check the port. */
+/** Reads and checks the options of `listenSrd`. The device has still to check the port. */
 export function readSrdOptions(options: SrdOptions): SrdSettings {
   return { ...readOptions(options, RULES), trafficClass: undefined, port: undefined };
 }

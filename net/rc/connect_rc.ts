@@ -27,20 +27,20 @@ import { MAX_MS, RC_RULES, type RcOptions, type RcSettings } from "./rc_options.
 export type RcExchange = (address: RcAddress, options: AbortOptions) => Promise<unknown>;
 
 /**
- * Options of {@linkcode connectRc} for a host that is found by its address, with the RDMA communication manager.
+ * Options of `connectRc` for a host that is found by its address, with the RDMA communication manager.
  *
  * @category Connections
  */
 export interface RcConnectByAddress extends RcOptions {
   /**
-   * The host that {@linkcode listenRc} listens on: a name, or an address that an RDMA device has or leads to. A name may
+   * The host that `listenRc` listens on: a name, or an address that an RDMA device has or leads to. A name may
    * have an address of each family, IPv4 and IPv6: if the one that the system prefers fails, the other is tried. The
    * communication manager takes no loopback address, such as 127.0.0.1: within a host use `tcpPort`, or another address
    * of a device.
    */
   readonly hostname: string;
   /**
-   * The port that {@linkcode listenRc} listens on, 1 to 65535. The host is found by the RDMA communication manager. It
+   * The port that `listenRc` listens on, 1 to 65535. The host is found by the RDMA communication manager. It
    * chooses the device and the GIDs, so that the options `device`, `portNum`, `gidIndex`, `pkeyIndex` and `peerGid` are not
    * permitted, and `retryCnt` of this end holds for both. It needs librdmacm, and no TCP.
    */
@@ -57,14 +57,14 @@ export interface RcConnectByAddress extends RcOptions {
 }
 
 /**
- * Options of {@linkcode connectRc} for a host that listens on a TCP port, by which the two ends find each other.
+ * Options of `connectRc` for a host that listens on a TCP port, by which the two ends find each other.
  *
  * @category Connections
  */
 export interface RcConnectByTcp extends RcOptions {
-  /** The host that {@linkcode listenRc} listens on. The default is "127.0.0.1". */
+  /** The host that `listenRc` listens on. The default is "127.0.0.1". */
   readonly hostname?: string | undefined;
-  /** The TCP port that {@linkcode listenRc} listens on. */
+  /** The TCP port that `listenRc` listens on. */
   readonly tcpPort: number;
   /**
    * While nobody listens, it tries again after so many milliseconds, as long as `connectTimeout` lasts. The default is 0:
@@ -78,7 +78,7 @@ export interface RcConnectByTcp extends RcOptions {
 }
 
 /**
- * Options of {@linkcode connectRc} for a peer with which the program exchanges addresses itself.
+ * Options of `connectRc` for a peer with which the program exchanges addresses itself.
  *
  * @category Connections
  */
@@ -97,7 +97,7 @@ export interface RcConnectByExchange extends RcOptions {
 }
 
 /**
- * The options of {@linkcode connectRc}: exactly one of `port`, `tcpPort` and `exchange` is needed.
+ * The options of `connectRc`: exactly one of `port`, `tcpPort` and `exchange` is needed.
  *
  * @category Connections
  */

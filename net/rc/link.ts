@@ -95,7 +95,7 @@ export class Link implements Reader {
   /** A request was flushed: the reason is in another completion. */
   #isFlushed = false;
 
-  /** `hasEnded` tells that the connection has ended outside of the queue pair: {@linkcode Link.break} gets the reason. */
+  /** `hasEnded` tells that the connection has ended outside of the queue pair: `Link.break` gets the reason. */
   constructor(
     qp: QueuePair,
     { seat, slot, device }: LinkParts,

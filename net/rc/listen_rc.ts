@@ -22,7 +22,7 @@ import { RC_RULES, type RcOptions, type RcSettings } from "./rc_options.ts";
 import { TcpAcceptor } from "./tcp_acceptor.ts";
 
 /**
- * The options of {@linkcode listenRc}.
+ * The options of `listenRc`.
  *
  * @category Connections
  */
@@ -37,10 +37,10 @@ export interface RcListenOptions extends RcOptions {
    * names chooses the device, so that `device`, `portNum`, `gidIndex`, `pkeyIndex` and `peerGid` are not permitted. It needs librdmacm.
    */
   readonly port?: number | undefined;
-  /** The TCP port to listen on. The default is 0: any free one, see {@linkcode RcListener.addr}. */
+  /** The TCP port to listen on. The default is 0: any free one, see `RcListener.addr`. */
   readonly tcpPort?: number | undefined;
   /**
-   * The number of connections that may be in the making or wait for {@linkcode RcListener.accept}, at least 1. The
+   * The number of connections that may be in the making or wait for `RcListener.accept`, at least 1. The
    * default is 64. Further ones are refused. Each one has queues and memory of the device.
    */
   readonly maxPending?: number | undefined;
@@ -58,7 +58,7 @@ export interface RcListenOptions extends RcOptions {
   /**
    * It is called once for each series of attempts that fail: an attempt has failed, and the listener goes on. A series ends
    * when a connection is made. If something is used up, such as queue pairs, file descriptors or memory that may be locked,
-   * the error tells what it is, and how many connections there are. The default writes a warning to the console. {@linkcode RcListener.stats} counts all of them.
+   * the error tells what it is, and how many connections there are. The default writes a warning to the console. `RcListener.stats` counts all of them.
    */
   readonly onFailure?: ((error: Error) => void) | undefined;
   /** Closes the listener when it aborts. Connections that were accepted stay open. */
@@ -88,13 +88,13 @@ interface Listening {
 }
 
 /**
- * Accepts connections. {@linkcode listenRc} makes it. Attempts that fail are counted, and
- * {@linkcode RcListenOptions.onFailure} tells of them. They do not affect other connections.
+ * Accepts connections. `listenRc` makes it. Attempts that fail are counted, and
+ * `RcListenOptions.onFailure` tells of them. They do not affect other connections.
  *
  * The connections share one device and one protection domain, which are open while there is a connection. Nothing of the
  * device is used for a peer before its address was read and checked.
  *
- * A listener keeps the program alive only while somebody waits for a connection, and not after {@linkcode RcListener.unref}.
+ * A listener keeps the program alive only while somebody waits for a connection, and not after `RcListener.unref`.
  *
  * @category Connections
  */
@@ -122,7 +122,7 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
   readonly #onFailure: (error: Error) => void;
   readonly #stats = { connected: 0, failed: 0, refused: 0, lastError: undefined as unknown };
 
-  /** @ignore Made by {@linkcode listenRc}. */
+  /** @ignore Made by `listenRc`. */
   constructor(listening: "listenRc() listens") {
     const { acceptor, settings } = partsOf<Listening>(
       listening,
@@ -191,13 +191,13 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
     else this.#acceptor.unref();
   }
 
-  /** Has {@linkcode RcListener.accept} and the loop over the listener keep the program alive while they wait, as at first. */
+  /** Has `RcListener.accept` and the loop over the listener keep the program alive while they wait, as at first. */
   ref(): void {
     this.#hold(true);
   }
 
   /**
-   * Lets the program end although {@linkcode RcListener.accept} waits, as `unref()` of Deno's listeners does. Connections
+   * Lets the program end although `RcListener.accept` waits, as `unref()` of Deno's listeners does. Connections
    * that were accepted keep it alive as ever.
    */
   unref(): void {
@@ -342,7 +342,7 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
     noteClosed(this);
   }
 
-  /** Stops listening, as {@linkcode RcListener.close} does. */
+  /** Stops listening, as `RcListener.close` does. */
   [Symbol.dispose](): void {
     this.close();
   }

@@ -42,7 +42,7 @@ export class Outbox {
   /** Requests that have a completion even if they succeed. */
   posted = 0;
   completed = 0;
-  /** {@linkcode Outbox.posted} at the last call of {@linkcode Outbox.checkPeer}, and quiet checks since it has changed. */
+  /** `Outbox.posted` at the last call of `Outbox.checkPeer`, and quiet checks since it has changed. */
   #checked = 0;
   #quietChecks = 0;
 

@@ -37,7 +37,7 @@ function isLocal({ local, remote }: PeerEnds): boolean {
  * Checks what a peer states as its address, however it has told it. Nothing is sent there before.
  *
  * @param permitted Which GIDs a peer may name, as the option `peerGid` says.
- * @returns Whether the address has still to be one of this host: {@linkcode checkOwn}.
+ * @returns Whether the address has still to be one of this host: `checkOwn`.
  * @throws {Deno.errors.InvalidData} If it is not that of a single port, or the peer speaks from another host.
  */
 export function checkStated(
@@ -75,7 +75,7 @@ export function checkUnicast({ gid: text, lid }: RcAddress): void {
 /**
  * Checks that a peer speaks from the address that it names. A peer on this host may name any address of this host.
  *
- * @returns Whether the address has still to be one of this host: {@linkcode checkOwn}.
+ * @returns Whether the address has still to be one of this host: `checkOwn`.
  * @throws {Deno.errors.InvalidData} If it does not.
  */
 function checkSpeaker(peer: RcAddress, ends: PeerEnds): boolean {

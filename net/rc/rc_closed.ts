@@ -1,5 +1,5 @@
 /**
- * How a connection has ended: see {@linkcode RcConn.closed}.
+ * How a connection has ended: see `RcConn.closed`.
  *
  * @category Connections
  */

@@ -31,22 +31,22 @@ import {
 } from "./remote_memory.ts";
 
 /**
- * Options of {@linkcode RcConn.write}.
+ * Options of `RcConn.write`.
  *
  * @category Memory of the peer
  */
 export interface RcWriteOptions extends AbortOptions {
-  /** Tells the peer when the bytes are there: {@linkcode RcConn.writes} of the peer gives this number, 32 bits. */
+  /** Tells the peer when the bytes are there: `RcConn.writes` of the peer gives this number, 32 bits. */
   readonly imm?: number | undefined;
 }
 
 /**
- * A reliable connection (RC) with messages, streams and remote memory. {@linkcode connectRc} and {@linkcode listenRc}
+ * A reliable connection (RC) with messages, streams and remote memory. `connectRc` and `listenRc`
  * make it.
  *
- * **Messages.** {@linkcode RcConn.prototype.send | RcConn.send} waits while the peer has no receive for the message, so
+ * **Messages.** `RcConn.send` waits while the peer has no receive for the message, so
  * a slow peer slows the sender down. Messages arrive in order, each once. A message that
- * {@linkcode RcConn.prototype.flush | RcConn.flush} has waited for is in the memory of the peer.
+ * `RcConn.flush` has waited for is in the memory of the peer.
  *
  * **The end of the program.** A connection keeps the program alive only while a call waits, or the peer has not yet
  * acknowledged what was sent, as Deno's sockets do. A program that ends without closing it tells the peer nothing.
@@ -114,7 +114,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
   #readable: ReadableStream<Uint8Array<ArrayBuffer>> | undefined;
   #writable: WritableStream<Uint8Array> | undefined;
 
-  /** @ignore Made by {@linkcode connectRc} and {@linkcode RcListener.accept}. */
+  /** @ignore Made by `connectRc` and `RcListener.accept`. */
   constructor(connected: "connectRc() and RcListener.accept() connect") {
     const end = partsOf<RcEnd>(connected, "RcConn", "connectRc() and RcListener.accept() connect");
     const { ends } = end;
@@ -177,7 +177,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
    * @param p The buffer that the messages are written to, one after another. What does not fit is for the next call.
    * @param options The signal that ends the wait.
    * @returns The messages, which are parts of `p`: at least one. `null` if the peer sends none any more.
-   * @throws As {@linkcode RcConn.receive}; {RangeError} if the first message is longer than `p`.
+   * @throws As `RcConn.receive`; {RangeError} if the first message is longer than `p`.
    */
   receiveMany(
     p: Uint8Array<ArrayBuffer>,
@@ -196,7 +196,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
    *
    * @param options The signal that ends the wait.
    * @returns The message; `null` if the peer sends none any more.
-   * @throws As {@linkcode RcConn.receive}.
+   * @throws As `RcConn.receive`.
    */
   borrow(options?: AbortOptions): Promise<BorrowedMessage | null> {
     return asPromise(() => this.#take<BorrowedMessage>({ how: "lend" }, signalOf(options)));
@@ -217,7 +217,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
   }
 
   /**
-   * Has {@linkcode RcConn.receive}, {@linkcode RcConn.writes}, {@linkcode RcConn.readable} and the loop over the connection
+   * Has `RcConn.receive`, `RcConn.writes`, `RcConn.readable` and the loop over the connection
    * keep the program alive while they wait, as at first.
    */
   ref(): void {
@@ -235,14 +235,14 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
 
   /**
    * Sends a message. It waits while the peer has no receive for it, and while `sendDepth` requests are in progress. It
-   * resolves when the message is copied: {@linkcode RcConn.flush} waits until it has arrived. The message must not change
+   * resolves when the message is copied: `RcConn.flush` waits until it has arrived. The message must not change
    * before.
    *
-   * @param p The message, at most {@linkcode RcConn.maxMessage} bytes.
+   * @param p The message, at most `RcConn.maxMessage` bytes.
    * @returns The number of bytes.
    * @throws {RangeError} If the message is too long.
    * @throws {Deno.errors.ConnectionReset} If the connection is broken, or the peer has closed it.
-   * @throws {Deno.errors.BadResource} If this end is closed, or {@linkcode RcConn.writable} is.
+   * @throws {Deno.errors.BadResource} If this end is closed, or `RcConn.writable` is.
    */
   async send(p: Uint8Array, options?: AbortOptions): Promise<number> {
     try {
@@ -290,8 +290,8 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
   }
 
   /**
-   * A stream of bytes to the peer. It sends messages of at most {@linkcode RcConn.maxMessage} bytes, and waits while the
-   * peer has no receives. Closing it ends {@linkcode RcConn.readable} of the peer; this end can still receive. Aborting it
+   * A stream of bytes to the peer. It sends messages of at most `RcConn.maxMessage` bytes, and waits while the
+   * peer has no receives. Closing it ends `RcConn.readable` of the peer; this end can still receive. Aborting it
    * closes the connection at once.
    */
   get writable(): WritableStream<Uint8Array> {
@@ -312,7 +312,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
   }
 
   /**
-   * Shares memory with the peer: it may write, read and do atomics there with {@linkcode ExposedMemory.remote}. The memory is
+   * Shares memory with the peer: it may write, read and do atomics there with `ExposedMemory.remote`. The memory is
    * shared until it or the connection is closed.
    *
    * @param source A length in bytes, or a buffer.
@@ -332,7 +332,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
 
   /**
    * Writes to memory of the peer. It resolves when the bytes are there. The peer does not notice it, unless `imm` is given:
-   * then {@linkcode RcConn.writes} of the peer gives this number when all the bytes are there. Such a write needs a receive
+   * then `RcConn.writes` of the peer gives this number when all the bytes are there. Such a write needs a receive
    * of the peer, as a message does: it waits while the peer takes neither messages nor writes. If it is longer than
    * `maxMessage` of this end, a part of its bytes may be there while it waits. It may have no bytes.
    *
@@ -340,7 +340,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
    * @param data The bytes. They must not change before the promise resolves.
    * @throws {RangeError} If a number is out of range, or the bytes do not fit.
    * @throws {WorkCompletionError} If the peer does not allow it. The connection is broken then.
-   * @throws {Deno.errors.BadResource} If `imm` is given, and {@linkcode RcConn.writable} is closed.
+   * @throws {Deno.errors.BadResource} If `imm` is given, and `RcConn.writable` is closed.
    * @throws The reason of the signal, if it aborts. A write that has begun goes on.
    */
   async write(
@@ -383,7 +383,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
    * @param offset Where to read, in bytes from the start of the memory.
    * @param length The number of bytes, or the buffer that they are written to.
    * @returns The bytes.
-   * @throws As {@linkcode RcConn.write}.
+   * @throws As `RcConn.write`.
    */
   async read(
     memory: RemoteMemory,
@@ -412,7 +412,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
    * @param offset Where the 8 bytes are, in bytes from the start of the memory. The address must be a multiple of 8.
    * @param add The number to add, 64 bits. The sum is taken modulo 2^64.
    * @returns The number before.
-   * @throws As {@linkcode RcConn.write}.
+   * @throws As `RcConn.write`.
    */
   async fetchAdd(
     memory: RemoteMemory,
@@ -436,7 +436,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
    * @param compare The expected number, 64 bits.
    * @param swap The new number, 64 bits.
    * @returns The number before. It was replaced if it equals `compare`.
-   * @throws As {@linkcode RcConn.write}.
+   * @throws As `RcConn.write`.
    */
   async compareSwap(
     memory: RemoteMemory,
@@ -521,7 +521,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
   /**
    * Closes the connection. What was sent arrives first, and the peer is told: its `receive()` gives the messages that are
    * left, and then `null`. Calls of this end that wait reject. What this end has received can still be read:
-   * {@linkcode RcConn.receive} gives it, and then rejects; iterators end after it. If the connection is broken, or the
+   * `RcConn.receive` gives it, and then rejects; iterators end after it. If the connection is broken, or the
    * signal aborts, it is closed at once. Closing again does nothing.
    *
    * @throws {TypeError} If an option has the wrong type.
@@ -553,7 +553,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
     noteClosed(this);
   }
 
-  /** Closes the connection, as {@linkcode RcConn.close} does. */
+  /** Closes the connection, as `RcConn.close` does. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }

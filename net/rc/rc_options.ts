@@ -87,7 +87,7 @@ export type RcSettings =
 /** The longest time of a timer. */
 export const MAX_MS = 0x7fff_ffff;
 
-/** How {@linkcode RcOptions} are checked, and their defaults. */
+/** How `RcOptions` are checked, and their defaults. */
 export const RC_RULES: Rules<RcSettings> = {
   device: option(text, undefined),
   portNum: option(within(1, 255), 1),

@@ -15,7 +15,7 @@ export interface Exposed {
 }
 
 /**
- * Memory that the peer may use. {@linkcode RcConn.prototype.expose | RcConn.expose} makes it. Closing it ends the
+ * Memory that the peer may use. `RcConn.expose` makes it. Closing it ends the
  * rights of the peer.
  *
  * @category Memory of the peer
@@ -26,7 +26,7 @@ export class ExposedMemory implements Disposable {
   readonly #mr: MemoryRegion;
   readonly #closed: () => void;
 
-  /** @ignore Made by {@linkcode RcConn.expose}. */
+  /** @ignore Made by `RcConn.expose`. */
   constructor(exposed: "RcConn.expose() shares memory") {
     const { mr, closed } = partsOf<Exposed>(
       exposed,
@@ -53,7 +53,7 @@ export class ExposedMemory implements Disposable {
     this.#closed();
   }
 
-  /** Ends the rights of the peer, as {@linkcode ExposedMemory.close} does. */
+  /** Ends the rights of the peer, as `ExposedMemory.close` does. */
   [Symbol.dispose](): void {
     this.close();
   }
@@ -121,7 +121,7 @@ export function partOf({ addr, rkey, size, offset }: RemotePlace, length: number
 /**
  * Finds the 8 bytes of an atomic in memory of the peer.
  *
- * @throws As {@linkcode placeIn} and {@linkcode partOf}; {RangeError} if the address is not a multiple of 8.
+ * @throws As `placeIn` and `partOf`; {RangeError} if the address is not a multiple of 8.
  */
 export function atomicPartOf(memory: RemoteMemory, offset: number): RemotePart {
   const part = partOf(placeIn(memory, offset), ATOMIC_SIZE);

@@ -10,13 +10,13 @@ export interface Lending {
 }
 
 /**
- * A received message in the memory that the device has written it to: nothing is copied. {@linkcode RcConn.borrow} makes it.
+ * A received message in the memory that the device has written it to: nothing is copied. `RcConn.borrow` makes it.
  *
  * Disposing it gives the memory back, for another message. Until then the message holds a receive, as one does that nobody
  * has read: who borrows many and gives none back slows the peer down, and lets datagrams be lost. So give it back soon, best
  * with `using`. The memory of a message that is never given back is not used for others as long as the device is open.
  *
- * It outlives its connection: when that is closed, {@linkcode BorrowedMessage.bytes} is a copy.
+ * It outlives its connection: when that is closed, `BorrowedMessage.bytes` is a copy.
  *
  * @example Count bytes
  * ```ts
@@ -37,7 +37,7 @@ export interface Lending {
 export class BorrowedMessage implements Disposable {
   #lending: Lending | undefined;
 
-  /** @ignore Made by {@linkcode RcConn.borrow}. */
+  /** @ignore Made by `RcConn.borrow`. */
   constructor(borrowed: "borrow() of a connection lends messages") {
     const instead = "borrow() of a connection lends messages";
     this.#lending = partsOf<Lending>(borrowed, new.target.name, instead);
@@ -62,7 +62,7 @@ export class BorrowedMessage implements Disposable {
     lending?.giveBack();
   }
 
-  /** Gives the memory back, as {@linkcode BorrowedMessage.close} does. */
+  /** Gives the memory back, as `BorrowedMessage.close` does. */
   [Symbol.dispose](): void {
     this.close();
   }

@@ -22,7 +22,7 @@ export interface FabricOptions {
   readonly sl?: number | undefined;
 }
 
-/** {@linkcode FabricOptions} that were read. */
+/** `FabricOptions` that were read. */
 export interface FabricSettings {
   readonly trafficClass: number | undefined;
   readonly sl: number | undefined;

@@ -27,5 +27,5 @@ export function readReceive(given: Uint8Array<ArrayBuffer> | ReceiveOptions | un
   if (ArrayBuffer.isView(given)) return { buffer: byteArray(given, "buffer"), signal: undefined };
   const { buffer, signal } = snapshot(given, "options", ["buffer", "signal"]);
   checkSignal(signal);
-  return { buffer: buffer && byteArray(buffer, "buffer"), signal };
+  return { buffer: buffer === undefined ? buffer : byteArray(buffer, "buffer"), signal };
 }

@@ -8,7 +8,7 @@ export interface DatagramLending extends Lending {
 }
 
 /**
- * A received datagram in the memory that the device has written it to. {@linkcode UdConn.borrow} makes it. Those that are
+ * A received datagram in the memory that the device has written it to. `UdConn.borrow` makes it. Those that are
  * borrowed count among the `maxQueued` that may wait.
  *
  * @example Answer without a copy of what was received
@@ -29,7 +29,7 @@ export class BorrowedDatagram extends BorrowedMessage {
   /** The address of its sender. */
   readonly from: UdAddress;
 
-  /** @ignore Made by {@linkcode UdConn.borrow}. */
+  /** @ignore Made by `UdConn.borrow`. */
   constructor(borrowed: "borrow() of a connection lends messages") {
     super(borrowed);
     this.from = partsOf<DatagramLending>(borrowed, "BorrowedDatagram", borrowed).from;

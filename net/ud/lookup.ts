@@ -21,7 +21,7 @@ import { assertManaged, ownAddress } from "./own_address.ts";
 import type { LocalPort, UdAddress } from "./ud_address.ts";
 
 /**
- * Options of {@linkcode UdConn.lookup}.
+ * Options of `UdConn.lookup`.
  *
  * @category Datagrams
  */
@@ -36,14 +36,14 @@ export interface LookupOptions extends AbortOptions {
 }
 
 /**
- * Where {@linkcode UdConn.lookup} looks.
+ * Where `UdConn.lookup` looks.
  *
  * @category Datagrams
  */
 export interface LookupAddress {
   /** The name of the host, or an address that an RDMA device has or leads to. */
   readonly hostname: string;
-  /** The port, 1 to 65535: {@linkcode UdOptions.port} there. */
+  /** The port, 1 to 65535: `UdOptions.port` there. */
   readonly port: number;
 }
 
@@ -58,7 +58,7 @@ export interface Lookup {
 
 const MAX_MS = 0x7fff_ffff;
 
-/** Reads and checks the arguments of {@linkcode UdConn.lookup}. */
+/** Reads and checks the arguments of `UdConn.lookup`. */
 export function readLookup(address: LookupAddress, options: LookupOptions = {}): Lookup {
   const { hostname, port } = snapshot(address, "address", ["hostname", "port"]);
   const given = snapshot(options, "options", ["timeout", "retryInterval", "signal"]);

@@ -199,7 +199,7 @@ export class Receiver {
     return false;
   }
 
-  /** Reads all completions that are there. Receives are posted again by {@linkcode Receiver.restart} only. */
+  /** Reads all completions that are there. Receives are posted again by `Receiver.restart` only. */
   drain(): void {
     this.#isStopped = true;
     while (this.#drain() > 0);

@@ -81,7 +81,7 @@ export class Routes {
     return this.#making === 0;
   }
 
-  /** Whether a peer has a handle, or {@linkcode Routes.makeNow} makes one. */
+  /** Whether a peer has a handle, or `Routes.makeNow` makes one. */
   canReach(peer: Peer): boolean {
     return this.#namesHandles || handleOf(peer)?.disposed === false;
   }

@@ -131,7 +131,7 @@ export class Sender {
     return sent;
   }
 
-  /** Copies a datagram to a free slot. It is posted with those that follow, or by {@linkcode Sender.flush}. */
+  /** Copies a datagram to a free slot. It is posted with those that follow, or by `Sender.flush`. */
   send(
     message: Uint8Array,
     ah: AddressHandle,

@@ -35,7 +35,7 @@ export class Slots {
     return slot;
   }
 
-  /** Takes slots that follow each other, at most so many. Returns how many: the first of them was {@linkcode Slots.first}. */
+  /** Takes slots that follow each other, at most so many. Returns how many: the first of them was `Slots.first`. */
   takeRun(most: number): number {
     const { first } = this;
     let count = 0;

@@ -22,7 +22,7 @@ export interface UdAddress {
   /** The qkey that the peer accepts, 32 bits. */
   readonly qkey: number;
   /**
-   * The longest message in bytes that the peer takes: {@linkcode UdConn.maxMessage} there. It differs from that of this end
+   * The longest message in bytes that the peer takes: `UdConn.maxMessage` there. It differs from that of this end
    * where the MTUs differ. The addresses of senders and of groups do not have it.
    */
   readonly maxMessage?: number | undefined;

@@ -53,7 +53,7 @@ export interface UdStats {
   readonly sent: number;
   /**
    * Datagrams that were received and dropped: because `maxQueued` of them were waiting, because they were longer than
-   * {@linkcode UdConn.maxMessage}, or because the address handle that named their sender was closed before, on devices whose
+   * `UdConn.maxMessage`, or because the address handle that named their sender was closed before, on devices whose
    * packets have no GRH. Datagrams for which the device had no receive (`recvDepth`) are not among them: ConnectX counts those
    * of the port in `out_of_buffer`, others in a counter of another name, and soft-RoCE nowhere. The command `doctor` of
    * `@rdma/cli` names these counters while they rise.
@@ -94,22 +94,22 @@ interface UdParts {
 export let openUd: (settings: UdSettings, opening?: Optional<Opening>) => UdConn;
 
 /**
- * A socket for datagrams, in the shape of `Deno.DatagramConn`. {@linkcode listenUd} makes one. Where a provider has reliable
+ * A socket for datagrams, in the shape of `Deno.DatagramConn`. `listenUd` makes one. Where a provider has reliable
  * datagrams, a function of its own makes one for them.
  *
  * Receives are always posted. Datagrams that nobody asks for wait in a bounded queue. A send waits while `sendDepth`
  * sends are in progress. After a change of the port's GIDs, address handles are made again.
  *
- * **Reliable datagrams.** Each message arrives once, or the call of {@linkcode UdConn.send} rejects. A send that fails leaves
- * the queue pair as it is, and {@linkcode UdStats.sendErrors} counts it.
+ * **Reliable datagrams.** Each message arrives once, or the call of `UdConn.send` rejects. A send that fails leaves
+ * the queue pair as it is, and `UdStats.sendErrors` counts it.
  *
  * **The end of the program.** A connection keeps the program alive only while a call waits, such as
- * {@linkcode UdConn.receive}, as Deno's sockets do. A program that has nothing else to do ends, and need not close it.
+ * `UdConn.receive`, as Deno's sockets do. A program that has nothing else to do ends, and need not close it.
  *
  * **Outages.** A send fails when the address of this host is gone, and stops the queue pair. The connection then resets
  * the queue pair: the number, the qkey and the groups stay the same, and calls that wait go on. Datagrams in progress are
- * lost; {@linkcode UdStats.sendErrors} counts those that were sent here. While the host has no address that reaches a
- * peer, {@linkcode UdConn.send} to it rejects. {@linkcode UdOptions.onOutage} is called once for each outage.
+ * lost; `UdStats.sendErrors` counts those that were sent here. While the host has no address that reaches a
+ * peer, `UdConn.send` to it rejects. `UdOptions.onOutage` is called once for each outage.
  *
  * @category Datagrams
  */
@@ -138,7 +138,7 @@ export class UdConn
   readonly #closing: AbortController = new AbortController();
   #closed: () => void = () => {};
 
-  /** @ignore Made by {@linkcode listenUd}. */
+  /** @ignore Made by `listenUd`. */
   constructor(opened: "listenUd() opens connections") {
     const { context, settings, endpointOn } = partsOf<UdParts>(
       opened,
@@ -245,7 +245,7 @@ export class UdConn
   }
 
   /**
-   * The port at which peers find the connection by the address of this host; `undefined` if {@linkcode UdOptions.port} was not
+   * The port at which peers find the connection by the address of this host; `undefined` if `UdOptions.port` was not
    * given.
    */
   get port(): number | undefined {
@@ -284,7 +284,7 @@ export class UdConn
    * Waits for the next datagram.
    *
    * @param given The buffer that the message is written to, or options. A new buffer is made if there is none.
-   * @returns The message, and the address of its sender. {@linkcode UdConn.send} answers it without a look-up.
+   * @returns The message, and the address of its sender. `UdConn.send` answers it without a look-up.
    * @throws {TypeError} If an argument has the wrong type.
    * @throws {RangeError} If the message is longer than the buffer. The next call gets it.
    * @throws {Deno.errors.BadResource} If the connection is closed, and all that was received is read.
@@ -299,13 +299,13 @@ export class UdConn
     });
   }
 
-  /** Has {@linkcode UdConn.receive} and the loop over the connection keep the program alive while they wait, as at first. */
+  /** Has `UdConn.receive` and the loop over the connection keep the program alive while they wait, as at first. */
   ref(): void {
     this.#receiver.hold(true);
   }
 
   /**
-   * Lets the program end although {@linkcode UdConn.receive} waits, as `unref()` of Deno's sockets does. It is for a reader in
+   * Lets the program end although `UdConn.receive` waits, as `unref()` of Deno's sockets does. It is for a reader in
    * the background. While no other wait keeps the program alive, what comes is read within 16 ms.
    */
   unref(): void {
@@ -314,7 +314,7 @@ export class UdConn
 
   /**
    * Waits for the next datagram, and takes those that have come after it too. It makes no buffers and waits once for all
-   * of them, so it costs much less than as many calls of {@linkcode UdConn.receive}.
+   * of them, so it costs much less than as many calls of `UdConn.receive`.
    *
    * @example Answer what has come
    * ```ts
@@ -329,7 +329,7 @@ export class UdConn
    * @param p The buffer that the messages are written to, one after another. What does not fit is for the next call.
    * @param options The signal that ends the wait.
    * @returns The messages, which are parts of `p`, and the addresses of their senders: at least one.
-   * @throws As {@linkcode UdConn.receive}; {RangeError} if the first message is longer than `p`.
+   * @throws As `UdConn.receive`; {RangeError} if the first message is longer than `p`.
    */
   receiveMany(
     p: Uint8Array<ArrayBuffer>,
@@ -343,25 +343,25 @@ export class UdConn
 
   /**
    * Waits for the next datagram, and lends it where the device has written it, without a copy. Give it back with `using`:
-   * until then it counts among the {@linkcode UdOptions.maxQueued} that may wait, and if more are borrowed, fewer receives
+   * until then it counts among the `UdOptions.maxQueued` that may wait, and if more are borrowed, fewer receives
    * are posted.
    *
    * @param options The signal that ends the wait.
    * @returns The datagram, with the address of its sender.
-   * @throws As {@linkcode UdConn.receive}.
+   * @throws As `UdConn.receive`.
    */
   borrow(options?: AbortOptions): Promise<BorrowedDatagram> {
     return asPromise(() => this.#receiver.borrow(signalOf(options)));
   }
 
   /**
-   * Sends datagrams in their order, together. It waits as {@linkcode UdConn.send} does, and the messages must not change
+   * Sends datagrams in their order, together. It waits as `UdConn.send` does, and the messages must not change
    * before the promise resolves.
    *
-   * @param datagrams The messages and the peers, as {@linkcode UdConn.receiveMany} returns them.
+   * @param datagrams The messages and the peers, as `UdConn.receiveMany` returns them.
    * @param options The signal that ends the wait. Datagrams before the wait are sent.
    * @returns The number of datagrams.
-   * @throws As {@linkcode UdConn.send}. If a message or an address is refused, none is sent. If some reliable messages have
+   * @throws As `UdConn.send`. If a message or an address is refused, none is sent. If some reliable messages have
    * not arrived, the others go on.
    */
   async sendMany(
@@ -410,19 +410,19 @@ export class UdConn
    * of a new peer. The message must not change before the promise resolves. Whether it arrives is not known.
    *
    * **A peer has as many receives as its `recvDepth` says, 512 by default, and no more.** Datagrams that come faster than
-   * the peer reads them are lost, and no counter of this end or of the peer's {@linkcode UdConn.stats} tells it. Wait for an
-   * answer now and then, or use {@linkcode listenRc}.
+   * the peer reads them are lost, and no counter of this end or of the peer's `UdConn.stats` tells it. Wait for an
+   * answer now and then, or use `listenRc`.
    *
    * Datagrams that are sent without a wait in between are posted together, which costs less. Waiting for a datagram
    * posts them, and so does a pause of a few microtasks.
    *
    * If datagrams are reliable, it also waits until the message has arrived, and rejects if it cannot. Send several at once,
-   * with {@linkcode UdConn.sendMany} or without `await`: each ends for itself, in any order. While the peer has no receive
+   * with `UdConn.sendMany` or without `await`: each ends for itself, in any order. While the peer has no receive
    * for it, a message waits; the option `rnrRetry` or the signal ends that. A message whose wait the signal has ended may
    * arrive all the same.
    *
-   * @param p The message, at most {@linkcode UdConn.maxMessage} bytes.
-   * @param addr The peer: the address of a received datagram, or the {@linkcode UdConn.addr} of another connection.
+   * @param p The message, at most `UdConn.maxMessage` bytes.
+   * @param addr The peer: the address of a received datagram, or the `UdConn.addr` of another connection.
    * @param options The signal that ends the wait.
    * @returns The number of bytes.
    * @throws {RangeError} If the message is too long for this connection or for the peer, a number of the address is out of
@@ -524,8 +524,8 @@ export class UdConn
   }
 
   /**
-   * Finds another connection by the address of its host, with librdmacm: one that {@linkcode listenUd} has made with
-   * {@linkcode UdOptions.port}, or that of a program in C (`RDMA_PS_UDP`). It asks the kernel of that host, and needs nothing
+   * Finds another connection by the address of its host, with librdmacm: one that `listenUd` has made with
+   * `UdOptions.port`, or that of a program in C (`RDMA_PS_UDP`). It asks the kernel of that host, and needs nothing
    * of TCP.
    *
    * The way leads from the device and the GID of this connection, on Ethernet to an address of the same family (IPv4 or IPv6).
@@ -548,7 +548,7 @@ export class UdConn
    * @param options How long it may take, whether it tries again, and the signal that ends the wait.
    * @returns The address to send to. It has `maxMessage` if the peer is a connection of this module.
    * @throws {TypeError} If an argument has the wrong type, or the connection has another qkey than the default of
-   * {@linkcode UdOptions.qkey}.
+   * `UdOptions.qkey`.
    * @throws {RangeError} If a number is out of range.
    * @throws {Deno.errors.ConnectionRefused} If nobody listens at the port, with `retryInterval` when `timeout` is over.
    * @throws {Deno.errors.TimedOut} If it takes longer than `timeout`.
@@ -578,7 +578,7 @@ export class UdConn
   /**
    * Joins a multicast group by its IP address, with librdmacm. The connection then receives the datagrams of the group.
    * The host takes its packets, and the switches on the way learn of it (IGMP). Of groups that this cannot join,
-   * {@linkcode JoinOptions.deviceOnly} says more.
+   * `JoinOptions.deviceOnly` says more.
    *
    * On soft-RoCE (rxe) a datagram to the group reaches all members, also those of the sender's own host and the sender
    * itself. Many adapters do not give it back to the sender.
@@ -633,10 +633,10 @@ export class UdConn
   }
 
   /**
-   * Leaves a multicast group that {@linkcode UdConn.join} has joined.
+   * Leaves a multicast group that `UdConn.join` has joined.
    *
    * @param address The IP address of the group, as it was joined.
-   * @throws As {@linkcode UdConn.join}; {TypeError} if the connection is not in the group.
+   * @throws As `UdConn.join`; {TypeError} if the connection is not in the group.
    */
   leave(address: string): void {
     const group = this.#checkGroup(address, "leave multicast group");
@@ -679,7 +679,7 @@ export class UdConn
 
   /**
    * Closes the connection and its device. Calls that wait reject. What was received can still be read:
-   * {@linkcode UdConn.receive} gives it, and then rejects; iterators end after it. Closing again does nothing.
+   * `UdConn.receive` gives it, and then rejects; iterators end after it. Closing again does nothing.
    *
    * @throws {VerbsError} If the system refuses. The connection can then be closed again.
    */
@@ -702,7 +702,7 @@ export class UdConn
     this.#closed();
   }
 
-  /** Closes the connection, as {@linkcode UdConn.close} does. */
+  /** Closes the connection, as `UdConn.close` does. */
   [Symbol.dispose](): void {
     this.close();
   }

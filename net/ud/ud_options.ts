@@ -13,7 +13,7 @@ import {
 import { FABRIC_RULES, type FabricOptions, type FabricSettings } from "../shared/fabric_options.ts";
 
 /**
- * Options of {@linkcode listenUd}.
+ * Options of `listenUd`.
  *
  * @category Datagrams
  */
@@ -28,17 +28,17 @@ export interface UdOptions extends FabricOptions {
    */
   readonly qkey?: number | undefined;
   /**
-   * The port at which peers find the connection by the address of this host, as {@linkcode UdConn.lookup} does and programs in
+   * The port at which peers find the connection by the address of this host, as `UdConn.lookup` does and programs in
    * C that use librdmacm; 0 is any free one. They get the number of its queue pair. If it is left out, peers do not find it by
    * address. It is found at all addresses of its device, and no other program of this host can use the port. It needs
    * librdmacm, and the default of `qkey`.
    */
   readonly port?: number | undefined;
-  /** The index of the GID to send from, 0 to 255. The default is the recommended one: see {@linkcode UdConn.gidReason}. */
+  /** The index of the GID to send from, 0 to 255. The default is the recommended one: see `UdConn.gidReason`. */
   readonly gidIndex?: number | undefined;
   /**
    * The number of receives that are posted at any time, at least 1. The default is 512. A datagram that comes when all of
-   * them are used is lost, and {@linkcode UdStats} cannot count it: the device drops it. Receives are posted again when
+   * them are used is lost, and `UdStats` cannot count it: the device drops it. Receives are posted again when
    * datagrams are read from the device, for which the event loop has to run: one in 32 of them together.
    */
   readonly recvDepth?: number | undefined;
@@ -75,7 +75,7 @@ export interface UdOptions extends FabricOptions {
 }
 
 /**
- * Options of {@linkcode UdConn.join}.
+ * Options of `UdConn.join`.
  *
  * @category Datagrams
  */
@@ -92,7 +92,7 @@ export interface JoinOptions extends AbortOptions {
   readonly lid?: number | undefined;
 }
 
-/** Reads and checks the options of {@linkcode UdConn.join}. */
+/** Reads and checks the options of `UdConn.join`. */
 export function readJoinOptions(options: JoinOptions = {}): {
   readonly signal: AbortSignal | undefined;
   readonly deviceOnly: boolean;
@@ -133,7 +133,7 @@ export const UD_RULES: Rules<UdSettings> = {
   signal: option(checkSignal, undefined),
 };
 
-/** Reads and checks the options of {@linkcode listenUd}. The device has still to check the port and the GID. */
+/** Reads and checks the options of `listenUd`. The device has still to check the port and the GID. */
 export function readUdOptions(options: UdOptions): UdSettings {
   const settings = readOptions(options, UD_RULES);
   const { port, qkey } = settings;

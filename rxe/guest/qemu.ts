@@ -24,7 +24,7 @@ export interface Machine {
   memory: number;
   kernel: Kernel;
   initramfs: string;
-  /** The folder with a socket for each of {@linkcode STREAMS}. */
+  /** The folder with a socket for each of `STREAMS`. */
   sockets: string;
   shares: readonly Share[];
   /** Its place in a network of two hosts; undefined without a network. */

@@ -25,7 +25,7 @@ import {
 import { Noted, Prefixed, type Sink, type Source } from "./streams.ts";
 
 /**
- * Options of {@linkcode runInGuest} and {@linkcode runOnTwoHosts}.
+ * Options of `runInGuest` and `runOnTwoHosts`.
  *
  * @category Options
  */

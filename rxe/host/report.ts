@@ -39,7 +39,7 @@ export function reasonOf(error: unknown): string | undefined {
 }
 
 /**
- * Runs a tool's main function. The exit status is its result, or 1 after a {@linkcode SetupError} or an error of the
+ * Runs a tool's main function. The exit status is its result, or 1 after a `SetupError` or an error of the
  * system.
  */
 export async function main(body: () => Promise<number>): Promise<never> {

@@ -71,7 +71,9 @@ const DISPENSABLE: readonly RegExp[] = [
   // A request is complete when it is posted.
   /^SendRequestList#set \(.*: 1\.(?!opcode)\w+$/,
   /^new (CompletionQueueEx|EfaCompletionQueue): 1\.wcFlags$|^SrdQueuePair#activate: 0.portNum$/,
-  /^(connectRc|listen).*: 0\.portNum$/,
+  /^(connectRc|listen).*: 0\.(portNum|port)$/,
+  // The completion has none.
+  /Async: \d\.grh$/,
   /^new SrdQueuePair: 1\.sendOpsFlags$/,
   /^CmId#resolveAddr: 1.source$|^new (Flow( \(sniffer\))?: 1|OpenedQueuePair: 0)\.type$/,
 ];

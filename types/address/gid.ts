@@ -20,7 +20,7 @@ export const GidType: {
   readonly ROCE_V2: CEnum.ibv_gid_type.IBV_GID_TYPE_ROCE_V2;
 } = members("ibv_gid_type", "IBV_GID_TYPE_");
 /**
- * A value of {@linkcode GidType}.
+ * A value of `GidType`.
  *
  * @category GIDs and headers
  */
@@ -118,14 +118,14 @@ export class Gid {
     return this.#bytes[0] === 0xff || this.isIpv4Mapped && this.#bytes[12]! >> 4 === 0xe;
   }
 
-  /** Whether the GID is link-local (`fe80::/10`). On RoCE it reaches only peers on the same link: see {@linkcode Gid.reach}. */
+  /** Whether the GID is link-local (`fe80::/10`). On RoCE it reaches only peers on the same link: see `Gid.reach`. */
   get isLinkLocal(): boolean {
     return this.#bytes[0] === 0xfe && (this.#bytes[1]! & 0xc0) === 0x80;
   }
 
   /**
    * How far the GID reaches on RoCE v2, where it is an IP address: a loopback address only its own host, a link-local one
-   * only its own link. {@linkcode Context.recommendGid} also looks at the network interface.
+   * only its own link. `Context.recommendGid` also looks at the network interface.
    */
   get reach(): Reach {
     return reachOf(this.#bytes);

@@ -19,7 +19,7 @@ export let grhView: (grh: Grh) => DataView<ArrayBuffer>;
  * - On InfiniBand, RoCE v1, and RoCE v2 over IPv6, the bytes are a GRH or an IPv6 header. Both have the same fields.
  * - On RoCE v2 over IPv4, the IPv4 header starts at byte 20. The bytes before it are undefined.
  *
- * {@linkcode Grh.prototype.ipVersion | Grh.ipVersion} says which of them it is.
+ * `Grh.ipVersion` says which of them it is.
  *
  * @example Reading the sender of a packet
  * ```ts
@@ -97,30 +97,30 @@ export class Grh {
     return readField(this.#view, fields.version_tclass_flow);
   }
 
-  /** Traffic class. It is valid if {@linkcode Grh.ipVersion} is 6. */
+  /** Traffic class. It is valid if `Grh.ipVersion` is 6. */
   get trafficClass(): number {
     return this.versionTclassFlow >>> 20 & 0xff;
   }
 
-  /** Flow label, 20 bits. It is valid if {@linkcode Grh.ipVersion} is 6. */
+  /** Flow label, 20 bits. It is valid if `Grh.ipVersion` is 6. */
   get flowLabel(): number {
     return this.versionTclassFlow & 0xf_ffff;
   }
 
-  /** Payload length in bytes. It is valid if {@linkcode Grh.ipVersion} is 6. */
+  /** Payload length in bytes. It is valid if `Grh.ipVersion` is 6. */
   get paylen(): number {
     return readField(this.#view, fields.paylen);
   }
 
   /**
    * The next header: 17 is UDP (RoCE v2), 27 is the BTH (InfiniBand and RoCE v1). It is valid if
-   * {@linkcode Grh.ipVersion} is 6.
+   * `Grh.ipVersion` is 6.
    */
   get nextHdr(): number {
     return readField(this.#view, fields.next_hdr);
   }
 
-  /** Hop limit as received. It is valid if {@linkcode Grh.ipVersion} is 6. */
+  /** Hop limit as received. It is valid if `Grh.ipVersion` is 6. */
   get hopLimit(): number {
     return readField(this.#view, fields.hop_limit);
   }
@@ -139,7 +139,7 @@ export class Grh {
     return new Gid(this.#bytes.subarray(offset, offset + size));
   }
 
-  /** The second half as an IPv4 header, as RFC 791 lays it out. It is valid if {@linkcode Grh.ipVersion} is 4. */
+  /** The second half as an IPv4 header, as RFC 791 lays it out. It is valid if `Grh.ipVersion` is 4. */
   get ipv4(): {
     /** Header length in 32-bit words. It is 5 without options. */
     readonly ihl: number;
@@ -175,7 +175,7 @@ export class Grh {
   }
 }
 
-/** {@linkcode Grh.ipVersion} of the GRH at an offset. */
+/** `Grh.ipVersion` of the GRH at an offset. */
 export function ipVersionAt(grh: DataView, at: number): 4 | 6 | undefined {
   const ipv4 = grh.getUint8(at + IPV4_AT);
   if (grh.getUint8(at) >> 4 !== 6) return ipv4 >> 4 === 4 ? 4 : undefined;

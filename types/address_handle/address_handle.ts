@@ -125,10 +125,10 @@ export let ahCore: (ah: AddressHandle) => AhCore | undefined;
  *
  * There are these ways to make one:
  *
- * - for a known address: the constructor, or {@linkcode AddressHandle.createAsync}, which does not block;
- * - for the sender of a datagram: {@linkcode AddressHandle.fromWc}, or {@linkcode AddressHandle.fromWcAsync}, which does not
+ * - for a known address: the constructor, or `AddressHandle.createAsync`, which does not block;
+ * - for the sender of a datagram: `AddressHandle.fromWc`, or `AddressHandle.fromWcAsync`, which does not
  *   block;
- * - for the senders of many datagrams: {@linkcode ReplyPath}, which keeps the handles.
+ * - for the senders of many datagrams: `ReplyPath`, which keeps the handles.
  *
  * A handle is kept by the sends that use it. If it is disposed while a send is in progress, nothing can be posted with it
  * any more, and its native object is destroyed when that send has ended: its completion is polled, or after a failure the queue pair
@@ -181,7 +181,7 @@ export class AddressHandle extends NativeResource<IbvAh> {
 
   /**
    * Makes an address handle (`ibv_create_ah`). On RoCE the kernel resolves the peer's link address, which may block for a
-   * second: {@linkcode AddressHandle.createAsync} does not block.
+   * second: `AddressHandle.createAsync` does not block.
    *
    * @param pd The protection domain.
    * @param attr The address of the peer.
@@ -200,11 +200,11 @@ export class AddressHandle extends NativeResource<IbvAh> {
   }
 
   /**
-   * Makes an address handle on another thread: {@linkcode AddressHandle} without blocking.
+   * Makes an address handle on another thread: `AddressHandle` without blocking.
    *
    * If the signal aborts, the call rejects with the signal's reason, and a handle that is made afterwards is destroyed
    * again. At most 8 such calls run at the same time in a thread of JavaScript; others wait for their turn, those for
-   * strangers after all others: see {@linkcode PeerOptions}.
+   * strangers after all others: see `PeerOptions`.
    *
    * @throws As the constructor; {TypeError} if the protection domain is disposed in the meantime.
    */
@@ -227,8 +227,8 @@ export class AddressHandle extends NativeResource<IbvAh> {
 
   /**
    * Makes an address handle for the sender of a received packet (`ibv_create_ah_from_wc`). It does the same as
-   * {@linkcode initAhFromWc} followed by the constructor; call these two to see or change the address. It may block for a
-   * second: {@linkcode AddressHandle.fromWcAsync} does not block, and {@linkcode ReplyPath} keeps the handles of senders.
+   * `initAhFromWc` followed by the constructor; call these two to see or change the address. It may block for a
+   * second: `AddressHandle.fromWcAsync` does not block, and `ReplyPath` keeps the handles of senders.
    *
    * @example A reply
    * ```ts
@@ -243,21 +243,21 @@ export class AddressHandle extends NativeResource<IbvAh> {
    * @param pd The protection domain.
    * @param portNum The port that received the packet, counted from 1.
    * @param wc The completion of the receive.
-   * @param grh The packet's GRH. It may be left out if the completion's flags lack {@linkcode WcFlags}.GRH.
+   * @param grh The packet's GRH. It may be left out if the completion's flags lack `WcFlags`.GRH.
    * @throws {TypeError} If the protection domain is disposed.
    * @throws {RangeError} If the device has no such port, or an attribute of the completion is out of range.
-   * @throws {VerbsError} As {@linkcode initAhFromWc} and the constructor.
+   * @throws {VerbsError} As `initAhFromWc` and the constructor.
    */
   static fromWc(pd: ProtectionDomain, portNum: number, wc: WcAddress, grh?: Grh): AddressHandle {
     return callNow(creationFromWc(pd, portNum, wc, grh));
   }
 
   /**
-   * {@linkcode AddressHandle.fromWc} on another thread. If the signal aborts, it does as
-   * {@linkcode AddressHandle.createAsync}. The sender of a packet is a stranger: see {@linkcode PeerOptions}.
+   * `AddressHandle.fromWc` on another thread. If the signal aborts, it does as
+   * `AddressHandle.createAsync`. The sender of a packet is a stranger: see `PeerOptions`.
    *
    * @param given The packet's GRH, or options.
-   * @throws As {@linkcode AddressHandle.fromWc}; {TypeError} if the protection domain is disposed in the meantime.
+   * @throws As `AddressHandle.fromWc`; {TypeError} if the protection domain is disposed in the meantime.
    */
   static async fromWcAsync(
     pd: ProtectionDomain,
@@ -381,7 +381,7 @@ export function fromWords(pd: ProtectionDomain, words: Uint32Array<ArrayBuffer>)
   return new AddressHandle(pd, handOver(make(pd, checkSl(words))));
 }
 
-/** {@linkcode fromWords} on another thread. The words must not change until it ends. */
+/** `fromWords` on another thread. The words must not change until it ends. */
 export async function fromWordsAsync(
   pd: ProtectionDomain,
   words: Uint32Array<ArrayBuffer>,

@@ -19,7 +19,7 @@ const NO_VLAN = 0xffff;
  * Computes the address of a packet's sender from the packet's completion and GRH (`ibv_init_ah_from_wc`). A reply goes
  * to that address. The function searches the port's GID table, with two system calls a slot.
  *
- * A completion without {@linkcode WcFlags}.GRH belongs to a packet without a GRH, which only InfiniBand has. The
+ * A completion without `WcFlags`.GRH belongs to a packet without a GRH, which only InfiniBand has. The
  * address is then the sender's LID, and `grh` is not used.
  *
  * @example The address of a sender
@@ -35,7 +35,7 @@ const NO_VLAN = 0xffff;
  * @param context The device.
  * @param portNum The port that received the packet, counted from 1.
  * @param wc The completion of the receive.
- * @param grh The packet's GRH. It may be left out if the completion's flags lack {@linkcode WcFlags}.GRH.
+ * @param grh The packet's GRH. It may be left out if the completion's flags lack `WcFlags`.GRH.
  * @throws {RangeError} If the device has no such port, or an attribute of the completion is out of range.
  * @throws {TypeError} If the context is disposed.
  * @throws {VerbsError} EINVAL if the packet was sent to a multicast group, or to a GID that is not in the port's table;
@@ -52,7 +52,7 @@ export function initAhFromWc(
 }
 
 /**
- * {@linkcode initAhFromWc} on another thread.
+ * `initAhFromWc` on another thread.
  *
  * @param given The packet's GRH, or options.
  * @throws The signal's reason if it aborts.
@@ -92,7 +92,7 @@ function computation(
 
 /**
  * Resolves the link address of a peer on RoCE (`ibv_resolve_eth_l2_from_gid`). It asks the neighbour table of the kernel,
- * which may block for 3 seconds: {@linkcode resolveEthL2FromGidAsync} does not block. Address handles do this themselves.
+ * which may block for 3 seconds: `resolveEthL2FromGidAsync` does not block. Address handles do this themselves.
  *
  * @param context The device.
  * @param attr The address of the peer, with a GRH.
@@ -112,9 +112,9 @@ export function resolveEthL2FromGid(
 }
 
 /**
- * {@linkcode resolveEthL2FromGid} on another thread.
+ * `resolveEthL2FromGid` on another thread.
  *
- * @throws As {@linkcode resolveEthL2FromGid}; the signal's reason if it aborts.
+ * @throws As `resolveEthL2FromGid`; the signal's reason if it aborts.
  *
  * @experimental No device of the tests has it: it has only run on a library that records calls.
  * @category Address handles

@@ -23,7 +23,7 @@ const NO_GRH = new DataView(new ArrayBuffer(Grh.SIZE));
  * @category Address handles
  */
 export interface PacketOptions extends AbortOptions {
-  /** The packet's GRH. It may be left out if the completion's flags lack {@linkcode WcFlags}.GRH. */
+  /** The packet's GRH. It may be left out if the completion's flags lack `WcFlags`.GRH. */
   readonly grh?: Grh | undefined;
 }
 

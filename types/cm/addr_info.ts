@@ -14,7 +14,7 @@ import { CmError, hintNoDevice } from "./errors.ts";
 import { readSockaddr, type SocketAddress } from "./socket_address.ts";
 
 /**
- * Flags of {@linkcode getAddrInfo} and of {@linkcode CmId.prototype.resolveAddrInfo | CmId.resolveAddrInfo} (`RAI_...`).
+ * Flags of `getAddrInfo` and of `CmId.resolveAddrInfo` (`RAI_...`).
  *
  * @category Addresses
  */
@@ -46,7 +46,7 @@ export const AddrInfoFlags: {
  * @category Addresses
  */
 export interface AddrInfoHints {
-  /** {@linkcode AddrInfoFlags}, combined with `|`. */
+  /** `AddrInfoFlags`, combined with `|`. */
   readonly flags?: number | undefined;
   /** The address family as the system numbers it, with the flag FAMILY: 2 is IPv4, 10 is IPv6. */
   readonly family?: number | undefined;
@@ -59,12 +59,12 @@ export interface AddrInfoHints {
 }
 
 /**
- * One answer of {@linkcode getAddrInfo} (`struct rdma_addrinfo`). It is a copy: nothing has to be freed.
+ * One answer of `getAddrInfo` (`struct rdma_addrinfo`). It is a copy: nothing has to be freed.
  *
  * @category Addresses
  */
 export interface AddrInfo {
-  /** {@linkcode AddrInfoFlags}, combined. */
+  /** `AddrInfoFlags`, combined. */
   readonly flags: number;
   /** The address family as the system numbers it. */
   readonly family: number;

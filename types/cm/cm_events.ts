@@ -97,7 +97,7 @@ export class CmEvents<E extends Delivered> {
       await this.#wait({ step: undefined, group: undefined, wants: () => true }, signal);
   }
 
-  /** Waits for an event of one id, or of one of its groups. {@linkcode CmEvents.endSteps} ends the wait early. */
+  /** Waits for an event of one id, or of one of its groups. `CmEvents.endSteps` ends the wait early. */
   async step(
     id: Resource,
     wants: (event: E) => boolean,

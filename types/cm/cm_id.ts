@@ -75,7 +75,7 @@ export interface CmEvent {
   readonly conn: ConnParam | undefined;
   /** How datagrams reach the peer or the group. It is `undefined` where the event has none. */
   readonly ud: UdParam | undefined;
-  /** What the program gave to {@linkcode CmId.writeCmEvent}. It is `undefined` for all events but USER. */
+  /** What the program gave to `CmId.writeCmEvent`. It is `undefined` for all events but USER. */
   readonly arg: bigint | undefined;
 }
 
@@ -86,7 +86,7 @@ function eventsOf(channel: EventChannel): CmEvents<CmEvent> {
 }
 
 /**
- * Where connection events come from (`struct rdma_event_channel`). Each {@linkcode CmId} belongs to one. Any number of ids
+ * Where connection events come from (`struct rdma_event_channel`). Each `CmId` belongs to one. Any number of ids
  * may share a channel, and any number of channels share one thread that waits.
  *
  * A method of an id that waits gets the event that it waits for. All other events go to those who iterate over the channel,
@@ -161,7 +161,7 @@ export class EventChannel extends NativeResource<RdmaEventChannel> {
   }
 
   /**
-   * Lets the program live while something waits for events, as it does without {@linkcode EventChannel.unref}.
+   * Lets the program live while something waits for events, as it does without `EventChannel.unref`.
    *
    * @throws {TypeError} If the channel is disposed.
    */
@@ -170,14 +170,14 @@ export class EventChannel extends NativeResource<RdmaEventChannel> {
     eventsOf(this).hold(true);
   }
 
-  /** Iterates over {@linkcode EventChannel.events}. */
+  /** Iterates over `EventChannel.events`. */
   [Symbol.asyncIterator](): AsyncGenerator<CmEvent, void, void> {
     return this.events();
   }
 }
 
 /**
- * Options of {@linkcode CmId.resolveAddr}.
+ * Options of `CmId.resolveAddr`.
  *
  * @category Connections
  */
@@ -187,7 +187,7 @@ export interface ResolveAddrOptions extends ResolveOptions {
 }
 
 /**
- * Options of {@linkcode CmId.reject}.
+ * Options of `CmId.reject`.
  *
  * @category Connections
  */
@@ -202,7 +202,7 @@ export interface RejectOptions {
 }
 
 /**
- * Options of {@linkcode CmId.joinMulticast}.
+ * Options of `CmId.joinMulticast`.
  *
  * @category Connections
  */
@@ -427,7 +427,7 @@ export class CmId extends NativeResource<RdmaCmId> {
   }
 
   /**
-   * Gives the id an address of its own (`rdma_bind_addr`). Port 0 lets the system choose one; {@linkcode CmId.srcPort} tells
+   * Gives the id an address of its own (`rdma_bind_addr`). Port 0 lets the system choose one; `CmId.srcPort` tells
    * which. An id that has the address of a device belongs to that device from then on.
    *
    * **A loopback address stands for all addresses**, as in C: an id that listens on `127.0.0.1` or `::1` takes peers of all
@@ -453,7 +453,7 @@ export class CmId extends NativeResource<RdmaCmId> {
    *
    * @param address The address of the peer.
    * @param options The longest time, and the address to send from.
-   * @throws {SyntaxError} If a host name is no IP address: {@linkcode getAddrInfo} finds one.
+   * @throws {SyntaxError} If a host name is no IP address: `getAddrInfo` finds one.
    * @throws {TypeError} If the state is not IDLE or BOUND.
    * @throws {RangeError} If a number is out of range.
    * @throws {CmError} If the address cannot be resolved. Then it can be tried again.
@@ -503,8 +503,8 @@ export class CmId extends NativeResource<RdmaCmId> {
 
   /**
    * Looks up addresses by the names of a host and of a service (`rdma_resolve_addrinfo`), and waits for the answer, which
-   * {@linkcode CmId.queryAddrInfo} gives. With the flag SA of {@linkcode AddrInfoFlags} it asks the subnet administration of
-   * InfiniBand for a service, whose name is `service`; the id must be bound then. {@linkcode getAddrInfo} does the same without
+   * `CmId.queryAddrInfo` gives. With the flag SA of `AddrInfoFlags` it asks the subnet administration of
+   * InfiniBand for a service, whose name is `service`; the id must be bound then. `getAddrInfo` does the same without
    * an id, and for older systems.
    *
    * It needs rdma-core 60 and Linux 6.17, or newer ones.
@@ -553,7 +553,7 @@ export class CmId extends NativeResource<RdmaCmId> {
   }
 
   /**
-   * The answer of {@linkcode CmId.resolveAddrInfo} (`rdma_query_addrinfo`), which can be taken once. The addresses of services
+   * The answer of `CmId.resolveAddrInfo` (`rdma_query_addrinfo`), which can be taken once. The addresses of services
    * of InfiniBand are no IP addresses: `dstAddr` is `undefined` then.
    *
    * @throws {TypeError} If the id is disposed.
@@ -571,7 +571,7 @@ export class CmId extends NativeResource<RdmaCmId> {
    *
    * @param event The kind of event: `CmEventType.USER`.
    * @param status The status of the event, -2^31 to 2^31 - 1.
-   * @param arg What the event shall have in {@linkcode CmEvent.arg}, 64 bits.
+   * @param arg What the event shall have in `CmEvent.arg`, 64 bits.
    * @throws {TypeError} If an argument has the wrong type, or the id is disposed.
    * @throws {RangeError} If the event is another one, or a number is out of range.
    * @throws {VerbsError} If librdmacm is older (EOPNOTSUPP), or the kernel is (EINVAL).
@@ -606,7 +606,7 @@ export class CmId extends NativeResource<RdmaCmId> {
 
   /**
    * Moves a queue pair as far as it can go before the peer is known: for RC to INIT, for UD to RTS. Receives can be posted
-   * then, before the first message can arrive. {@linkcode CmId.connect} and {@linkcode CmId.accept} do it themselves for a
+   * then, before the first message can arrive. `CmId.connect` and `CmId.accept` do it themselves for a
    * queue pair in RESET.
    *
    * @throws {TypeError} If the queue pair is of another device or another transport, or the id has no device yet.
@@ -619,7 +619,7 @@ export class CmId extends NativeResource<RdmaCmId> {
   }
 
   /**
-   * Asks the peer to connect (`rdma_connect`), and waits for the answer. RC needs {@linkcode CmId.establish} afterwards; in
+   * Asks the peer to connect (`rdma_connect`), and waits for the answer. RC needs `CmId.establish` afterwards; in
    * between the program can look at the answer. Over iWARP, and for UD, the connection is established already. iWARP moves
    * the queue pair itself: `qp.state`, which tells what this process has set, stays INIT.
    *
@@ -656,8 +656,8 @@ export class CmId extends NativeResource<RdmaCmId> {
   }
 
   /**
-   * Ends what {@linkcode CmId.connect} began (`rdma_establish`): the queue pair moves to RTR and RTS, and the peer is told.
-   * States that the program has moved it to itself, by {@linkcode CmId.initQpAttr}, are skipped. It does nothing where the
+   * Ends what `CmId.connect` began (`rdma_establish`): the queue pair moves to RTR and RTS, and the peer is told.
+   * States that the program has moved it to itself, by `CmId.initQpAttr`, are skipped. It does nothing where the
    * connection is established already.
    *
    * **What the peer may do** is REMOTE_WRITE, and with `responderResources` REMOTE_READ and REMOTE_ATOMIC too, as in C: unless
@@ -737,7 +737,7 @@ export class CmId extends NativeResource<RdmaCmId> {
   }
 
   /**
-   * Rejects the request that made this id (`rdma_reject`), or the answer that {@linkcode CmId.connect} has got. The id can
+   * Rejects the request that made this id (`rdma_reject`), or the answer that `CmId.connect` has got. The id can
    * only be closed afterwards.
    *
    * @param given Data for the peer's program, or options.
@@ -814,7 +814,7 @@ export class CmId extends NativeResource<RdmaCmId> {
    * @throws {TypeError} If there is no connection and no request; one of datagrams has no end. If this side rejects the
    * answer or the request meanwhile.
    * @throws {CmError} If the connection fails or has failed, the device goes away, or the neighbour that leads to the peer gets another hardware address (Linux 6.0
-   * or newer). Then the connection still exists, and its packets get lost: {@linkcode CmId.disconnect} ends it.
+   * or newer). Then the connection still exists, and its packets get lost: `CmId.disconnect` ends it.
    * @throws The reason of the signal, if it aborts.
    */
   async disconnected(options: AbortOptions = {}): Promise<void> {
@@ -869,7 +869,7 @@ export class CmId extends NativeResource<RdmaCmId> {
   }
 
   /**
-   * Leaves a multicast group (`rdma_leave_multicast`). A wait of {@linkcode CmId.joinMulticast} for this group ends with a
+   * Leaves a multicast group (`rdma_leave_multicast`). A wait of `CmId.joinMulticast` for this group ends with a
    * TypeError. Closing the id leaves its groups too.
    *
    * @param address The address, as it was joined. Of a group that was joined several times, the last one is left.

@@ -36,8 +36,8 @@ export interface ConnParam {
 }
 
 /**
- * What a program tells of its side of a connection. {@linkcode CmId.prototype.connect | CmId.connect} and
- * {@linkcode CmId.prototype.accept | CmId.accept} take it.
+ * What a program tells of its side of a connection. `CmId.connect` and
+ * `CmId.accept` take it.
  *
  * - `responderResources`, `initiatorDepth`: the default 255 is as many as the device has, or as the peer asks for
  * - `retryCount`, `rnrRetryCount`: the default is 7

@@ -69,7 +69,7 @@ export function complete(qp: QueuePair, attr: AttrOf): void {
   if (qp.state !== QpState.RTS) moveConnected(qp, attr(QpState.RTS));
 }
 
-/** The part of {@linkcode complete} that may take a second, on another thread. The queue pair exists until the call ends. */
+/** The part of `complete` that may take a second, on another thread. The queue pair exists until the call ends. */
 export async function beginLater(
   qp: QueuePair,
   attr: AttrOf,

@@ -7,17 +7,17 @@ import { members } from "../../ffi/members.ts";
  * @category Events
  */
 export const CmEventType: {
-  /** {@linkcode CmId.prototype.resolveAddr | CmId.resolveAddr} has found the device. */
+  /** `CmId.resolveAddr` has found the device. */
   readonly ADDR_RESOLVED: CEnum.rdma_cm_event_type.RDMA_CM_EVENT_ADDR_RESOLVED;
-  /** {@linkcode CmId.prototype.resolveAddr | CmId.resolveAddr} has failed. */
+  /** `CmId.resolveAddr` has failed. */
   readonly ADDR_ERROR: CEnum.rdma_cm_event_type.RDMA_CM_EVENT_ADDR_ERROR;
-  /** {@linkcode CmId.prototype.resolveRoute | CmId.resolveRoute} has found the route. */
+  /** `CmId.resolveRoute` has found the route. */
   readonly ROUTE_RESOLVED: CEnum.rdma_cm_event_type.RDMA_CM_EVENT_ROUTE_RESOLVED;
-  /** {@linkcode CmId.prototype.resolveRoute | CmId.resolveRoute} has failed. */
+  /** `CmId.resolveRoute` has failed. */
   readonly ROUTE_ERROR: CEnum.rdma_cm_event_type.RDMA_CM_EVENT_ROUTE_ERROR;
   /** A peer wants to connect to an id that listens. */
   readonly CONNECT_REQUEST: CEnum.rdma_cm_event_type.RDMA_CM_EVENT_CONNECT_REQUEST;
-  /** The peer has accepted; {@linkcode CmId.prototype.establish | CmId.establish} is next. */
+  /** The peer has accepted; `CmId.establish` is next. */
   readonly CONNECT_RESPONSE: CEnum.rdma_cm_event_type.RDMA_CM_EVENT_CONNECT_RESPONSE;
   /** The connection has failed. */
   readonly CONNECT_ERROR: CEnum.rdma_cm_event_type.RDMA_CM_EVENT_CONNECT_ERROR;
@@ -39,17 +39,17 @@ export const CmEventType: {
   readonly ADDR_CHANGE: CEnum.rdma_cm_event_type.RDMA_CM_EVENT_ADDR_CHANGE;
   /** No packet of the connection is under way any more. */
   readonly TIMEWAIT_EXIT: CEnum.rdma_cm_event_type.RDMA_CM_EVENT_TIMEWAIT_EXIT;
-  /** {@linkcode CmId.prototype.resolveAddrInfo | CmId.resolveAddrInfo} has found addresses. */
+  /** `CmId.resolveAddrInfo` has found addresses. */
   readonly ADDRINFO_RESOLVED: CEnum.rdma_cm_event_type.RDMA_CM_EVENT_ADDRINFO_RESOLVED;
-  /** {@linkcode CmId.prototype.resolveAddrInfo | CmId.resolveAddrInfo} has failed. */
+  /** `CmId.resolveAddrInfo` has failed. */
   readonly ADDRINFO_ERROR: CEnum.rdma_cm_event_type.RDMA_CM_EVENT_ADDRINFO_ERROR;
-  /** A program has made it, by {@linkcode CmId.prototype.writeCmEvent | CmId.writeCmEvent}. */
+  /** A program has made it, by `CmId.writeCmEvent`. */
   readonly USER: CEnum.rdma_cm_event_type.RDMA_CM_EVENT_USER;
   /** One of librdmacm itself, which programs do not get. */
   readonly INTERNAL: CEnum.rdma_cm_event_type.RDMA_CM_EVENT_INTERNAL;
 } = members("rdma_cm_event_type", "RDMA_CM_EVENT_");
 /**
- * A value of {@linkcode CmEventType}.
+ * A value of `CmEventType`.
  *
  * @category Events
  */
@@ -71,14 +71,14 @@ export const PortSpace: {
   readonly IB: CEnum.rdma_port_space.RDMA_PS_IB;
 } = members("rdma_port_space", "RDMA_PS_");
 /**
- * A value of {@linkcode PortSpace}.
+ * A value of `PortSpace`.
  *
  * @category Connections
  */
 export type PortSpace = typeof PortSpace[keyof typeof PortSpace];
 
 /**
- * The state of a {@linkcode CmId}. Each method says which states it needs.
+ * The state of a `CmId`. Each method says which states it needs.
  *
  * - `IDLE`: new
  * - `BOUND`: has an address of its own

@@ -7,7 +7,7 @@ import { formatAddress, parseAddress } from "../address/ip_address.ts";
 import { AttributeCodec } from "../core/attributes.ts";
 
 /**
- * An IP address with a port, as `Deno.NetAddr` has them. {@linkcode getAddrInfo} makes it from a name.
+ * An IP address with a port, as `Deno.NetAddr` has them. `getAddrInfo` makes it from a name.
  *
  * @category Addresses
  */
@@ -68,7 +68,7 @@ export function sockaddrOf(value: SocketAddress): DataView<ArrayBuffer> {
   return ipv6.write({ ...given, hostname, ...named }, { family: constants.AF_INET6 }).view;
 }
 
-/** The C struct of the address of a group, which has no port. It throws as {@linkcode sockaddrOf} does. */
+/** The C struct of the address of a group, which has no port. It throws as `sockaddrOf` does. */
 export function groupSockaddrOf(hostname: string): DataView<ArrayBuffer> {
   return sockaddrOf({ hostname: text(hostname, "address"), port: 0 });
 }

@@ -64,7 +64,7 @@ export class ChannelEvents<Q extends Resource> {
     return this.#claim() ?? await this.#events.wait(undefined, signal);
   }
 
-  /** As {@linkcode ChannelEvents.next}, on this thread. Returns `undefined` if the time is over. */
+  /** As `ChannelEvents.next`, on this thread. Returns `undefined` if the time is over. */
   nextSync(until: number): Q | undefined {
     const isThere = (): boolean =>
       this.#unclaimed.size > 0 || this.#read() && this.#unclaimed.size > 0;

@@ -10,7 +10,7 @@ import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { Context } from "../device/context.ts";
 
 /**
- * What a {@linkcode CompletionCounter} counts (`enum ibv_comp_cntr_type`).
+ * What a `CompletionCounter` counts (`enum ibv_comp_cntr_type`).
  *
  * @category Completions
  */
@@ -21,7 +21,7 @@ export const CompCntrType: {
   readonly BYTES: CEnum.ibv_comp_cntr_type.IBV_COMP_CNTR_TYPE_BYTES;
 } = members("ibv_comp_cntr_type", "IBV_COMP_CNTR_TYPE_");
 /**
- * A value of {@linkcode CompCntrType}.
+ * A value of `CompCntrType`.
  *
  * @category Completions
  */
@@ -58,8 +58,8 @@ const codec: AttributeCodec<{ readonly type: CompCntrType }> = codecOf(
 
 /**
  * A completion counter (`struct ibv_comp_cntr`, since rdma-core 65): the device counts the completions of queue pairs in it
- * that succeed, and those that fail. {@linkcode QueuePair.prototype.attachCompCntr | QueuePair.attachCompCntr} attaches it,
- * {@linkcode Context.prototype.queryCompCntrCaps | Context.queryCompCntrCaps} tells what the device supports.
+ * that succeed, and those that fail. `QueuePair.attachCompCntr` attaches it,
+ * `Context.queryCompCntrCaps` tells what the device supports.
  *
  * A counter that is disposed while queue pairs use it is destroyed with the last of them.
  *

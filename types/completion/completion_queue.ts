@@ -108,9 +108,9 @@ export class CompletionChannel extends NativeResource<IbvCompChannel> {
 
   /**
    * Waits for the next event of any queue of the channel, and acknowledges it (`ibv_get_cq_event`,
-   * `ibv_ack_cq_events`). A queue makes one event each time {@linkcode CompletionQueue.reqNotify} has armed it.
+   * `ibv_ack_cq_events`). A queue makes one event each time `CompletionQueue.reqNotify` has armed it.
    *
-   * One event ends one wait, the oldest first. While {@linkcode CompletionQueue.completions} waits for a queue, the
+   * One event ends one wait, the oldest first. While `CompletionQueue.completions` waits for a queue, the
    * events of that queue go to the iteration only.
    *
    * @returns The queue that has completions.
@@ -145,8 +145,8 @@ export class CompletionChannel extends NativeResource<IbvCompChannel> {
 
   /**
    * Blocks the thread until the next event of any queue of the channel, and acknowledges it: as
-   * {@linkcode CompletionChannel.getCqEvent}, for a program that has the thread to itself.
-   * {@linkcode CompletionQueue.waitSync} tells when that is right, and what ends the wait.
+   * `CompletionChannel.getCqEvent`, for a program that has the thread to itself.
+   * `CompletionQueue.waitSync` tells when that is right, and what ends the wait.
    *
    * @returns The queue that has completions; `undefined` if the time is over.
    * @throws {TypeError} If the channel is disposed, or the time limit is not an integer.
@@ -179,7 +179,7 @@ export interface CqInitAttr {
   /**
    * The number of entries, at least 1. The queue may get more. It needs one for each request that can be outstanding in
    * all queues that use it: with more completions than entries it overruns. The event `CQ_ERR` of
-   * {@linkcode Context.events} tells it. Most devices stop the queue then. Soft-RoCE loses the completions that have no
+   * `Context.events` tells it. Most devices stop the queue then. Soft-RoCE loses the completions that have no
    * room, and polling gives no error.
    */
   readonly cqe: number;
@@ -190,7 +190,7 @@ export interface CqInitAttr {
 }
 
 /**
- * Options of {@linkcode CompletionQueue.waitSync}.
+ * Options of `CompletionQueue.waitSync`.
  *
  * @category Completions
  */
@@ -231,7 +231,7 @@ const modifyCodec: AttributeCodec<ModifyCqAttr> = codecOf(
 );
 
 /**
- * Options of {@linkcode CompletionQueue.completions}.
+ * Options of `CompletionQueue.completions`.
  *
  * @category Completions
  */
@@ -271,7 +271,7 @@ function sleepOn(cq: IbvCq, channel: CompletionChannel): CqSleep | null {
   return library().thunks ? new CqSleep(cq, channel.unsafeHandle, openSteps()) : null;
 }
 
-/** Completions that {@linkcode CompletionQueue.waitSync} polls ahead. */
+/** Completions that `CompletionQueue.waitSync` polls ahead. */
 const AHEAD = 32;
 const WAIT_OPTIONS = ["timeout", "spinMicroseconds"] as const;
 const NO_OPTIONS: WaitSyncOptions = {};
@@ -280,12 +280,12 @@ const NO_OPTIONS: WaitSyncOptions = {};
  * A completion queue (`struct ibv_cq`). The results of work requests come through it. Several queue pairs can use one
  * queue.
  *
- * - {@linkcode CompletionQueue.prototype.completions | CompletionQueue.completions} waits for completions: `for await`.
- * - {@linkcode CompletionQueue.prototype.poll | CompletionQueue.poll} gives those that are there now, as objects.
- * - {@linkcode CompletionQueue.prototype.pollInto | CompletionQueue.pollInto} gives those that are there now, and makes
+ * - `CompletionQueue.completions` waits for completions: `for await`.
+ * - `CompletionQueue.poll` gives those that are there now, as objects.
+ * - `CompletionQueue.pollInto` gives those that are there now, and makes
  *   no objects.
  *
- * A completion may be that of a failed request. {@linkcode WorkCompletion.prototype.check | WorkCompletion.check}
+ * A completion may be that of a failed request. `WorkCompletion.check`
  * throws then.
  *
  * @example Wait for completions
@@ -364,11 +364,11 @@ export class CompletionQueue<C extends WorkCompletion = WorkCompletion>
 
   /**
    * Takes completions out of the queue as objects (`ibv_poll_cq`). Their status may not be SUCCESS:
-   * {@linkcode WorkCompletion.check} throws then.
+   * `WorkCompletion.check` throws then.
    *
    * @param numEntries The largest number of completions to take, at least 1. The default is 16.
    * @returns The oldest completions; none if the queue is empty.
-   * @throws {VerbsError} If the provider fails. Of a queue that has overrun only some do: see {@linkcode CqInitAttr.cqe}.
+   * @throws {VerbsError} If the provider fails. Of a queue that has overrun only some do: see `CqInitAttr.cqe`.
    */
   poll(numEntries: number = 16): C[] {
     const handle = this.unsafeHandle;
@@ -380,7 +380,7 @@ export class CompletionQueue<C extends WorkCompletion = WorkCompletion>
    * into the batch; if some were polled ahead, it takes only those.
    *
    * @returns How many it took. It is 0 if the queue is empty.
-   * @throws {VerbsError} If the provider fails. Of a queue that has overrun only some do: see {@linkcode CqInitAttr.cqe}.
+   * @throws {VerbsError} If the provider fails. Of a queue that has overrun only some do: see `CqInitAttr.cqe`.
    */
   pollInto(batch: WorkCompletionList): number {
     return this.#core.pollInto(this.unsafeHandle, batchCore(batch));
@@ -420,7 +420,7 @@ export class CompletionQueue<C extends WorkCompletion = WorkCompletion>
    *
    * @throws {TypeError} If no attribute is given, one is unknown, or one has the wrong type.
    * @throws {RangeError} If a number is out of range.
-   * @throws {VerbsError} EOPNOTSUPP if the provider does not support it. {@linkcode DeviceAttrEx.cqModCaps} has the
+   * @throws {VerbsError} EOPNOTSUPP if the provider does not support it. `DeviceAttrEx.cqModCaps` has the
    * limits.
    */
   modify(attr: ModifyCqAttr): void {
@@ -430,12 +430,12 @@ export class CompletionQueue<C extends WorkCompletion = WorkCompletion>
   }
 
   /**
-   * Blocks the thread until the queue has completions. It arms the queue by itself. Then {@linkcode CompletionQueue.poll}
-   * or {@linkcode CompletionQueue.pollInto} gives them; some are polled ahead.
+   * Blocks the thread until the queue has completions. It arms the queue by itself. Then `CompletionQueue.poll`
+   * or `CompletionQueue.pollInto` gives them; some are polled ahead.
    *
    * Nothing else runs on the thread during the wait: no timer, no promise, no listener of a signal. So use it where a
    * program has the thread to itself, such as in a Worker or in a tool, and
-   * {@linkcode CompletionQueue.completions} everywhere else. It wakes up without another thread and without the event loop.
+   * `CompletionQueue.completions` everywhere else. It wakes up without another thread and without the event loop.
    *
    * A completion, the time limit or the loss of the device ends the wait. An `AbortSignal` and `close()` cannot: they
    * would have to run on this thread. To be ended by another Worker, wait with a time limit in a loop, and look at a
@@ -519,7 +519,7 @@ export class CompletionQueue<C extends WorkCompletion = WorkCompletion>
    *
    * @throws {TypeError} If the queue has no channel, or is disposed, or if an option is not valid.
    * @throws {RangeError} If `batch` or `spinMicroseconds` is out of range.
-   * @throws {VerbsError} If the provider fails. Of a queue that has overrun only some do: see {@linkcode CqInitAttr.cqe}.
+   * @throws {VerbsError} If the provider fails. Of a queue that has overrun only some do: see `CqInitAttr.cqe`.
    * @throws The reason of the signal, if it aborts.
    */
   completions(options: CompletionsOptions = {}): Completions<C> {

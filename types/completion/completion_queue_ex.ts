@@ -42,11 +42,11 @@ export const CreateCqAttrFlags: {
  */
 export interface CqInitAttrEx extends CqInitAttr {
   /**
-   * {@linkcode CreateCqWcFlags}, combined: the values to report. If it is left out, these are the values of
-   * {@linkcode WorkCompletion}. The number of the queue pair is always reported.
+   * `CreateCqWcFlags`, combined: the values to report. If it is left out, these are the values of
+   * `WorkCompletion`. The number of the queue pair is always reported.
    */
   readonly wcFlags?: number | bigint | undefined;
-  /** {@linkcode CreateCqAttrFlags}, combined. */
+  /** `CreateCqAttrFlags`, combined. */
   readonly flags?: number | undefined;
   /** The parent domain whose allocators provide the memory of the queue. */
   readonly parentDomain?: ProtectionDomain | undefined;
@@ -95,7 +95,7 @@ const ALL_FLAGS = Object.values(CreateCqWcFlags).reduce((all: number, flag) => a
 
 /**
  * An extended completion queue (`struct ibv_cq_ex`): its completions have timestamps and other values that a
- * {@linkcode CompletionQueue} does not report. Each poll runs `ibv_start_poll`, `ibv_next_poll` and `ibv_end_poll`, and
+ * `CompletionQueue` does not report. Each poll runs `ibv_start_poll`, `ibv_next_poll` and `ibv_end_poll`, and
  * reads the values that the queue was created for.
  *
  * @example Timestamps of completions
@@ -115,7 +115,7 @@ const ALL_FLAGS = Object.values(CreateCqWcFlags).reduce((all: number, flag) => a
  */
 export class CompletionQueueEx<C extends WorkCompletionEx = WorkCompletionEx>
   extends CompletionQueue<C> {
-  /** {@linkcode CreateCqWcFlags}, combined: the values that the completions report. */
+  /** `CreateCqWcFlags`, combined: the values that the completions report. */
   readonly wcFlags: number;
 
   /**

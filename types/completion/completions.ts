@@ -17,7 +17,7 @@ export interface CompletionSource<C = WorkCompletion> extends Omit<Source, "bell
 }
 
 /**
- * The iterator of {@linkcode CompletionQueue.prototype.completions | CompletionQueue.completions}. `C` is the class of
+ * The iterator of `CompletionQueue.completions`. `C` is the class of
  * the completions.
  *
  * @category Completions
@@ -59,7 +59,7 @@ export class Completions<C = WorkCompletion> implements AsyncIterableIterator<C,
     return this;
   }
 
-  /** Ends the iteration, as {@linkcode Completions.return} does. */
+  /** Ends the iteration, as `Completions.return` does. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.return();
   }

@@ -17,7 +17,7 @@ const OPCODE = WC.opcode.offset / 4;
 const QP_NUM = WC.qp_num.offset / 4;
 /** The bits of an opcode that only receives have. */
 const RECEIVES = -WcOpcode.RECV;
-/** Completions that {@linkcode CqCore.drain} polls at a time. */
+/** Completions that `CqCore.drain` polls at a time. */
 const DRAIN_BATCH = 64;
 /** The most completions for which memory is allocated, however many are asked for. */
 const MAX_BATCH = 65_536;
@@ -85,7 +85,7 @@ export class CqCore<C = WorkCompletion> {
 
   /**
    * Memory to poll into by other means, while none was polled ahead; `undefined` if the queue does not poll by
-   * `ibv_poll_cq`. {@linkcode CqCore.adopt} has to follow.
+   * `ibv_poll_cq`. `CqCore.adopt` has to follow.
    */
   get memory(): BatchCore<C> | undefined {
     return this.verb === "ibv_poll_cq" ? this.#ahead : undefined;

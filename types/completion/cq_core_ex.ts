@@ -41,7 +41,7 @@ export class CqCoreEx<C = WorkCompletionEx> extends CqCore<C> {
   readonly #tmPointer: Deno.PointerObject;
   readonly #verbs: Pick<Verbs, Poll | keyof Verbs & `ibv_wc_read_${string}`>;
 
-  /** Polls a queue that was created for these {@linkcode CreateCqWcFlags}. */
+  /** Polls a queue that was created for these `CreateCqWcFlags`. */
   constructor(
     cq: IbvCqEx,
     flags: number,

@@ -20,7 +20,7 @@ const NEVER = -0x8000_0000;
 /** Acknowledging takes a lock, so it is done for many events together. */
 const TOGETHER = 1024;
 
-/** What {@linkcode CqSleep.sleep} found. */
+/** What `CqSleep.sleep` found. */
 export interface Woken {
   /** What the last poll returned; 0 if there was none. */
   readonly polled: number;

@@ -68,7 +68,7 @@ export const WcStatus: {
   readonly TM_RNDV_INCOMPLETE: CEnum.ibv_wc_status.IBV_WC_TM_RNDV_INCOMPLETE;
 } = members("ibv_wc_status", "IBV_WC_");
 /**
- * A value of {@linkcode WcStatus}.
+ * A value of `WcStatus`.
  *
  * @category Completions
  */
@@ -132,7 +132,7 @@ export const WcOpcode: {
   readonly DRIVER3: CEnum.ibv_wc_opcode.IBV_WC_DRIVER3;
 } = members("ibv_wc_opcode", "IBV_WC_");
 /**
- * A value of {@linkcode WcOpcode}.
+ * A value of `WcOpcode`.
  *
  * @category Completions
  */
@@ -161,12 +161,12 @@ export const WcFlags: {
 } = members("ibv_wc_flags", "IBV_WC_");
 
 /**
- * The attributes of a completion that `ibv_init_ah_from_wc` reads. A {@linkcode WorkCompletion} has them.
+ * The attributes of a completion that `ibv_init_ah_from_wc` reads. A `WorkCompletion` has them.
  *
  * @category Completions
  */
 export interface WcAddress {
-  /** {@linkcode WcFlags}, combined. With `GRH` the peer's GID is taken from the GRH. */
+  /** `WcFlags`, combined. With `GRH` the peer's GID is taken from the GRH. */
   readonly wcFlags: number;
   /** LID of the sender, 16 bits. It is 0 on RoCE. */
   readonly slid: number;
@@ -180,7 +180,7 @@ export interface WcAddress {
  * The result of a work request (`struct ibv_wc`). If `status` is not SUCCESS, only `wrId`, `status`, `qpNum` and
  * `vendorErr` are valid.
  *
- * {@linkcode WorkCompletion.prototype.check | WorkCompletion.check} throws if the request failed. The object is a copy:
+ * `WorkCompletion.check` throws if the request failed. The object is a copy:
  * later polls do not change it.
  *
  * @example What a completion tells
@@ -207,15 +207,15 @@ export class WorkCompletion implements WcAddress {
   readonly vendorErr: number;
   /** Bytes received. On a UD queue pair they include the 40 bytes of the GRH. It is not valid for sends. */
   readonly byteLen: number;
-  /** Immediate data in host order. It is valid with {@linkcode WcFlags}.WITH_IMM. */
+  /** Immediate data in host order. It is valid with `WcFlags`.WITH_IMM. */
   readonly immData: number;
-  /** The rkey that the peer's send invalidated. It is valid with {@linkcode WcFlags}.WITH_INV. */
+  /** The rkey that the peer's send invalidated. It is valid with `WcFlags`.WITH_INV. */
   readonly invalidatedRkey: number;
   /** Number of the local queue pair, 24 bits. */
   readonly qpNum: number;
   /** Number of the sender's queue pair, 24 bits. It is valid on UD queue pairs. */
   readonly srcQp: number;
-  /** {@linkcode WcFlags}, combined. */
+  /** `WcFlags`, combined. */
   readonly wcFlags: number;
   /** Index of the P_Key of the packet. It is valid on GSI queue pairs. */
   readonly pkeyIndex: number;

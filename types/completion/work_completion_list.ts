@@ -34,7 +34,7 @@ export class OtherBatch<C> {
   }
 }
 
-/** The inside of a {@linkcode WorkCompletionList}: an array of `struct ibv_wc`, and the extra bytes behind it. */
+/** The inside of a `WorkCompletionList`: an array of `struct ibv_wc`, and the extra bytes behind it. */
 export class BatchCore<C = WorkCompletion> {
   readonly capacity: number;
   readonly format: Format<C>;
@@ -91,12 +91,12 @@ export let batchCore: (batch: WorkCompletionList) => BatchCore;
 
 /**
  * Memory for completions in native layout. It is made once, and
- * {@linkcode CompletionQueue.prototype.pollInto | CompletionQueue.pollInto} writes to it again and again. The accessors
+ * `CompletionQueue.pollInto` writes to it again and again. The accessors
  * read single fields and allocate nothing. Completions are valid until the next poll into the batch, so each poller
  * needs its own.
  *
  * The accessors do not check that the last poll wrote the completion;
- * {@linkcode WorkCompletionList.prototype.at | WorkCompletionList.at} does. They throw a TypeError if the index is not an
+ * `WorkCompletionList.at` does. They throw a TypeError if the index is not an
  * integer, and a RangeError outside the memory.
  *
  * @example Busy polling
@@ -201,7 +201,7 @@ export class WorkCompletionList<C extends WorkCompletion = WorkCompletion> {
     return this.#view.getUint32(offsetOf(index) + WC.src_qp.offset, true);
   }
 
-  /** {@linkcode WcFlags}, combined. */
+  /** `WcFlags`, combined. */
   wcFlags(index: number): number {
     return this.#view.getUint32(offsetOf(index) + WC.wc_flags.offset, true);
   }

@@ -46,7 +46,7 @@ export const CreateCqWcFlags: {
     CEnum.ibv_create_cq_wc_flags.IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK;
 } = members("ibv_create_cq_wc_flags", "IBV_WC_EX_");
 
-/** The bytes behind the `struct ibv_wc` array, {@linkcode EXTENDED}.extra of them for each completion. */
+/** The bytes behind the `struct ibv_wc` array, `EXTENDED`.extra of them for each completion. */
 const EXTRA = {
   completionTs: { offset: 0, type: "u64" },
   completionWallclockNs: { offset: 8, type: "u64" },
@@ -59,7 +59,7 @@ export type Extra = Accessors<typeof EXTRA>;
 export const Extra: new (view: DataView, base: number) => Extra = accessorsOf(EXTRA);
 
 /**
- * A completion of a {@linkcode CompletionQueueEx}. Values that the queue was not created for are 0.
+ * A completion of a `CompletionQueueEx`. Values that the queue was not created for are 0.
  *
  * @category Completions
  */
@@ -101,7 +101,7 @@ export const EXTENDED: Format<WorkCompletionEx> = {
 };
 
 /**
- * Memory for completions of a {@linkcode CompletionQueueEx}: what {@linkcode WorkCompletionList} has, and the values that only
+ * Memory for completions of a `CompletionQueueEx`: what `WorkCompletionList` has, and the values that only
  * extended queues report. Values that the queue was not created for are 0.
  *
  * @example Timestamps

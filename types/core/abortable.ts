@@ -24,7 +24,7 @@ export interface PeerOptions extends AbortOptions {
   readonly forStranger?: boolean | undefined;
 }
 
-/** Reads {@linkcode PeerOptions}. */
+/** Reads `PeerOptions`. */
 export function peerOptions(
   options: PeerOptions,
 ): { readonly signal: AbortSignal | undefined; readonly forStranger: boolean } {

@@ -41,5 +41,5 @@ export function aboveLimit(limits: readonly Limit[]): Words | undefined {
   return found && { attribute: found[0], value: found[1], most: found[2] };
 }
 
-/** What is told of an attribute that {@linkcode aboveLimit} finds. */
+/** What is told of an attribute that `aboveLimit` finds. */
 export const ABOVE_LIMIT = "{attribute} {value} is too large: the device allows up to {most}";

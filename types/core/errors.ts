@@ -71,7 +71,7 @@ export class VerbsError extends Error {
   }
 }
 
-/** Options of {@linkcode call}. The functions run only if the verb failed. */
+/** Options of `call`. The functions run only if the verb failed. */
 export interface CheckOptions {
   /** The attributes of the attempt. */
   readonly detail?: (() => string) | undefined;

@@ -18,7 +18,7 @@ export const disposals: { count: number } = { count: 0 };
 export interface Kind<R extends Resource = Resource, H = undefined> {
   /** The name in messages, such as "queue pair". */
   readonly name: string;
-  /** Whether unfinished work still uses the resource. Whoever answers yes calls {@linkcode destroyIfUnused} later. */
+  /** Whether unfinished work still uses the resource. Whoever answers yes calls `destroyIfUnused` later. */
   readonly isInUse?: ((resource: R) => boolean) | undefined;
   /** Runs when disposal begins, before the children are disposed. It must not throw. */
   readonly closing?: ((resource: R) => void) | undefined;
@@ -39,7 +39,7 @@ export interface Lifetime {
   /** The native handle while the resource is open. */
   openHandle: unknown;
   state: "open" | "closing" | "destroyed";
-  /** How many {@linkcode retain} have not ended. */
+  /** How many `retain` have not ended. */
   holds: number;
   /** The round of disposal in which destroying it was tried. */
   triedIn: number;
@@ -49,7 +49,7 @@ export interface Lifetime {
 export let lifetimeOf: (resource: Resource) => Lifetime;
 
 /**
- * An object that must be disposed. Use it with `using`, or call {@linkcode Resource.prototype.close | Resource.close}.
+ * An object that must be disposed. Use it with `using`, or call `Resource.close`.
  *
  * Disposing a resource disposes the resources that were made from it first, newest first. Disposing twice does nothing.
  * Using a disposed resource throws a TypeError. The native object is destroyed at once, unless something still uses it,
@@ -95,7 +95,7 @@ export abstract class Resource implements Disposable {
     this[Symbol.dispose]();
   }
 
-  /** Disposes the resource, as {@linkcode Resource.close} does. */
+  /** Disposes the resource, as `Resource.close` does. */
   [Symbol.dispose](): void {
     const lifetime = this.#lifetime;
     if (lifetime.state === "destroyed") return;
@@ -161,12 +161,12 @@ export function destroyIfUnused(resource: Resource): void {
   }
 }
 
-/** Keeps the native object of a resource until {@linkcode release}, even if the resource is disposed. */
+/** Keeps the native object of a resource until `release`, even if the resource is disposed. */
 export function retain(resource: Resource): void {
   lifetimeOf(resource).holds++;
 }
 
-/** Ends a {@linkcode retain}. The last one destroys a resource that was disposed in the meantime. */
+/** Ends a `retain`. The last one destroys a resource that was disposed in the meantime. */
 export function release(resource: Resource): void {
   lifetimeOf(resource).holds--;
   destroyIfUnused(resource);
@@ -203,7 +203,7 @@ export function assertOpen(resource: Resource): void {
   if (!isOpen(resource)) refuse(resource);
 }
 
-/** Throws {@linkcode disposedError}. */
+/** Throws `disposedError`. */
 export function refuse(resource: Resource): never {
   throw disposedError(resource);
 }

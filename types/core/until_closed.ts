@@ -25,7 +25,7 @@ export async function* untilClosed<T>(
 /** What a wait gives that has ended because its resource was closed. */
 export const CLOSED: unique symbol = Symbol("closed");
 
-/** The outcome of a wait that has failed: {@linkcode CLOSED}, or the error is thrown. */
+/** The outcome of a wait that has failed: `CLOSED`, or the error is thrown. */
 export function orClosed(
   error: unknown,
   resource: Resource,

@@ -21,7 +21,7 @@ export const NEEDS_GRH = {
   OTHER: "Port {portNum} needs a GRH in every address (IBV_QPF_GRH_REQUIRED)",
 } as const;
 
-/** What is said of a port that {@linkcode linkDown} finds. */
+/** What is said of a port that `linkDown` finds. */
 export const LINK_DOWN =
   "Port {portNum} of {device} is {state}: nothing is sent while its link is down";
 

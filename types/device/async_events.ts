@@ -65,7 +65,7 @@ export const EventType: {
   readonly DEVICE_SPEED_CHANGE: CEnum.ibv_event_type.IBV_EVENT_DEVICE_SPEED_CHANGE;
 } = members("ibv_event_type", "IBV_EVENT_");
 /**
- * A value of {@linkcode EventType}.
+ * A value of `EventType`.
  *
  * @category Asynchronous events
  */
@@ -116,7 +116,7 @@ export function registerElement(resource: NativeResource): void {
   elementsOf(rootOf(resource)).set(handleAddress(handleOf(resource)), resource);
 }
 
-/** Ends {@linkcode registerElement}. Call it when the native object is destroyed. */
+/** Ends `registerElement`. Call it when the native object is destroyed. */
 export function unregisterElement(resource: NativeResource): void {
   elementsOf(rootOf(resource)).delete(handleAddress(handleOf(resource)));
 }
@@ -142,7 +142,7 @@ export function closeAsyncEvents(context: NativeResource<IbvContext>): void {
 
 /**
  * Reads the events of a context for all who listen. It reads when somebody waits for events, or calls
- * {@linkcode AsyncEvents.drain}.
+ * `AsyncEvents.drain`.
  */
 export class AsyncEvents {
   readonly #context: NativeResource<IbvContext>;
@@ -153,7 +153,7 @@ export class AsyncEvents {
   readonly #source: Events<void, void>;
   readonly #get: ReturnType<typeof verbs>["ibv_get_async_event"] = verbs().ibv_get_async_event;
 
-  /** Makes the only reader of a context: see {@linkcode asyncEvents}. */
+  /** Makes the only reader of a context: see `asyncEvents`. */
   constructor(context: NativeResource<IbvContext>) {
     this.#context = context;
     const fd = readNative(context.unsafeHandle, structs.ibv_context.fields.async_fd);
@@ -173,7 +173,7 @@ export class AsyncEvents {
     this.#source.hold(isHeld);
   }
 
-  /** Waits until {@linkcode AsyncEvents.wake} is called. Meanwhile events are read as they come. */
+  /** Waits until `AsyncEvents.wake` is called. Meanwhile events are read as they come. */
   async wait(signal: AbortSignal | undefined): Promise<void> {
     await this.#source.wait(undefined, signal);
   }
@@ -277,7 +277,7 @@ export async function* iterateEvents(
   });
 }
 
-/** As {@linkcode iterateEvents}, on this thread. It also ends if no event comes for as long as the time limit. */
+/** As `iterateEvents`, on this thread. It also ends if no event comes for as long as the time limit. */
 export function* iterateEventsSync(
   context: NativeResource<IbvContext>,
   timeout: number,

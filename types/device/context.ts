@@ -85,8 +85,8 @@ const KIND: NativeKind<IbvContext, Context> = {
 };
 
 /**
- * An open device (`struct ibv_context`). {@linkcode Context.open} opens one. All other objects are made from it,
- * directly or through a {@linkcode ProtectionDomain}. Disposing it disposes all of them.
+ * An open device (`struct ibv_context`). `Context.open` opens one. All other objects are made from it,
+ * directly or through a `ProtectionDomain`. Disposing it disposes all of them.
  *
  * @example Open a device and look at a port
  * ```ts
@@ -106,7 +106,7 @@ export class Context extends NativeResource<IbvContext> {
   readonly device: DeviceInfo;
   #physPortCnt: number | undefined;
 
-  /** @ignore {@linkcode Context.open} opens a device. */
+  /** @ignore `Context.open` opens a device. */
   constructor(opened: "Context.open() opens a device") {
     const { handle, device } = partsOf<Opened>(opened, "Context", "Context.open() opens a device");
     super(KIND, handle, []);
@@ -142,7 +142,7 @@ export class Context extends NativeResource<IbvContext> {
    * Makes a context for a device that another process has opened (`ibv_import_device`). The objects of that process are
    * reached through it.
    *
-   * @param cmdFd A duplicate of the {@linkcode Context.cmdFd} of the other process, for instance received over a Unix
+   * @param cmdFd A duplicate of the `Context.cmdFd` of the other process, for instance received over a Unix
    * socket. The context owns it and closes it.
    * @throws {TypeError} If it is not an integer.
    * @throws {RangeError} If it is negative.
@@ -212,14 +212,14 @@ export class Context extends NativeResource<IbvContext> {
     return this.#physPortCnt ??= readField(this.#deviceAttr(), phys_port_cnt);
   }
 
-  /** The number of completion vectors: {@linkcode CqInitAttr.compVector} is below it. */
+  /** The number of completion vectors: `CqInitAttr.compVector` is below it. */
   get numCompVectors(): number {
     return readNative(this.unsafeHandle, structs.ibv_context.fields.num_comp_vectors);
   }
 
   /**
    * The descriptor of the device file. Another process can import the device with a duplicate of it:
-   * {@linkcode Context.import}.
+   * `Context.import`.
    */
   get cmdFd(): number {
     return readNative(this.unsafeHandle, structs.ibv_context.fields.cmd_fd);
@@ -251,7 +251,7 @@ export class Context extends NativeResource<IbvContext> {
   }
 
   /**
-   * Lets waits for {@linkcode Context.events} keep the program alive, as they do at first.
+   * Lets waits for `Context.events` keep the program alive, as they do at first.
    *
    * @throws {TypeError} If the context is disposed.
    */
@@ -261,7 +261,7 @@ export class Context extends NativeResource<IbvContext> {
   }
 
   /**
-   * Lets the program end although something waits for {@linkcode Context.events}, as `unref()` of Deno's sockets does.
+   * Lets the program end although something waits for `Context.events`, as `unref()` of Deno's sockets does.
    * While nothing else is waited for, it looks for events now and then, after half a second at the latest.
    *
    * @throws {TypeError} If the context is disposed.
@@ -272,7 +272,7 @@ export class Context extends NativeResource<IbvContext> {
   }
 
   /**
-   * Asynchronous events of the device, for a program that has the thread to itself: as {@linkcode Context.events}, but it
+   * Asynchronous events of the device, for a program that has the thread to itself: as `Context.events`, but it
    * blocks the thread. The iteration also ends when no event comes for as long as `timeout`. What others read between two
    * iterations, such as a `ReplyPath`, is not given. `CompletionQueue.waitSync` tells when blocking is right, and what
    * ends the wait.
@@ -322,7 +322,7 @@ export class Context extends NativeResource<IbvContext> {
   }
 
   /**
-   * What the device can do with {@linkcode CompletionCounter} (`ibv_query_comp_cntr_caps`, since rdma-core 65).
+   * What the device can do with `CompletionCounter` (`ibv_query_comp_cntr_caps`, since rdma-core 65).
    *
    * @throws {VerbsError} EOPNOTSUPP if the device or the installed libibverbs has no such counters.
    */

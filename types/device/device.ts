@@ -34,7 +34,7 @@ export const NodeType: {
   readonly UNSPECIFIED: CEnum.ibv_node_type.IBV_NODE_UNSPECIFIED;
 } = members("ibv_node_type", "IBV_NODE_");
 /**
- * A value of {@linkcode NodeType}.
+ * A value of `NodeType`.
  *
  * @category Devices and ports
  */
@@ -60,7 +60,7 @@ export const TransportType: {
   readonly UNSPECIFIED: CEnum.ibv_transport_type.IBV_TRANSPORT_UNSPECIFIED;
 } = members("ibv_transport_type", "IBV_TRANSPORT_");
 /**
- * A value of {@linkcode TransportType}.
+ * A value of `TransportType`.
  *
  * @category Devices and ports
  */

@@ -18,14 +18,14 @@ export const AtomicCap: {
   readonly GLOB: CEnum.ibv_atomic_cap.IBV_ATOMIC_GLOB;
 } = members("ibv_atomic_cap", "IBV_ATOMIC_");
 /**
- * A value of {@linkcode AtomicCap}.
+ * A value of `AtomicCap`.
  *
  * @category Devices and ports
  */
 export type AtomicCap = typeof AtomicCap[keyof typeof AtomicCap];
 
 /**
- * Capabilities of a device (`enum ibv_device_cap_flags`), combined with `|`. {@linkcode namesOf} gives their names.
+ * Capabilities of a device (`enum ibv_device_cap_flags`), combined with `|`. `namesOf` gives their names.
  *
  * Some that matter often: `MEM_WINDOW` (memory windows), `MEM_WINDOW_TYPE_2A` and `MEM_WINDOW_TYPE_2B` (windows that a
  * queue pair binds), `XRC` (shared receive queues of other processes), `MEM_MGT_EXTENSIONS` (send with invalidate and
@@ -34,7 +34,7 @@ export type AtomicCap = typeof AtomicCap[keyof typeof AtomicCap];
  * @category Devices and ports
  */
 export const DeviceCapFlags: {
-  /** `cap` of {@linkcode QueuePair.modify} changes the sizes of queues. */
+  /** `cap` of `QueuePair.modify` changes the sizes of queues. */
   readonly RESIZE_MAX_WR: CEnum.ibv_device_cap_flags.IBV_DEVICE_RESIZE_MAX_WR;
   /** Ports count packets with a wrong P_Key. */
   readonly BAD_PKEY_CNTR: CEnum.ibv_device_cap_flags.IBV_DEVICE_BAD_PKEY_CNTR;
@@ -48,7 +48,7 @@ export const DeviceCapFlags: {
   readonly CHANGE_PHY_PORT: CEnum.ibv_device_cap_flags.IBV_DEVICE_CHANGE_PHY_PORT;
   /** Datagrams are refused if their address handle is for another port than the queue pair. */
   readonly UD_AV_PORT_ENFORCE: CEnum.ibv_device_cap_flags.IBV_DEVICE_UD_AV_PORT_ENFORCE;
-  /** `curQpState` of {@linkcode QueuePair.modify} is checked. */
+  /** `curQpState` of `QueuePair.modify` is checked. */
   readonly CURR_QP_STATE_MOD: CEnum.ibv_device_cap_flags.IBV_DEVICE_CURR_QP_STATE_MOD;
   /** Ports can be shut down. */
   readonly SHUTDOWN_PORT: CEnum.ibv_device_cap_flags.IBV_DEVICE_SHUTDOWN_PORT;
@@ -110,7 +110,7 @@ export interface DeviceAttr {
   readonly maxQp: number;
   /** Outstanding work requests of one queue of a queue pair. */
   readonly maxQpWr: number;
-  /** {@linkcode DeviceCapFlags}, combined. */
+  /** `DeviceCapFlags`, combined. */
   readonly deviceCapFlags: number;
   /** Scatter/gather elements of a work request. */
   readonly maxSge: number;

@@ -98,9 +98,9 @@ export interface DeviceAttrEx {
   readonly compMask: number;
   /** On-demand paging (`struct ibv_odp_caps`). */
   readonly odpCaps: {
-    /** {@linkcode OdpGeneralCaps}, combined. */
+    /** `OdpGeneralCaps`, combined. */
     readonly generalCaps: bigint;
-    /** {@linkcode OdpTransportCaps} by type of queue pair. */
+    /** `OdpTransportCaps` by type of queue pair. */
     readonly perTransportCaps: {
       /** RC queue pairs. */
       readonly rcOdpCaps: number;
@@ -114,28 +114,28 @@ export interface DeviceAttrEx {
   readonly completionTimestampMask: bigint;
   /** Frequency of the device clock, in kHz. */
   readonly hcaCoreClock: bigint;
-  /** {@linkcode DeviceCapFlags} of `origAttr.deviceCapFlags`, and further ones above bit 31. */
+  /** `DeviceCapFlags` of `origAttr.deviceCapFlags`, and further ones above bit 31. */
   readonly deviceCapFlagsEx: bigint;
   /** TCP segmentation by the device (`struct ibv_tso_caps`). */
   readonly tsoCaps: {
     /** Largest packet that the device segments, in bytes; 0 if it does not segment. */
     readonly maxTso: number;
-    /** Types of queue pairs that support it: bit `1 << type` of each {@linkcode QpType}. */
+    /** Types of queue pairs that support it: bit `1 << type` of each `QpType`. */
     readonly supportedQpts: number;
   };
   /** Receive side scaling (`struct ibv_rss_caps`). */
   readonly rssCaps: {
-    /** Types of queue pairs that support it: bit `1 << type` of each {@linkcode QpType}. */
+    /** Types of queue pairs that support it: bit `1 << type` of each `QpType`. */
     readonly supportedQpts: number;
     /** Largest number of indirection tables. */
     readonly maxRwqIndirectionTables: number;
     /** Largest number of entries of an indirection table. */
     readonly maxRwqIndirectionTableSize: number;
     /**
-     * {@linkcode RxHashFields} that can be hashed; 0 if the device does not report them. Compare it with `BigInt(fields)`.
+     * `RxHashFields` that can be hashed; 0 if the device does not report them. Compare it with `BigInt(fields)`.
      */
     readonly rxHashFieldsMask: bigint;
-    /** {@linkcode RxHashFunction}, combined; 0 if the device does not report them. */
+    /** `RxHashFunction`, combined; 0 if the device does not report them. */
     readonly rxHashFunction: number;
   };
   /** Largest number of receive work queues. */
@@ -146,10 +146,10 @@ export interface DeviceAttrEx {
     readonly qpRateLimitMin: number;
     /** Highest limit, in kbit/s; 0 if the device has no rate limits. */
     readonly qpRateLimitMax: number;
-    /** Types of queue pairs that support it: bit `1 << type` of each {@linkcode QpType}. */
+    /** Types of queue pairs that support it: bit `1 << type` of each `QpType`. */
     readonly supportedQpts: number;
   };
-  /** {@linkcode RawPacketCaps}, combined. */
+  /** `RawPacketCaps`, combined. */
   readonly rawPacketCaps: number;
   /** Tag matching (`struct ibv_tm_caps`). */
   readonly tmCaps: {
@@ -157,7 +157,7 @@ export interface DeviceAttrEx {
     readonly maxRndvHdrSize: number;
     /** Largest number of tags of a list; 0 if the device has no tag matching. */
     readonly maxNumTags: number;
-    /** {@linkcode TmCapFlags}, combined. */
+    /** `TmCapFlags`, combined. */
     readonly flags: number;
     /** Largest number of outstanding list operations. */
     readonly maxOps: number;
@@ -173,7 +173,7 @@ export interface DeviceAttrEx {
   };
   /** Device memory, in bytes. */
   readonly maxDmSize: bigint;
-  /** Atomics over PCI (`struct ibv_pci_atomic_caps`): {@linkcode PciAtomicOpSize} of each operation. */
+  /** Atomics over PCI (`struct ibv_pci_atomic_caps`): `PciAtomicOpSize` of each operation. */
   readonly pciAtomicCaps: {
     /** Fetch and add. */
     readonly fetchAdd: number;
@@ -182,7 +182,7 @@ export interface DeviceAttrEx {
     /** Compare and swap. */
     readonly compareSwap: number;
   };
-  /** {@linkcode OdpTransportCaps} of XRC queue pairs. */
+  /** `OdpTransportCaps` of XRC queue pairs. */
   readonly xrcOdpCaps: number;
   /** Number of ports, for devices with more than `origAttr.physPortCnt` can count. */
   readonly physPortCntEx: number;
@@ -204,7 +204,7 @@ export function queryDeviceEx(context: IbvContext): DeviceAttrEx {
 }
 
 /**
- * What a device can do with {@linkcode CompletionCounter} (`struct ibv_comp_cntr_caps`).
+ * What a device can do with `CompletionCounter` (`struct ibv_comp_cntr_caps`).
  *
  * @category Devices and ports
  */
@@ -213,7 +213,7 @@ export interface CompCntrCaps {
   readonly maxValue: bigint;
   /** The largest number of counters. */
   readonly maxCounters: number;
-  /** {@linkcode QpAttachCompCntrOp}, combined: what counters can be attached for. */
+  /** `QpAttachCompCntrOp`, combined: what counters can be attached for. */
   readonly supportedQpAttachOps: number;
 }
 
@@ -234,7 +234,7 @@ export interface RtValuesEx {
   readonly compMask: number;
   /**
    * The clock that completion timestamps count by. Providers may report it as a time, or as cycles in `tvNsec` with
-   * `tvSec` 0: cycles are of {@linkcode DeviceAttrEx.hcaCoreClock}.
+   * `tvSec` 0: cycles are of `DeviceAttrEx.hcaCoreClock`.
    */
   readonly rawClock: {
     /** Seconds. */
@@ -258,8 +258,8 @@ export function queryRtValuesEx(context: IbvContext): RtValuesEx {
 /**
  * Whether a capability holds for a transport service (`ibv_is_qpt_supported`).
  *
- * @param supportedQpts The transport services of a capability, such as `tsoCaps.supportedQpts` of {@linkcode DeviceAttrEx}.
- * @param type The transport service: a {@linkcode QpType}.
+ * @param supportedQpts The transport services of a capability, such as `tsoCaps.supportedQpts` of `DeviceAttrEx`.
+ * @param type The transport service: a `QpType`.
  * @throws {TypeError} If an argument is not an integer.
  * @throws {RangeError} If `supportedQpts` does not fit 32 bits, or `type` is not within 0 to 31.
  * @category Devices and ports

@@ -16,13 +16,13 @@ import type { PortState } from "./port.ts";
 export const ForkStatus: {
   /** It is not. */
   readonly DISABLED: CEnum.ibv_fork_status.IBV_FORK_DISABLED;
-  /** {@linkcode forkInit} made it safe. */
+  /** `forkInit` made it safe. */
   readonly ENABLED: CEnum.ibv_fork_status.IBV_FORK_ENABLED;
   /** The kernel makes it safe. */
   readonly UNNEEDED: CEnum.ibv_fork_status.IBV_FORK_UNNEEDED;
 } = members("ibv_fork_status", "IBV_FORK_");
 /**
- * A value of {@linkcode ForkStatus}.
+ * A value of `ForkStatus`.
  *
  * @category Devices and ports
  */
@@ -149,7 +149,7 @@ export const Rate: {
   readonly "1200_GBPS": CEnum.ibv_rate.IBV_RATE_1200_GBPS;
 } = members("ibv_rate", "IBV_RATE_");
 /**
- * A value of {@linkcode Rate}.
+ * A value of `Rate`.
  *
  * @category Devices and ports
  */

@@ -24,7 +24,7 @@ export const PortState: {
   readonly ACTIVE_DEFER: CEnum.ibv_port_state.IBV_PORT_ACTIVE_DEFER;
 } = members("ibv_port_state", "IBV_PORT_");
 /**
- * A value of {@linkcode PortState}.
+ * A value of `PortState`.
  *
  * @category Devices and ports
  */
@@ -48,7 +48,7 @@ export const LinkLayer: {
   ETHERNET: constants.IBV_LINK_LAYER_ETHERNET,
 });
 /**
- * A value of {@linkcode LinkLayer}.
+ * A value of `LinkLayer`.
  *
  * @category Devices and ports
  */
@@ -56,7 +56,7 @@ export type LinkLayer = typeof LinkLayer[keyof typeof LinkLayer];
 
 /**
  * Largest payload of a packet (`enum ibv_mtu`). The values are codes: the code of 4096 bytes is `Mtu[4096]`, which is 5.
- * {@linkcode mtuBytes} turns a code into bytes.
+ * `mtuBytes` turns a code into bytes.
  *
  * @category Devices and ports
  */
@@ -73,7 +73,7 @@ export const Mtu: {
   readonly 4096: 5;
 } = members("ibv_mtu", "IBV_MTU_");
 /**
- * A value of {@linkcode Mtu}.
+ * A value of `Mtu`.
  *
  * @category Devices and ports
  */
@@ -92,7 +92,7 @@ export const PortFlags: {
 });
 
 /**
- * Capabilities of a port (`enum ibv_port_cap_flags`), combined with `|`. {@linkcode namesOf} gives their names. They
+ * Capabilities of a port (`enum ibv_port_cap_flags`), combined with `|`. `namesOf` gives their names. They
  * come from the PortInfo attribute of the InfiniBand specification; `IP_BASED_GIDS` is set on RoCE.
  *
  * @category Devices and ports
@@ -122,7 +122,7 @@ export const PortCapFlags: {
   readonly PKEY_SW_EXT_PORT_TRAP_SUP: CEnum.ibv_port_cap_flags.IBV_PORT_PKEY_SW_EXT_PORT_TRAP_SUP;
   /** Speeds from FDR on. */
   readonly EXTENDED_SPEEDS_SUP: CEnum.ibv_port_cap_flags.IBV_PORT_EXTENDED_SPEEDS_SUP;
-  /** {@linkcode PortCapFlags2} are valid. */
+  /** `PortCapFlags2` are valid. */
   readonly CAP_MASK2_SUP: CEnum.ibv_port_cap_flags.IBV_PORT_CAP_MASK2_SUP;
   /** Communication management. */
   readonly CM_SUP: CEnum.ibv_port_cap_flags.IBV_PORT_CM_SUP;
@@ -207,7 +207,7 @@ export interface PortAttr {
   readonly activeMtu: Mtu;
   /** Number of slots of the GID table. */
   readonly gidTblLen: number;
-  /** {@linkcode PortCapFlags}, combined. */
+  /** `PortCapFlags`, combined. */
   readonly portCapFlags: number;
   /** Largest message, in bytes. */
   readonly maxMsgSz: number;
@@ -241,9 +241,9 @@ export interface PortAttr {
   readonly physState: number;
   /** Link layer. */
   readonly linkLayer: LinkLayer;
-  /** {@linkcode PortFlags}, combined. */
+  /** `PortFlags`, combined. */
   readonly flags: number;
-  /** {@linkcode PortCapFlags2}, combined. */
+  /** `PortCapFlags2`, combined. */
   readonly portCapFlags2: number;
 }
 

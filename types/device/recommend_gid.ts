@@ -66,7 +66,7 @@ export function onlyReason(device: DrivenDevice): string | undefined {
  * Recommends one of a port's GIDs. The interfaces of containers may share a port: GIDs of interfaces that `isHere` does
  * not find are a last resort.
  *
- * @param other What {@linkcode onlyReason} gives for the device.
+ * @param other What `onlyReason` gives for the device.
  * @throws {Deno.errors.NotFound} If none is usable.
  */
 export function recommendGid(

@@ -8,7 +8,7 @@ import { MemoryRegion } from "../memory/memory_region.ts";
 import { callEfa } from "./call.ts";
 
 /**
- * What an Elastic Fabric Adapter can do, combined with `|` in {@linkcode EfaDeviceAttr.deviceCaps}.
+ * What an Elastic Fabric Adapter can do, combined with `|` in `EfaDeviceAttr.deviceCaps`.
  *
  * @category Devices and ports
  */
@@ -17,7 +17,7 @@ export const EfaDeviceCaps: {
   readonly RDMA_READ: 1;
   /** SRD queue pairs take `rnrRetry`: how often they try where the peer has no receive. */
   readonly RNR_RETRY: 2;
-  /** Completion queues report the GID of an unknown sender: {@linkcode EfaCompletionQueue}. */
+  /** Completion queues report the GID of an unknown sender: `EfaCompletionQueue`. */
   readonly CQ_WITH_SGID: 4;
   /** SRD queue pairs write memory of peers. */
   readonly RDMA_WRITE: 8;
@@ -55,7 +55,7 @@ export interface EfaDeviceAttr {
   readonly inlineBufSize: number;
   /** The most bytes of inline data where the send queue has larger entries; 0 if the installed libefa does not report it. */
   readonly inlineBufSizeEx: number;
-  /** {@linkcode EfaDeviceCaps}, combined. */
+  /** `EfaDeviceCaps`, combined. */
   readonly deviceCaps: number;
   /** The largest RDMA read or write in bytes. */
   readonly maxRdmaSize: number;

@@ -37,8 +37,8 @@ function gidAt(view: DataView, extra: number): Gid | undefined {
 }
 
 /**
- * A completion of an {@linkcode EfaCompletionQueue}. Its `slid` is the number of an address handle of the receiver's
- * protection domain, see {@linkcode efaAhNumber}, or {@linkcode EFA_UNKNOWN_SENDER}.
+ * A completion of an `EfaCompletionQueue`. Its `slid` is the number of an address handle of the receiver's
+ * protection domain, see `efaAhNumber`, or `EFA_UNKNOWN_SENDER`.
  *
  * @experimental It has only run on a stub adapter, and on no hardware.
  * @category Senders
@@ -60,7 +60,7 @@ const FORMAT: Format<EfaWorkCompletion> = {
 };
 
 /**
- * Memory for completions of an {@linkcode EfaCompletionQueue}, to poll into again and again.
+ * Memory for completions of an `EfaCompletionQueue`, to poll into again and again.
  *
  * @experimental It has only run on a stub adapter, and on no hardware.
  * @category Senders

@@ -15,7 +15,7 @@ import { queryEfaDevice } from "./attributes.ts";
 import { callEfa } from "./call.ts";
 
 /**
- * Attributes of a new {@linkcode SrdQueuePair}.
+ * Attributes of a new `SrdQueuePair`.
  *
  * @category Queue pairs
  */
@@ -31,7 +31,7 @@ export interface SrdInitAttr {
   readonly cap: Optional<QpCap> & Pick<QpCap, "maxSendWr" | "maxRecvWr">;
   /**
    * `SendOpsFlags`, combined with `|`: the operations that the builder offers, of SEND, SEND_WITH_IMM, RDMA_READ, RDMA_WRITE
-   * and RDMA_WRITE_WITH_IMM. The default is the first two, which all adapters have. {@linkcode EfaDeviceCaps} has the
+   * and RDMA_WRITE_WITH_IMM. The default is the first two, which all adapters have. `EfaDeviceCaps` has the
    * others; libefa of rdma-core 44 has no writes.
    */
   readonly sendOpsFlags?: number | undefined;
@@ -43,7 +43,7 @@ export interface SrdInitAttr {
 }
 
 /**
- * What {@linkcode SrdQueuePair.activate} needs.
+ * What `SrdQueuePair.activate` needs.
  *
  * @category Queue pairs
  */
@@ -94,7 +94,7 @@ function creator(sl: number): QpProvider["create"] {
  *
  * RDMA reads and writes are requests of a builder, each with its receiver: `WrBuilder.setUdAddr()`. They have one
  * scatter/gather element, are not inline, and have at most as many bytes as `maxRdmaSize` of
- * {@linkcode queryEfaDevice} says. The owner of the memory needs an address handle to the device that reads or writes.
+ * `queryEfaDevice` says. The owner of the memory needs an address handle to the device that reads or writes.
  *
  * @example A queue pair that is ready to send
  * ```ts

@@ -22,7 +22,7 @@ export const CounterDescription: {
   readonly BYTES: CEnum.ibv_counter_description.IBV_COUNTER_BYTES;
 } = members("ibv_counter_description", "IBV_COUNTER_");
 /**
- * A value of {@linkcode CounterDescription}.
+ * A value of `CounterDescription`.
  *
  * @category Flow steering
  */
@@ -46,7 +46,7 @@ export const ReadCountersFlags: {
 export interface CounterAttachAttr {
   /** What is counted. */
   readonly counterDesc: CounterDescription;
-  /** The index of the counter in {@linkcode Counters.read}, from 0. */
+  /** The index of the counter in `Counters.read`, from 0. */
   readonly index: number;
 }
 
@@ -64,7 +64,7 @@ const MAX_COUNTERS = 65_536;
 
 /**
  * A set of counters (`struct ibv_counters`). Attach counting points first, then name the set in the specifications of a
- * flow with {@linkcode FlowSpecType}.ACTION_COUNT, then read.
+ * flow with `FlowSpecType`.ACTION_COUNT, then read.
  *
  * @experimental No device of the tests has it: it has only run on a library that records calls.
  * @category Flow steering
@@ -118,7 +118,7 @@ export class Counters extends NativeResource<IbvCounters> {
    * Reads the counters from index 0 on (`ibv_read_counters`).
    *
    * @param count The number of counters, at least 1.
-   * @param flags {@linkcode ReadCountersFlags}, combined; none if left out.
+   * @param flags `ReadCountersFlags`, combined; none if left out.
    */
   read(count: number, flags: number = 0): bigint[] {
     const values = new BigUint64Array(integer(count, "count", 1, MAX_COUNTERS));

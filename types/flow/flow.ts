@@ -31,7 +31,7 @@ export const FlowAttrType: {
   readonly SNIFFER: CEnum.ibv_flow_attr_type.IBV_FLOW_ATTR_SNIFFER;
 } = members("ibv_flow_attr_type", "IBV_FLOW_ATTR_");
 /**
- * A value of {@linkcode FlowAttrType}.
+ * A value of `FlowAttrType`.
  *
  * @category Flow steering
  */
@@ -61,7 +61,7 @@ export interface FlowAttr {
   readonly priority?: number | undefined;
   /** The port, counted from 1. */
   readonly port: number;
-  /** {@linkcode FlowFlags}, combined; none if left out. */
+  /** `FlowFlags`, combined; none if left out. */
   readonly flags?: number | undefined;
   /** Conditions and actions, outermost header first; none if left out. */
   readonly specs?: readonly FlowSpec[] | undefined;

@@ -49,7 +49,7 @@ export interface FlowActionEspAttr {
     readonly seq?: number | undefined;
     /** Bytes of padding for traffic flow confidentiality. */
     readonly tfcPad?: number | undefined;
-    /** {@linkcode FlowActionEspFlags}, combined. */
+    /** `FlowActionEspFlags`, combined. */
     readonly flags?: number | undefined;
     /** Number of packets after which the association ends. */
     readonly hardLimitPkts?: bigint | number | undefined;
@@ -179,7 +179,7 @@ function encapOf(
 
 /**
  * An action that encrypts or decrypts the packets of a flow with IPsec ESP (`struct ibv_flow_action`). Name it in the
- * specifications of a flow with {@linkcode FlowSpecType}.ACTION_HANDLE.
+ * specifications of a flow with `FlowSpecType`.ACTION_HANDLE.
  *
  * @experimental No device of the tests has it: it has only run on a library that records calls.
  * @category Flow steering

@@ -32,19 +32,19 @@ export const FlowSpecType: {
   readonly GRE: CEnum.ibv_flow_spec_type.IBV_FLOW_SPEC_GRE;
   /** A condition on the MPLS label. */
   readonly MPLS: CEnum.ibv_flow_spec_type.IBV_FLOW_SPEC_MPLS;
-  /** A flag for the headers of an encapsulated packet; `inner` of a {@linkcode FlowSpec} sets it. */
+  /** A flag for the headers of an encapsulated packet; `inner` of a `FlowSpec` sets it. */
   readonly INNER: CEnum.ibv_flow_spec_type.IBV_FLOW_SPEC_INNER;
   /** Marks the packet; the completion carries the tag. */
   readonly ACTION_TAG: CEnum.ibv_flow_spec_type.IBV_FLOW_SPEC_ACTION_TAG;
   /** Drops the packet. */
   readonly ACTION_DROP: CEnum.ibv_flow_spec_type.IBV_FLOW_SPEC_ACTION_DROP;
-  /** Applies a {@linkcode FlowActionEsp}. */
+  /** Applies a `FlowActionEsp`. */
   readonly ACTION_HANDLE: CEnum.ibv_flow_spec_type.IBV_FLOW_SPEC_ACTION_HANDLE;
-  /** Counts the packet in {@linkcode Counters}. */
+  /** Counts the packet in `Counters`. */
   readonly ACTION_COUNT: CEnum.ibv_flow_spec_type.IBV_FLOW_SPEC_ACTION_COUNT;
 } = members("ibv_flow_spec_type", "IBV_FLOW_SPEC_");
 /**
- * A value of {@linkcode FlowSpecType}.
+ * A value of `FlowSpecType`.
  *
  * @category Flow steering
  */

@@ -10,7 +10,7 @@ import { MemorySlice, regionCore, type Sge } from "./memory_region.ts";
 import { ProtectionDomain } from "./protection_domain.ts";
 
 /**
- * Advice for {@linkcode adviseMr} (`enum ibv_advise_mr_advice`).
+ * Advice for `adviseMr` (`enum ibv_advise_mr_advice`).
  *
  * @category Memory
  */
@@ -24,14 +24,14 @@ export const AdviseMrAdvice: {
     CEnum.ibv_advise_mr_advice.IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT;
 } = members("ibv_advise_mr_advice", "IB_UVERBS_ADVISE_MR_ADVICE_");
 /**
- * A value of {@linkcode AdviseMrAdvice}.
+ * A value of `AdviseMrAdvice`.
  *
  * @category Memory
  */
 export type AdviseMrAdvice = typeof AdviseMrAdvice[keyof typeof AdviseMrAdvice];
 
 /**
- * Flags for {@linkcode adviseMr}.
+ * Flags for `adviseMr`.
  *
  * @category Memory
  */
@@ -53,7 +53,7 @@ export const sgeCodec: AttributeCodec<Sge> = codecOf("ibv_sge", "sge", {
  * Tells the device which parts of memory regions it will use soon (`ibv_advise_mr`). The regions are registered with
  * `AccessFlags.ON_DEMAND`; the device can then load their pages before it needs them.
  *
- * @param flags {@linkcode AdviseMrFlags}, combined with `|`.
+ * @param flags `AdviseMrFlags`, combined with `|`.
  * @throws {RangeError} Also if a part is not within its region.
  * @throws {VerbsError} If the device refuses, or its provider takes no advice (EOPNOTSUPP).
  *

@@ -19,8 +19,8 @@ export const EXPORT_CAUSES: Causes = [["ENODATA", "The memory of the buffer is n
 
 /**
  * Memory that the provider allocates (`ibv_alloc_buf`, since rdma-core 64): for instance shared memory of a confidential
- * guest, or a DMA buffer. It is zeroed and starts on a page. An {@linkcode AllocatedBufferRegion} registers it; a
- * {@linkcode MemoryRegion} of its bytes is refused, because the buffer would not know of it.
+ * guest, or a DMA buffer. It is zeroed and starts on a page. An `AllocatedBufferRegion` registers it; a
+ * `MemoryRegion` of its bytes is refused, because the buffer would not know of it.
  *
  * @category Memory
  */
@@ -105,7 +105,7 @@ export class AllocatedBuffer extends NativeResource<IbvBuf> {
 }
 
 /**
- * A memory region of an {@linkcode AllocatedBuffer} (`ibv_reg_buf_mr`). It belongs to the protection domain of the buffer.
+ * A memory region of an `AllocatedBuffer` (`ibv_reg_buf_mr`). It belongs to the protection domain of the buffer.
  *
  * @category Memory
  */
@@ -116,7 +116,7 @@ export class AllocatedBufferRegion extends MemoryRegion {
   /**
    * Registers a part of a buffer.
    *
-   * @param access {@linkcode AccessFlags}, combined with `|`.
+   * @param access `AccessFlags`, combined with `|`.
    * @param offset Where the part starts in the buffer, in bytes. The default is 0.
    * @param length Its length in bytes. If it is left out, the part extends to the buffer's end.
    * @throws {RangeError} If the part is not within the buffer, or empty.

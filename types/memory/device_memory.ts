@@ -17,7 +17,7 @@ import { ProtectionDomain } from "./protection_domain.ts";
 import { AccessFlags } from "./reg_mr.ts";
 
 /**
- * Attributes of {@linkcode DeviceMemory} (`struct ibv_alloc_dm_attr`).
+ * Attributes of `DeviceMemory` (`struct ibv_alloc_dm_attr`).
  *
  * @category Memory
  */
@@ -55,7 +55,7 @@ function alloc(context: Context, attr: AllocDmAttr): AdoptedDm {
 
 /**
  * Memory on the device (`struct ibv_dm`), which the device accesses faster than memory of the host. This process copies
- * bytes in and out; a {@linkcode DeviceMemoryRegion} registers it for work requests.
+ * bytes in and out; a `DeviceMemoryRegion` registers it for work requests.
  *
  * @experimental No device of the tests has it: it has only run on a library that records calls.
  * @category Memory
@@ -94,7 +94,7 @@ export class DeviceMemory extends NativeResource<IbvDm> {
    * Imports device memory of another process that shares the device (`ibv_import_dm`). Closing the object leaves the
    * memory to the process that allocated it.
    *
-   * @param handle The number of the memory: {@linkcode DeviceMemory.handle} in the other process.
+   * @param handle The number of the memory: `DeviceMemory.handle` in the other process.
    * @param length The length of the memory in bytes, which the kernel does not tell.
    * @throws {VerbsError} If there is no such memory, or the provider cannot import (EOPNOTSUPP).
    */
@@ -172,7 +172,7 @@ export const COPY_CAUSES: Causes<{ readonly dmOffset: number; readonly length: n
 ];
 
 /**
- * The part of device memory that a {@linkcode DeviceMemoryRegion} registers.
+ * The part of device memory that a `DeviceMemoryRegion` registers.
  *
  * @category Memory
  */
@@ -181,7 +181,7 @@ export interface RegDmMrInit {
   readonly dmOffset?: number | undefined;
   /** Length in bytes; to the end of the device memory if it is left out. */
   readonly length?: number | undefined;
-  /** {@linkcode AccessFlags}, combined with `|`. Devices may need `ZERO_BASED`. */
+  /** `AccessFlags`, combined with `|`. Devices may need `ZERO_BASED`. */
   readonly access: number;
 }
 

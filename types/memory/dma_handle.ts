@@ -8,7 +8,7 @@ import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { Context } from "../device/context.ts";
 
 /**
- * Kind of memory for the hints of a {@linkcode DmaHandle} (`enum ibv_tph_mem_type`).
+ * Kind of memory for the hints of a `DmaHandle` (`enum ibv_tph_mem_type`).
  *
  * @category Memory
  */
@@ -19,14 +19,14 @@ export const TphMemType: {
   readonly PM: CEnum.ibv_tph_mem_type.IBV_TPH_MEM_TYPE_PM;
 } = members("ibv_tph_mem_type", "IBV_TPH_MEM_TYPE_");
 /**
- * A value of {@linkcode TphMemType}.
+ * A value of `TphMemType`.
  *
  * @category Memory
  */
 export type TphMemType = typeof TphMemType[keyof typeof TphMemType];
 
 /**
- * Attributes of a {@linkcode DmaHandle} (`struct ibv_dmah_init_attr`).
+ * Attributes of a `DmaHandle` (`struct ibv_dmah_init_attr`).
  *
  * @category Memory
  */
@@ -49,7 +49,7 @@ const codec: AttributeCodec<DmahInitAttr> = codecOf("ibv_dmah_init_attr", "DMA h
 
 /**
  * A DMA handle (`struct ibv_dmah`, since rdma-core 59): hints for the device's accesses to a memory region that is made
- * with it, a {@linkcode MemoryRegionEx}.
+ * with it, a `MemoryRegionEx`.
  *
  * @experimental No device of the tests has it: it has only run on a library that records calls.
  * @category Memory

@@ -40,7 +40,7 @@ export class NullMemoryRegion extends MemoryRegion {
 }
 
 /**
- * The part of a DMA buffer that a {@linkcode DmaBufMemoryRegion} registers.
+ * The part of a DMA buffer that a `DmaBufMemoryRegion` registers.
  *
  * @category Memory
  */
@@ -53,7 +53,7 @@ export interface DmaBufInit {
   readonly length: number;
   /** The address of the first byte in work requests and for peers; `offset` if it is left out. */
   readonly iova?: bigint | number | undefined;
-  /** {@linkcode AccessFlags}, combined with `|`. */
+  /** `AccessFlags`, combined with `|`. */
   readonly access: number;
 }
 

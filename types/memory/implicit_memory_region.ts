@@ -25,7 +25,7 @@ interface Part {
 /**
  * A memory region of the whole address space of this process (implicit on-demand paging: `ibv_reg_mr` with address NULL
  * and length `SIZE_MAX`). Memory that is allocated later needs no registration of its own:
- * {@linkcode ImplicitMemoryRegion.prototype.allocate | ImplicitMemoryRegion.allocate} provides it.
+ * `ImplicitMemoryRegion.allocate` provides it.
  *
  * **With remote access rights, peers that know the key can access all memory of this process.**
  *
@@ -37,7 +37,7 @@ export class ImplicitMemoryRegion extends MemoryRegion {
   /**
    * Registers the whole address space.
    *
-   * @param access {@linkcode AccessFlags}, combined with `|`. `ON_DEMAND` is added.
+   * @param access `AccessFlags`, combined with `|`. `ON_DEMAND` is added.
    * @throws {VerbsError} If the device refuses, or does not support it: `context.queryDeviceEx().odpCaps` tells.
    */
   constructor(pd: ProtectionDomain, access: number) {
@@ -75,7 +75,7 @@ export class ImplicitMemoryRegion extends MemoryRegion {
   }
 
   /**
-   * The bytes of memory that {@linkcode ImplicitMemoryRegion.allocate} has provided.
+   * The bytes of memory that `ImplicitMemoryRegion.allocate` has provided.
    *
    * @param offset The address of the first byte.
    * @param length The number of bytes. If it is left out, they extend to the end of the memory.

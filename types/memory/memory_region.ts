@@ -20,7 +20,7 @@ import { type NativeRegion, Region } from "./region.ts";
  * @category Memory
  */
 export interface Sge {
-  /** Address of the first byte, 64 bits. {@linkcode MemorySlice} has it as a bigint. */
+  /** Address of the first byte, 64 bits. `MemorySlice` has it as a bigint. */
   readonly addr: number | bigint;
   /** Length in bytes. */
   readonly length: number;
@@ -56,12 +56,12 @@ export let regionCore: (mr: MemoryRegion) => Region;
 
 /**
  * A memory region (`struct ibv_mr`): memory that is registered with a device, which may then read and write it.
- * Requests name a part of a region: {@linkcode MemoryRegion.prototype.slice | MemoryRegion.slice}. The program reads
- * and writes the same bytes: {@linkcode MemoryRegion.prototype.bytes | MemoryRegion.bytes}.
+ * Requests name a part of a region: `MemoryRegion.slice`. The program reads
+ * and writes the same bytes: `MemoryRegion.bytes`.
  *
  * The rights decide what the device does with the memory. To send from it, 0 is enough. To receive into it, it needs
- * {@linkcode AccessFlags}.LOCAL_WRITE. For a peer that writes or reads it by RDMA, it also needs REMOTE_WRITE or
- * REMOTE_READ, and the peer needs {@linkcode MemoryRegion.prototype.remote | MemoryRegion.remote}.
+ * `AccessFlags`.LOCAL_WRITE. For a peer that writes or reads it by RDMA, it also needs REMOTE_WRITE or
+ * REMOTE_READ, and the peer needs `MemoryRegion.remote`.
  *
  * The region registers new memory, or a buffer of the caller's:
  *
@@ -134,10 +134,10 @@ export class MemoryRegion extends NativeResource<IbvMr> {
 
   /**
    * Registers memory (`ibv_reg_mr`, or `ibv_reg_mr_iova` if an address is chosen). It locks the memory, which takes time
-   * if there is much of it: {@linkcode MemoryRegion.createAsync} does it on another thread.
+   * if there is much of it: `MemoryRegion.createAsync` does it on another thread.
    *
    * @param source A length in bytes, or the buffer.
-   * @param access {@linkcode AccessFlags}, combined with `|`. 0 is enough to send from the memory.
+   * @param access `AccessFlags`, combined with `|`. 0 is enough to send from the memory.
    * @param options The address, if another one than that of the memory is wanted.
    * @throws {RangeError} If there is no byte to register, or the system cannot provide so much memory.
    * @throws {TypeError} If the protection domain is disposed; if the buffer is detached, resizable or that of a
@@ -177,8 +177,8 @@ export class MemoryRegion extends NativeResource<IbvMr> {
    * Imports a memory region of another process that shares the device (`ibv_import_mr`). This process cannot read its
    * bytes; work requests can use it. Closing the object leaves the region to the process that made it.
    *
-   * @param handle The number of the region: {@linkcode MemoryRegion.handle} in the other process.
-   * @param addr {@linkcode MemoryRegion.addr} in the other process, which the kernel does not tell.
+   * @param handle The number of the region: `MemoryRegion.handle` in the other process.
+   * @param addr `MemoryRegion.addr` in the other process, which the kernel does not tell.
    * @throws {VerbsError} If there is no such region, or the provider cannot import (EOPNOTSUPP).
    * @experimental No device of the tests has it: it has only run on a library that records calls.
    */
@@ -226,7 +226,7 @@ export class MemoryRegion extends NativeResource<IbvMr> {
   }
 
   /**
-   * The bytes of a part of the region, as of {@linkcode MemoryRegion.slice}, shared with the device.
+   * The bytes of a part of the region, as of `MemoryRegion.slice`, shared with the device.
    *
    * @throws {TypeError} Also if this process cannot access the memory of the region.
    */
@@ -248,7 +248,7 @@ export class MemoryRegion extends NativeResource<IbvMr> {
 }
 
 /**
- * A part of a memory region, as a scatter/gather element. {@linkcode MemoryRegion.prototype.slice | MemoryRegion.slice}
+ * A part of a memory region, as a scatter/gather element. `MemoryRegion.slice`
  * makes it.
  *
  * @category Memory
@@ -266,7 +266,7 @@ export class MemorySlice implements Sge {
   readonly lkey: number;
 
   /**
-   * Takes a part of a region, as {@linkcode MemoryRegion.slice} does.
+   * Takes a part of a region, as `MemoryRegion.slice` does.
    *
    * @throws {RangeError} If the part is not within the region.
    */

@@ -17,14 +17,14 @@ import { ProtectionDomain } from "./protection_domain.ts";
 import { AccessFlags, REGISTER_CAUSES } from "./reg_mr.ts";
 
 /**
- * Attributes of a {@linkcode MemoryRegionEx} (`struct ibv_mr_init_attr`). The memory is one of `source`, `buf` and `fd`.
+ * Attributes of a `MemoryRegionEx` (`struct ibv_mr_init_attr`). The memory is one of `source`, `buf` and `fd`.
  *
  * @category Memory
  */
 export interface MrInitAttr {
-  /** {@linkcode AccessFlags}, combined with `|`. */
+  /** `AccessFlags`, combined with `|`. */
   readonly access: number;
-  /** A length in bytes of new memory, or a buffer: as of {@linkcode MemoryRegion}. */
+  /** A length in bytes of new memory, or a buffer: as of `MemoryRegion`. */
   readonly source?: MemorySource | undefined;
   /** A buffer of the same protection domain. */
   readonly buf?: AllocatedBuffer | undefined;
@@ -75,7 +75,7 @@ interface Plan extends Pick<Attr, "buf" | "fd" | "fdOffset" | "iova"> {
 
 /**
  * A memory region with all attributes that there are (`ibv_reg_mr_ex`, since rdma-core 59), such as a
- * {@linkcode DmaHandle}.
+ * `DmaHandle`.
  *
  * @category Memory
  */

@@ -30,7 +30,7 @@ export class Memory {
     if (this.#native === undefined) pin(this);
   }
 
-  /** Frees memory that the device does not access, or ends {@linkcode Memory.keep}. */
+  /** Frees memory that the device does not access, or ends `Memory.keep`. */
   free(): void {
     if (this.#native === undefined) unpin(this);
     else this.#native.free();

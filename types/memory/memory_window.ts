@@ -22,11 +22,11 @@ import { pdCore, ProtectionDomain } from "./protection_domain.ts";
 export const MwType: {
   /** `bindMw()` binds it; the provider chooses the key. */
   readonly TYPE_1: CEnum.ibv_mw_type.IBV_MW_TYPE_1;
-  /** A work request binds it; the caller chooses the lowest 8 bits of the key, see {@linkcode incRkey}. */
+  /** A work request binds it; the caller chooses the lowest 8 bits of the key, see `incRkey`. */
   readonly TYPE_2: CEnum.ibv_mw_type.IBV_MW_TYPE_2;
 } = members("ibv_mw_type", "IBV_MW_");
 /**
- * A value of {@linkcode MwType}.
+ * A value of `MwType`.
  *
  * @category Memory
  */
@@ -107,8 +107,8 @@ export let windowCore: (mw: MemoryWindow) => WindowCore;
  * **Soft-RoCE does not check the bounds of a window**: a peer with its rkey reaches the whole region, with the rights of
  * the window. Register a region of its own where this matters.
  *
- * A queue pair binds a window: {@linkcode QueuePair.bindMw} one of type 1, a send request with opcode `BIND_MW` one of type
- * 2. The request has the new key, see {@linkcode incRkey}. The region needs `MW_BIND`. A bound window of type 2 is
+ * A queue pair binds a window: `QueuePair.bindMw` one of type 1, a send request with opcode `BIND_MW` one of type
+ * 2. The request has the new key, see `incRkey`. The region needs `MW_BIND`. A bound window of type 2 is
  * invalidated before it is bound again (`LOCAL_INV`).
  *
  * A window is bound to a part of a region. While it is bound, the native region is kept: if the region is disposed, it is

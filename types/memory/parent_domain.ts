@@ -22,9 +22,9 @@ const KIND: NativeKind<IbvTd, ThreadDomain> = {
 
 /**
  * A thread domain (`struct ibv_td`): it says that only one thread uses the objects that are made with it, so that the
- * provider may leave out locks. Make a {@linkcode ParentDomain} with it, and make the objects with the parent domain.
+ * provider may leave out locks. Make a `ParentDomain` with it, and make the objects with the parent domain.
  * All objects of this module belong to one thread of JavaScript, but calls that run on other threads, such as
- * {@linkcode MemoryRegion.createAsync}, do not.
+ * `MemoryRegion.createAsync`, do not.
  *
  * @experimental No device of the tests has it: it has only run on a library that records calls.
  * @category Protection domains
@@ -51,7 +51,7 @@ const MASK = members("ibv_parent_domain_init_attr_mask", "IBV_PARENT_DOMAIN_INIT
 const MAX_ALIGNMENT = 2 ** 30;
 
 /**
- * Attributes of a {@linkcode ParentDomain} (`struct ibv_parent_domain_init_attr`).
+ * Attributes of a `ParentDomain` (`struct ibv_parent_domain_init_attr`).
  *
  * @category Protection domains
  */

@@ -85,7 +85,7 @@ export class ProtectionDomain extends NativeResource<IbvPd> {
    * the domain to the process that made it.
    *
    * @param context The device, which is imported from that process, too.
-   * @param handle The number of the domain: {@linkcode ProtectionDomain.handle} in the other process.
+   * @param handle The number of the domain: `ProtectionDomain.handle` in the other process.
    * @throws {VerbsError} If there is no such domain, or the provider cannot import (EOPNOTSUPP).
    * @experimental No device of the tests has it: it has only run on a library that records calls.
    */

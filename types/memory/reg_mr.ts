@@ -36,23 +36,23 @@ export const AccessFlags: {
   readonly ZERO_BASED: CEnum.ibv_access_flags.IBV_ACCESS_ZERO_BASED;
   /**
    * Pages need not be present and locked when the memory is registered; the device fetches each one when it first uses
-   * it. `context.queryDeviceEx().odpCaps` tells the operations that do so. {@linkcode adviseMr} fetches pages before.
+   * it. `context.queryDeviceEx().odpCaps` tells the operations that do so. `adviseMr` fetches pages before.
    * Soft-RoCE of Linux 7.3 does so, but it copies each packet from and to the start of a page: right are only messages
    * of one packet that start on a page.
    */
   readonly ON_DEMAND: CEnum.ibv_access_flags.IBV_ACCESS_ON_DEMAND;
   /** The memory is of huge pages. */
   readonly HUGETLB: CEnum.ibv_access_flags.IBV_ACCESS_HUGETLB;
-  /** Peers use {@linkcode WrBuilder.flush} with {@linkcode PlacementType}.GLOBAL. */
+  /** Peers use `WrBuilder.flush` with `PlacementType`.GLOBAL. */
   readonly FLUSH_GLOBAL: CEnum.ibv_access_flags.IBV_ACCESS_FLUSH_GLOBAL;
-  /** Peers use {@linkcode WrBuilder.flush} with {@linkcode PlacementType}.PERSISTENT. */
+  /** Peers use `WrBuilder.flush` with `PlacementType`.PERSISTENT. */
   readonly FLUSH_PERSISTENT: CEnum.ibv_access_flags.IBV_ACCESS_FLUSH_PERSISTENT;
   /** The device may reorder its writes. */
   readonly RELAXED_ORDERING: CEnum.ibv_access_flags.IBV_ACCESS_RELAXED_ORDERING;
 } = members("ibv_access_flags", "IBV_ACCESS_");
 
 /**
- * Options of a {@linkcode MemoryRegion}.
+ * Options of a `MemoryRegion`.
  *
  * @category Memory
  */
@@ -65,7 +65,7 @@ export interface RegMrOptions {
 }
 
 /**
- * Options of {@linkcode MemoryRegion.createAsync}.
+ * Options of `MemoryRegion.createAsync`.
  *
  * @category Memory
  */

@@ -7,7 +7,7 @@ import type { Resource } from "../core/resource.ts";
 import type { Memory } from "./memory_source.ts";
 import type { ProtectionDomain } from "./protection_domain.ts";
 
-/** A native memory region to make a {@linkcode Region} of. */
+/** A native memory region to make a `Region` of. */
 export interface NativeRegion {
   readonly pd: ProtectionDomain;
   readonly handle: IbvMr;

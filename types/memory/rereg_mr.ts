@@ -15,7 +15,7 @@ const CHANGE = members("ibv_rereg_mr_flags", "IBV_REREG_MR_CHANGE_");
 const ERR = members("ibv_rereg_mr_err_code", "IBV_REREG_MR_ERR_");
 
 /**
- * What {@linkcode reregMr} changes. At least one attribute is needed.
+ * What `reregMr` changes. At least one attribute is needed.
  *
  * @category Memory
  */
@@ -24,7 +24,7 @@ export interface RegMrChange {
   readonly pd?: ProtectionDomain | undefined;
   /** Other memory (`IBV_REREG_MR_CHANGE_TRANSLATION`): a length in bytes of new memory, or a buffer of the caller's. */
   readonly source?: MemorySource | undefined;
-  /** Other {@linkcode AccessFlags}, combined with `|` (`IBV_REREG_MR_CHANGE_ACCESS`). */
+  /** Other `AccessFlags`, combined with `|` (`IBV_REREG_MR_CHANGE_ACCESS`). */
   readonly access?: number | undefined;
 }
 
@@ -48,7 +48,7 @@ interface Plan {
  *
  * @returns The region that takes the place of `mr`.
  * @throws {TypeError} Also if nothing is to be changed, or the region is not of memory of this process.
- * @throws {RangeError} As the constructor of {@linkcode MemoryRegion}.
+ * @throws {RangeError} As the constructor of `MemoryRegion`.
  * @throws {VerbsError} If the device refuses, or cannot change regions (EOPNOTSUPP).
  * @category Memory
  */

@@ -12,7 +12,7 @@ import type { QpModifyAttr } from "./qp_attr.ts";
 import { QpState, QpType } from "./qp_enums.ts";
 
 /**
- * What {@linkcode QueuePair.init} needs.
+ * What `QueuePair.init` needs.
  *
  * @category Queue pairs
  */
@@ -21,13 +21,13 @@ export interface InitOptions {
   readonly portNum: number;
   /**
    * Index of the GID to send from, in the table of the port, 0 to 255. On RoCE, RC and UC need it. On UD each address
-   * handle has its own: here it is what {@linkcode QueuePair.address} tells peers. If it is left out, the queue pair uses
-   * LIDs only. {@linkcode Context.recommendGid} helps to choose.
+   * handle has its own: here it is what `QueuePair.address` tells peers. If it is left out, the queue pair uses
+   * LIDs only. `Context.recommendGid` helps to choose.
    */
   readonly gidIndex?: number | undefined;
   /** Index into the P_Key table of the port. The default is 0, usually the default partition. */
   readonly pkeyIndex?: number | undefined;
-  /** RC, UC, XRC: operations that peers may do, {@linkcode AccessFlags} combined with `|`. The default is none. */
+  /** RC, UC, XRC: operations that peers may do, `AccessFlags` combined with `|`. The default is none. */
   readonly qpAccessFlags?: number | undefined;
   /** Packet sequence number of the first packet to send, 24 bits. The default is a random number. */
   readonly psn?: number | undefined;
@@ -38,7 +38,7 @@ export interface InitOptions {
 }
 
 /**
- * What {@linkcode QueuePair.activateUd} needs.
+ * What `QueuePair.activateUd` needs.
  *
  * @category Queue pairs
  */
@@ -50,7 +50,7 @@ export interface UdActivation extends Pick<InitOptions, "portNum" | "gidIndex" |
 }
 
 /**
- * The choices of {@linkcode QueuePair.ahAttr}: how packets reach the peer.
+ * The choices of `QueuePair.ahAttr`: how packets reach the peer.
  *
  * @category Queue pairs
  */
@@ -66,7 +66,7 @@ export interface PathChoices {
 }
 
 /**
- * The choices of {@linkcode QueuePair.activateUc}.
+ * The choices of `QueuePair.activateUc`.
  *
  * @category Queue pairs
  */
@@ -76,7 +76,7 @@ export interface UcActivation extends PathChoices {
 }
 
 /**
- * The choices of {@linkcode QueuePair.activateRc}.
+ * The choices of `QueuePair.activateRc`.
  *
  * @category Queue pairs
  */
@@ -123,7 +123,7 @@ const NAMES = [
   "qkey",
 ] as const;
 
-/** Reads the choices of {@linkcode QueuePair.init} and fills in the others. */
+/** Reads the choices of `QueuePair.init` and fills in the others. */
 export function choose(
   type: QpType,
   context: Context,

@@ -49,7 +49,7 @@ const KIND: NativeKind<IbvQp, OpenedQueuePair> = {
 /**
  * A receiving queue pair of an XRC domain that another process has made, or another object of this process. Each object
  * keeps the queue pair; it is destroyed with the last one. The shared receive queues of the domain receive for it. The
- * methods are those of {@linkcode QueuePair} that move and describe such a queue pair.
+ * methods are those of `QueuePair` that move and describe such a queue pair.
  *
  * @category Queue pairs
  */
@@ -87,37 +87,37 @@ export class OpenedQueuePair extends NativeResource<IbvQp> {
     this.xrcd = xrcd;
   }
 
-  /** As {@linkcode QueuePair.state}. */
+  /** As `QueuePair.state`. */
   get state(): QpState {
     return this.#states.state;
   }
 
-  /** As {@linkcode QueuePair.address}. */
+  /** As `QueuePair.address`. */
   get address(): QpAddress {
     return this.#states.address;
   }
 
-  /** As {@linkcode QueuePair.modify}. */
+  /** As `QueuePair.modify`. */
   modify(attr: QpModifyAttr): void {
     this.#states.modify(attr);
   }
 
-  /** As {@linkcode QueuePair.modifyAsync}. */
+  /** As `QueuePair.modifyAsync`. */
   async modifyAsync(attr: QpModifyAttr, options: PeerOptions = {}): Promise<void> {
     await this.#states.modifyAsync(attr, options);
   }
 
-  /** As {@linkcode QueuePair.init}. */
+  /** As `QueuePair.init`. */
   init(options: InitOptions): void {
     this.#states.init(options);
   }
 
-  /** As {@linkcode QueuePair.activateRc}. */
+  /** As `QueuePair.activateRc`. */
   activateRc(peer: QpAddress, options: RcActivation = {}): void {
     this.#states.activate("activateRc", peer, options);
   }
 
-  /** As {@linkcode QueuePair.activateRcAsync}. */
+  /** As `QueuePair.activateRcAsync`. */
   async activateRcAsync(
     peer: QpAddress,
     options: RcActivation = {},
@@ -126,7 +126,7 @@ export class OpenedQueuePair extends NativeResource<IbvQp> {
     await this.#states.activateAsync("activateRc", peer, options, waiting);
   }
 
-  /** As {@linkcode QueuePair.query}. */
+  /** As `QueuePair.query`. */
   query(mask?: number): QueriedQp {
     return this.#states.query(mask);
   }

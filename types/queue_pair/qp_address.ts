@@ -9,7 +9,7 @@ import type { QpType } from "./qp_enums.ts";
  * @category Queue pairs
  */
 export interface QpAddress {
-  /** The name of the transport service: a name of {@linkcode QpType}. */
+  /** The name of the transport service: a name of `QpType`. */
   readonly transport: keyof typeof QpType;
   /** Number of the queue pair, 24 bits. */
   readonly qpn: number;

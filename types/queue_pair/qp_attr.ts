@@ -23,7 +23,7 @@ export interface QpCap {
 }
 
 /**
- * Attributes of a queue pair (`struct ibv_qp_attr`), as {@linkcode QueuePair.query} gives them.
+ * Attributes of a queue pair (`struct ibv_qp_attr`), as `QueuePair.query` gives them.
  *
  * @category Queue pairs
  */
@@ -44,7 +44,7 @@ export interface QpAttr {
   readonly sqPsn: number;
   /** Number of the peer's queue pair, 24 bits (RC, UC). */
   readonly destQpNum: number;
-  /** Operations that peers may do: {@linkcode AccessFlags}, combined (RC, UC). */
+  /** Operations that peers may do: `AccessFlags`, combined (RC, UC). */
   readonly qpAccessFlags: number;
   /** Sizes of the queues. Only some devices can change them. */
   readonly cap: QpCap;
@@ -83,7 +83,7 @@ export interface QpAttr {
 }
 
 /**
- * What {@linkcode QueuePair.modify} sets: attributes of `struct ibv_qp_attr`. Those that are left out keep their values.
+ * What `QueuePair.modify` sets: attributes of `struct ibv_qp_attr`. Those that are left out keep their values.
  *
  * @category Queue pairs
  */

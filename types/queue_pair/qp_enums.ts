@@ -23,7 +23,7 @@ export const QpType: {
   readonly DRIVER: CEnum.ibv_qp_type.IBV_QPT_DRIVER;
 } = members("ibv_qp_type", "IBV_QPT_");
 /**
- * A value of {@linkcode QpType}.
+ * A value of `QpType`.
  *
  * @category Queue pairs
  */
@@ -53,7 +53,7 @@ export const QpState: {
   readonly UNKNOWN: CEnum.ibv_qp_state.IBV_QPS_UNKNOWN;
 } = members("ibv_qp_state", "IBV_QPS_");
 /**
- * A value of {@linkcode QpState}.
+ * A value of `QpState`.
  *
  * @category Queue pairs
  */
@@ -126,7 +126,7 @@ export const MigState: {
   readonly ARMED: CEnum.ibv_mig_state.IBV_MIG_ARMED;
 } = members("ibv_mig_state", "IBV_MIG_");
 /**
- * A value of {@linkcode MigState}.
+ * A value of `MigState`.
  *
  * @category Queue pairs
  */
@@ -157,33 +157,33 @@ export const QpCreateFlags: {
  * @category Queue pairs
  */
 export const SendOpsFlags: {
-  /** {@linkcode WrBuilder.rdmaWrite}. */
+  /** `WrBuilder.rdmaWrite`. */
   readonly RDMA_WRITE: CEnum.ibv_qp_create_send_ops_flags.IBV_QP_EX_WITH_RDMA_WRITE;
-  /** {@linkcode WrBuilder.rdmaWriteImm}. */
+  /** `WrBuilder.rdmaWriteImm`. */
   readonly RDMA_WRITE_WITH_IMM:
     CEnum.ibv_qp_create_send_ops_flags.IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM;
-  /** {@linkcode WrBuilder.send}. */
+  /** `WrBuilder.send`. */
   readonly SEND: CEnum.ibv_qp_create_send_ops_flags.IBV_QP_EX_WITH_SEND;
-  /** {@linkcode WrBuilder.sendImm}. */
+  /** `WrBuilder.sendImm`. */
   readonly SEND_WITH_IMM: CEnum.ibv_qp_create_send_ops_flags.IBV_QP_EX_WITH_SEND_WITH_IMM;
-  /** {@linkcode WrBuilder.rdmaRead}. */
+  /** `WrBuilder.rdmaRead`. */
   readonly RDMA_READ: CEnum.ibv_qp_create_send_ops_flags.IBV_QP_EX_WITH_RDMA_READ;
-  /** {@linkcode WrBuilder.atomicCmpSwp}. */
+  /** `WrBuilder.atomicCmpSwp`. */
   readonly ATOMIC_CMP_AND_SWP: CEnum.ibv_qp_create_send_ops_flags.IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP;
-  /** {@linkcode WrBuilder.atomicFetchAdd}. */
+  /** `WrBuilder.atomicFetchAdd`. */
   readonly ATOMIC_FETCH_AND_ADD:
     CEnum.ibv_qp_create_send_ops_flags.IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
-  /** {@linkcode WrBuilder.localInv}. */
+  /** `WrBuilder.localInv`. */
   readonly LOCAL_INV: CEnum.ibv_qp_create_send_ops_flags.IBV_QP_EX_WITH_LOCAL_INV;
-  /** {@linkcode WrBuilder.bindMw}. */
+  /** `WrBuilder.bindMw`. */
   readonly BIND_MW: CEnum.ibv_qp_create_send_ops_flags.IBV_QP_EX_WITH_BIND_MW;
-  /** {@linkcode WrBuilder.sendInv}. */
+  /** `WrBuilder.sendInv`. */
   readonly SEND_WITH_INV: CEnum.ibv_qp_create_send_ops_flags.IBV_QP_EX_WITH_SEND_WITH_INV;
-  /** {@linkcode WrBuilder.sendTso}. */
+  /** `WrBuilder.sendTso`. */
   readonly TSO: CEnum.ibv_qp_create_send_ops_flags.IBV_QP_EX_WITH_TSO;
-  /** {@linkcode WrBuilder.flush}. */
+  /** `WrBuilder.flush`. */
   readonly FLUSH: CEnum.ibv_qp_create_send_ops_flags.IBV_QP_EX_WITH_FLUSH;
-  /** {@linkcode WrBuilder.atomicWrite}. */
+  /** `WrBuilder.atomicWrite`. */
   readonly ATOMIC_WRITE: CEnum.ibv_qp_create_send_ops_flags.IBV_QP_EX_WITH_ATOMIC_WRITE;
 } = members("ibv_qp_create_send_ops_flags", "IBV_QP_EX_WITH_");
 
@@ -211,19 +211,19 @@ export const SelectivityLevel: {
   readonly MR: CEnum.ibv_selectivity_level.IBV_FLUSH_MR;
 } = members("ibv_selectivity_level", "IBV_FLUSH_");
 /**
- * A value of {@linkcode SelectivityLevel}.
+ * A value of `SelectivityLevel`.
  *
  * @category Queue pairs
  */
 export type SelectivityLevel = typeof SelectivityLevel[keyof typeof SelectivityLevel];
 
 /**
- * Flags of {@linkcode QueuePair.queryDataInOrder} (`enum ibv_query_qp_data_in_order_flags`). Combine them with `|`.
+ * Flags of `QueuePair.queryDataInOrder` (`enum ibv_query_qp_data_in_order_flags`). Combine them with `|`.
  *
  * @category Queue pairs
  */
 export const DataInOrderFlags: {
-  /** The result is {@linkcode DataInOrderCaps}. */
+  /** The result is `DataInOrderCaps`. */
   readonly RETURN_CAPS:
     CEnum.ibv_query_qp_data_in_order_flags.IBV_QUERY_QP_DATA_IN_ORDER_RETURN_CAPS;
   /** Only what the device does counts, not the whole path to the memory. */

@@ -18,7 +18,7 @@ import { type QpCap, qpCapCodec } from "./qp_attr.ts";
 import { QpCreateFlags, QpType } from "./qp_enums.ts";
 
 /**
- * What a {@linkcode QpInitAttr} of any type can have (`struct ibv_qp_init_attr` and `struct ibv_qp_init_attr_ex`).
+ * What a `QpInitAttr` of any type can have (`struct ibv_qp_init_attr` and `struct ibv_qp_init_attr_ex`).
  * `comp_mask` follows from the attributes that are given.
  *
  * A queue pair has a send queue and a receive queue, each with a completion queue. These have less:
@@ -51,7 +51,7 @@ export interface AnyQpInitAttr {
   readonly cap?: Optional<QpCap> | undefined;
   /** Whether every send has a completion, signaled or not. The default is false. */
   readonly sqSigAll?: boolean | undefined;
-  /** {@linkcode QpCreateFlags}, combined with `|`. */
+  /** `QpCreateFlags`, combined with `|`. */
   readonly createFlags?: number | undefined;
   /** Length in bytes of the longest header of packets that the device segments. */
   readonly maxTsoHeader?: number | undefined;
@@ -61,13 +61,13 @@ export interface AnyQpInitAttr {
   readonly rxHashConf?: RxHash | undefined;
   /** The queue pair number, 24 bits, that packets are sent with (UD). It sets `SOURCE_QPN` in `createFlags`. */
   readonly sourceQpn?: number | undefined;
-  /** {@linkcode SendOpsFlags}, combined with `|`: the operations of the `ibv_wr_*` verbs. */
+  /** `SendOpsFlags`, combined with `|`: the operations of the `ibv_wr_*` verbs. */
   readonly sendOpsFlags?: number | undefined;
 }
 
 /**
- * What {@linkcode QueuePair} is made with (`struct ibv_qp_init_attr` and `struct ibv_qp_init_attr_ex`):
- * {@linkcode AnyQpInitAttr} explains each attribute. `sendCq`, `recvCq`, and `cap` with `maxSendWr` are needed, but not for
+ * What `QueuePair` is made with (`struct ibv_qp_init_attr` and `struct ibv_qp_init_attr_ex`):
+ * `AnyQpInitAttr` explains each attribute. `sendCq`, `recvCq`, and `cap` with `maxSendWr` are needed, but not for
  * XRC_RECV or with an indirection table; XRC_SEND has no `recvCq`.
  *
  * @category Queue pairs

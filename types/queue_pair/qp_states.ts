@@ -54,7 +54,7 @@ const ALL = Object.values(QpAttrMask)
   .reduce((all: number, bit) => all | bit, 0);
 
 /**
- * What {@linkcode QueuePair.query} gives.
+ * What `QueuePair.query` gives.
  *
  * @category Queue pairs
  */
@@ -81,7 +81,7 @@ const CONNECTS = {
 
 type Connects = keyof typeof CONNECTS;
 
-/** The states and the attributes of a queue pair. The methods are those of {@linkcode QueuePair}. */
+/** The states and the attributes of a queue pair. The methods are those of `QueuePair`. */
 export class QpStates {
   readonly context: Context;
   readonly type: QpType;
@@ -91,7 +91,7 @@ export class QpStates {
   readonly #qp: NativeResource<IbvQp>;
   readonly #modified: Modified;
   #port: number | undefined;
-  /** What {@linkcode QpStates.init} has chosen. */
+  /** What `QpStates.init` has chosen. */
   #chosen: Chosen | undefined;
 
   constructor(qp: NativeResource<IbvQp>, context: Context, type: QpType, modified: Modified) {

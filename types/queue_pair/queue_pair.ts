@@ -83,7 +83,7 @@ export let qpCore: (qp: QueuePair) => QpCore;
 export interface QpProvider {
   /** The transport in messages. */
   readonly transport: string;
-  /** The opcodes of {@linkcode QueuePair.prototype.postSend | QueuePair.postSend}, one bit each. */
+  /** The opcodes of `QueuePair.postSend`, one bit each. */
   readonly opcodes: number;
   /** The opcodes of builders, one bit each. */
   readonly built: number;
@@ -110,21 +110,21 @@ export class ProviderQp<Init extends QpInitAttr = QpInitAttr> {
  *
  * How to make it ready depends on its type:
  *
- * - UD (datagrams): {@linkcode QueuePair.prototype.activateUd | QueuePair.activateUd}. Then post receives. Then
+ * - UD (datagrams): `QueuePair.activateUd`. Then post receives. Then
  *   send.
- * - RC and UC (connections), at both ends: {@linkcode QueuePair.prototype.init | QueuePair.init}. Then post
- *   receives. Then exchange {@linkcode QueuePair.prototype.address | QueuePair.address} with the peer by other
- *   means. Then {@linkcode QueuePair.prototype.activateRc | QueuePair.activateRc} or
- *   {@linkcode QueuePair.prototype.activateUc | QueuePair.activateUc}. Then send.
- * - RAW_PACKET (Ethernet frames): {@linkcode QueuePair.prototype.modify | QueuePair.modify} for each state.
+ * - RC and UC (connections), at both ends: `QueuePair.init`. Then post
+ *   receives. Then exchange `QueuePair.address` with the peer by other
+ *   means. Then `QueuePair.activateRc` or
+ *   `QueuePair.activateUc`. Then send.
+ * - RAW_PACKET (Ethernet frames): `QueuePair.modify` for each state.
  *   The port is an Ethernet port.
  *
  * `init()` and the activations are `modify()` with a choice for every attribute. `init()` goes from RESET to INIT, and
  * `activateRc()` and `activateUc()` go on to RTR and RTS with the address of the peer. `activateUd()` calls `init()`
  * itself and goes all the way, because datagrams have no peer to wait for.
  *
- * {@linkcode QueuePair.prototype.postRecv | QueuePair.postRecv} and
- * {@linkcode QueuePair.prototype.postSend | QueuePair.postSend} return at once. The result of a request comes through
+ * `QueuePair.postRecv` and
+ * `QueuePair.postSend` return at once. The result of a request comes through
  * the completion queue of its queue. The memory of a request must not change before that.
  *
  * @example A datagram queue pair that is ready to send
@@ -182,7 +182,7 @@ export class QueuePair extends NativeResource<IbvQp> {
   readonly rxHashConf: RxHash | undefined;
   /** The sizes of the queues, as the device granted them. */
   readonly cap: QpCap;
-  /** {@linkcode SendOpsFlags}, combined: the operations of the `ibv_wr_*` verbs, if they were given. */
+  /** `SendOpsFlags`, combined: the operations of the `ibv_wr_*` verbs, if they were given. */
   readonly sendOpsFlags: number | undefined;
   readonly #sendCq: CompletionQueue | undefined;
   /** The domain whose rights apply. */
@@ -324,14 +324,14 @@ export class QueuePair extends NativeResource<IbvQp> {
     tracker.ended();
   }
 
-  /** The state, as this process last set or queried it. {@linkcode QueuePair.query} asks the device. */
+  /** The state, as this process last set or queried it. `QueuePair.query` asks the device. */
   get state(): QpState {
     return this.#states.state;
   }
 
   /**
    * Sets the attributes that are given (`ibv_modify_qp`). The mask follows from them. On RoCE the kernel resolves the link
-   * address of the peer when `ahAttr` is given, which may block for a second: {@linkcode QueuePair.modifyAsync} does
+   * address of the peer when `ahAttr` is given, which may block for a second: `QueuePair.modifyAsync` does
    * not block.
    *
    * @throws {TypeError} If no attribute is given, one is unknown, or one has the wrong type.
@@ -343,13 +343,13 @@ export class QueuePair extends NativeResource<IbvQp> {
   }
 
   /**
-   * {@linkcode QueuePair.modify} on another thread. The queue pair exists until the call ends, even if it is disposed
+   * `QueuePair.modify` on another thread. The queue pair exists until the call ends, even if it is disposed
    * meanwhile. A modification that ends sends, such as one to RESET, waits for nobody: it is done at once.
    *
    * If the signal aborts, the call rejects with the signal's reason. A modification that has begun goes on: reset or close
    * the queue pair to undo it.
    *
-   * @throws As {@linkcode QueuePair.modify}; {TypeError} if the queue pair is disposed in the meantime.
+   * @throws As `QueuePair.modify`; {TypeError} if the queue pair is disposed in the meantime.
    */
   async modifyAsync(attr: QpModifyAttr, options: PeerOptions = {}): Promise<void> {
     await this.#states.modifyAsync(attr, options);
@@ -357,9 +357,9 @@ export class QueuePair extends NativeResource<IbvQp> {
 
   /**
    * Moves the queue pair from RESET to INIT, with a port and a GID of its own. It is the first half of the way to RTS:
-   * {@linkcode QueuePair.activateRc} and {@linkcode QueuePair.activateUc} are the second, and
-   * {@linkcode QueuePair.activateUd} is both. Receives can be posted in between, and
-   * {@linkcode QueuePair.address} is what a peer must know.
+   * `QueuePair.activateRc` and `QueuePair.activateUc` are the second, and
+   * `QueuePair.activateUd` is both. Receives can be posted in between, and
+   * `QueuePair.address` is what a peer must know.
    *
    * @example Two queue pairs that connect to each other
    * ```ts
@@ -371,7 +371,7 @@ export class QueuePair extends NativeResource<IbvQp> {
    * }
    * ```
    *
-   * @throws As {@linkcode QueuePair.modify}; {TypeError} if an attribute is missing.
+   * @throws As `QueuePair.modify`; {TypeError} if an attribute is missing.
    */
   init(options: InitOptions): void {
     this.#states.init(options);
@@ -380,7 +380,7 @@ export class QueuePair extends NativeResource<IbvQp> {
   /**
    * What a peer must know to connect to this queue pair, or to send datagrams to it. It is a JSON value.
    *
-   * @throws {TypeError} Before {@linkcode QueuePair.init} or {@linkcode QueuePair.activateUd}; on RoCE, if they were
+   * @throws {TypeError} Before `QueuePair.init` or `QueuePair.activateUd`; on RoCE, if they were
    * called without `gidIndex`.
    * @throws {VerbsError} If the device does not answer.
    */
@@ -392,9 +392,9 @@ export class QueuePair extends NativeResource<IbvQp> {
    * Makes an RC queue pair ready to receive and to send: it moves from INIT to RTR and RTS. It does the same for the
    * queue pairs of an extended reliable connection (XRC).
    *
-   * @param peer The address of the peer, which the peer's {@linkcode QueuePair.address} gave.
+   * @param peer The address of the peer, which the peer's `QueuePair.address` gave.
    * @param options Choices that differ from the defaults.
-   * @throws As {@linkcode QueuePair.init}; {TypeError} if the queue pair is of another type, or `init()` was not
+   * @throws As `QueuePair.init`; {TypeError} if the queue pair is of another type, or `init()` was not
    * called.
    */
   activateRc(peer: QpAddress, options: RcActivation = {}): void {
@@ -402,10 +402,10 @@ export class QueuePair extends NativeResource<IbvQp> {
   }
 
   /**
-   * {@linkcode QueuePair.activateRc} on another thread, as {@linkcode QueuePair.modifyAsync}: on RoCE the kernel
+   * `QueuePair.activateRc` on another thread, as `QueuePair.modifyAsync`: on RoCE the kernel
    * may look for the link address of the peer for a second.
    *
-   * @throws As {@linkcode QueuePair.activateRc} and {@linkcode QueuePair.modifyAsync}.
+   * @throws As `QueuePair.activateRc` and `QueuePair.modifyAsync`.
    */
   async activateRcAsync(
     peer: QpAddress,
@@ -418,18 +418,18 @@ export class QueuePair extends NativeResource<IbvQp> {
   /**
    * Makes a UC queue pair ready to receive and to send: it moves from INIT to RTR and RTS.
    *
-   * @param peer The address of the peer, which the peer's {@linkcode QueuePair.address} gave.
+   * @param peer The address of the peer, which the peer's `QueuePair.address` gave.
    * @param options Choices that differ from the defaults.
-   * @throws As {@linkcode QueuePair.activateRc}.
+   * @throws As `QueuePair.activateRc`.
    */
   activateUc(peer: QpAddress, options: UcActivation = {}): void {
     this.#states.activate("activateUc", peer, options);
   }
 
   /**
-   * {@linkcode QueuePair.activateUc} on another thread, as {@linkcode QueuePair.activateRcAsync}.
+   * `QueuePair.activateUc` on another thread, as `QueuePair.activateRcAsync`.
    *
-   * @throws As {@linkcode QueuePair.activateUc} and {@linkcode QueuePair.modifyAsync}.
+   * @throws As `QueuePair.activateUc` and `QueuePair.modifyAsync`.
    */
   async activateUcAsync(
     peer: QpAddress,
@@ -442,14 +442,14 @@ export class QueuePair extends NativeResource<IbvQp> {
   /**
    * Makes a UD queue pair ready to send and receive: it moves from RESET to INIT, RTR and RTS.
    *
-   * @throws As {@linkcode QueuePair.init}; {TypeError} if the queue pair is of another type.
+   * @throws As `QueuePair.init`; {TypeError} if the queue pair is of another type.
    */
   activateUd(activation: UdActivation): void {
     this.#states.activateUd(activation);
   }
 
   /**
-   * The attributes of an {@linkcode AddressHandle} for a peer of a UD queue pair, from the port and the GID of this one.
+   * The attributes of an `AddressHandle` for a peer of a UD queue pair, from the port and the GID of this one.
    *
    * @example A datagram to a peer that has told its address
    * ```ts
@@ -461,7 +461,7 @@ export class QueuePair extends NativeResource<IbvQp> {
    * }
    * ```
    *
-   * @param peer The address of the peer, which the peer's {@linkcode QueuePair.address} gave.
+   * @param peer The address of the peer, which the peer's `QueuePair.address` gave.
    * @param options Choices that differ from the defaults.
    * @throws {TypeError} If the queue pair or the peer is of another type, `activateUd()` was not called, or an attribute
    * is missing, is unknown or has the wrong type.
@@ -474,7 +474,7 @@ export class QueuePair extends NativeResource<IbvQp> {
   /**
    * Asks the device for the attributes (`ibv_query_qp`).
    *
-   * @param mask {@linkcode QpAttrMask}, combined: the attributes that are needed. The device may report others too. The
+   * @param mask `QpAttrMask`, combined: the attributes that are needed. The device may report others too. The
    * default is all but RATE_LIMIT, which can only be set. Bits without a name are passed on, as C does.
    * @throws {RangeError} If the mask is not from 0 to 2^31 - 1.
    * @throws {VerbsError} EOPNOTSUPP for RATE_LIMIT and the bits above it, or if the device refuses.
@@ -500,7 +500,7 @@ export class QueuePair extends NativeResource<IbvQp> {
    * Sets the options of an enhanced connection establishment (`ibv_set_ece`). It takes effect when the queue pair moves to
    * INIT or RTR.
    *
-   * @throws As {@linkcode QueuePair.modifyRateLimit}, for these options.
+   * @throws As `QueuePair.modifyRateLimit`, for these options.
    * @experimental No device of the tests has it: it has only run on a library that records calls.
    */
   setEce(ece: Ece): void {
@@ -525,8 +525,8 @@ export class QueuePair extends NativeResource<IbvQp> {
    * Whether the device writes the data of an operation into memory in order (`ibv_query_qp_data_in_order`).
    *
    * @param opcode The operation.
-   * @param flags {@linkcode DataInOrderFlags}, combined with `|`: newer versions of libibverbs have them. The default is 0.
-   * @returns 1 if it does, and 0 if not or if it is not known. With the flag RETURN_CAPS: {@linkcode DataInOrderCaps},
+   * @param flags `DataInOrderFlags`, combined with `|`: newer versions of libibverbs have them. The default is 0.
+   * @returns 1 if it does, and 0 if not or if it is not known. With the flag RETURN_CAPS: `DataInOrderCaps`,
    * combined.
    * @throws {RangeError} If a number is out of range.
    * @throws {VerbsError} EOPNOTSUPP if the installed libibverbs is older than rdma-core 36.
@@ -660,7 +660,7 @@ export class QueuePair extends NativeResource<IbvQp> {
    * Lets a counter count completions of the queue pair (`ibv_qp_attach_comp_cntr`), which is in state RESET or INIT. The
    * end of the queue pair detaches it.
    *
-   * @param opMask {@linkcode QpAttachCompCntrOp}, combined with `|`: what is counted. Each operation has one counter.
+   * @param opMask `QpAttachCompCntrOp`, combined with `|`: what is counted. Each operation has one counter.
    * @throws {TypeError} If the counter is disposed or of another context.
    * @throws {RangeError} If `opMask` does not fit 32 bits.
    * @throws {VerbsError} If the device refuses: EBUSY if an operation has a counter.

@@ -21,13 +21,13 @@ import { WrPoster } from "./wr_poster.ts";
  * @category Queue pairs
  */
 export type QpInitAttrEx = QpInitAttr & {
-  /** {@linkcode SendOpsFlags}, combined with `|`: the operations that the builder offers. */
+  /** `SendOpsFlags`, combined with `|`: the operations that the builder offers. */
   readonly sendOpsFlags: number;
 };
 
 /**
  * An extended queue pair (`struct ibv_qp_ex`). It is a queue pair whose sends can also be built one attribute after the
- * other, see {@linkcode WrBuilder}.
+ * other, see `WrBuilder`.
  *
  * @example A queue pair for RDMA writes
  * ```ts
@@ -50,9 +50,9 @@ export class QueuePairEx extends QueuePair {
   /**
    * Makes an extended queue pair (`ibv_create_qp_ex`, `ibv_qp_to_qp_ex`).
    *
-   * @throws {TypeError} As of {@linkcode QueuePair}; if `sendOpsFlags` is missing.
-   * @throws {RangeError} As of {@linkcode QueuePair}.
-   * @throws {VerbsError} As of {@linkcode QueuePair}; EOPNOTSUPP if the provider has no builders, or not these operations.
+   * @throws {TypeError} As of `QueuePair`; if `sendOpsFlags` is missing.
+   * @throws {RangeError} As of `QueuePair`.
+   * @throws {VerbsError} As of `QueuePair`; EOPNOTSUPP if the provider has no builders, or not these operations.
    */
   constructor(pd: ProtectionDomain, init: QpInitAttrEx) {
     const other = init instanceof ProviderQp ? init as ProviderQp<QpInitAttrEx> : undefined;
@@ -75,7 +75,7 @@ export class QueuePairEx extends QueuePair {
 
   /**
    * Starts a builder of work requests. It aborts the builder that was started before, unless that is complete. Native code
-   * is reached only by {@linkcode WrBuilder.complete}.
+   * is reached only by `WrBuilder.complete`.
    *
    * @throws {TypeError} If the queue pair is disposed, or has no send queue.
    */

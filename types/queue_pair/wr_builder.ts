@@ -28,9 +28,9 @@ export interface Begun {
 }
 
 /**
- * A builder of work requests (the `ibv_wr_*` verbs). {@linkcode QueuePairEx.prototype.wrStart | QueuePairEx.wrStart}
+ * A builder of work requests (the `ibv_wr_*` verbs). `QueuePairEx.wrStart`
  * starts it. Begin a request with one of the methods named after an operation, then set its data, and on UD its
- * address. {@linkcode WrBuilder.prototype.complete | WrBuilder.complete} posts all requests: either all of them are
+ * address. `WrBuilder.complete` posts all requests: either all of them are
  * posted, or none.
  *
  * A builder that is disposed or replaced by another one before it is complete posts nothing.
@@ -65,7 +65,7 @@ export class WrBuilder implements Disposable {
   /** Why the builder cannot be used any more. */
   #ended: string | undefined;
 
-  /** @ignore Made by {@linkcode QueuePairEx.wrStart}. */
+  /** @ignore Made by `QueuePairEx.wrStart`. */
   constructor(begun: "QueuePairEx.wrStart() begins requests") {
     const { poster, opcodes } = partsOf<Begun>(
       begun,
@@ -83,20 +83,20 @@ export class WrBuilder implements Disposable {
     return this.#wrId;
   }
 
-  /** Sets {@linkcode WrBuilder.wrId}. It throws a RangeError if the number does not fit 64 bits. */
+  /** Sets `WrBuilder.wrId`. It throws a RangeError if the number does not fit 64 bits. */
   set wrId(wrId: number | bigint) {
     checkWrId(wrId);
     this.#wrId = wrId;
   }
 
-  /** {@linkcode SendFlags} of the requests that are begun from now on, combined with `|`. It starts as SIGNALED. */
+  /** `SendFlags` of the requests that are begun from now on, combined with `|`. It starts as SIGNALED. */
   get wrFlags(): number {
     return this.#wrFlags;
   }
 
   /**
-   * Sets {@linkcode WrBuilder.wrFlags}. It throws a RangeError if the number is out of range, and a TypeError for INLINE,
-   * in whose place {@linkcode WrBuilder.setInlineData} is used.
+   * Sets `WrBuilder.wrFlags`. It throws a RangeError if the number is out of range, and a TypeError for INLINE,
+   * in whose place `WrBuilder.setInlineData` is used.
    */
   set wrFlags(wrFlags: number) {
     uint32(wrFlags, "wrFlags");
@@ -203,7 +203,7 @@ export class WrBuilder implements Disposable {
    * Begins the binding of a memory window of type 2 (`ibv_wr_bind_mw`).
    *
    * @param mw The window.
-   * @param rkey Its new rkey: {@linkcode incRkey} gives the next one.
+   * @param rkey Its new rkey: `incRkey` gives the next one.
    * @param bindInfo What it is bound to.
    */
   bindMw(mw: MemoryWindow, rkey: number, bindInfo: MwBindInfo): this {
@@ -214,13 +214,13 @@ export class WrBuilder implements Disposable {
 
   /**
    * Begins a flush (`ibv_wr_flush`): it completes when what earlier requests wrote to the peer's memory is where `type`
-   * says. The peer's region and queue pair need {@linkcode AccessFlags}.FLUSH_GLOBAL or FLUSH_PERSISTENT. It takes
+   * says. The peer's region and queue pair need `AccessFlags`.FLUSH_GLOBAL or FLUSH_PERSISTENT. It takes
    * rdma-core 49 or newer, and for soft-RoCE a kernel that is newer than Linux 6.1.
    *
    * @param rkey The rkey of the peer's memory region.
    * @param remoteAddr The address of the first byte.
    * @param len Bytes to flush.
-   * @param type {@linkcode PlacementType}, combined with `|`.
+   * @param type `PlacementType`, combined with `|`.
    * @param level Whether to flush these bytes, or the whole region.
    */
   flush(
@@ -303,7 +303,7 @@ export class WrBuilder implements Disposable {
   /**
    * Sets the memory of the request that was begun last to several elements (`ibv_wr_set_sge_list`).
    *
-   * @throws {TypeError} As {@linkcode WrBuilder.setSge}.
+   * @throws {TypeError} As `WrBuilder.setSge`.
    * @throws {RangeError} If there are more elements than `cap.maxSendSge`, or a number is out of range.
    */
   setSgeList(sges: readonly Sge[]): this {
@@ -333,7 +333,7 @@ export class WrBuilder implements Disposable {
   /**
    * Sends several pieces of bytes inline, one after the other (`ibv_wr_set_inline_data_list`).
    *
-   * @throws As {@linkcode WrBuilder.setInlineData}.
+   * @throws As `WrBuilder.setInlineData`.
    */
   setInlineDataList(pieces: readonly Uint8Array[]): this {
     return this.#setInline("setInlineDataList", listOf(pieces, "pieces"));

@@ -10,7 +10,7 @@ export class GrhMemory {
   view: DataView = new DataView(new ArrayBuffer(0));
   at = 0;
   #memory: MemoryRegion | MemorySlice | undefined;
-  /** The {@linkcode disposals} when the memory was checked last. */
+  /** The `disposals` when the memory was checked last. */
   #disposals = -1;
   /** Where the memory starts in the view. */
   #base = 0;
@@ -18,7 +18,7 @@ export class GrhMemory {
   #last = 0;
 
   /**
-   * Finds the GRH at an offset of the memory. Returns its offset in {@linkcode GrhMemory.view}.
+   * Finds the GRH at an offset of the memory. Returns its offset in `GrhMemory.view`.
    *
    * @throws {RangeError} If there are no 40 bytes at the offset.
    * @throws {TypeError} If the memory is not a region or a slice, or the region is disposed.

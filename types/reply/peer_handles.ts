@@ -43,7 +43,7 @@ export class PeerHandles implements Disposable {
   readonly #pending: Map<string, Pending> = new Map();
   /** Those that the program asked for. */
   readonly #own: Map<string, Pending> = new Map();
-  /** Checks whether addresses have changed, and calls {@linkcode PeerHandles.retire} if so. */
+  /** Checks whether addresses have changed, and calls `PeerHandles.retire` if so. */
   readonly #refresh: () => void;
   /** Where completions name senders by the numbers of handles. */
   readonly #senders: Senders | undefined;
@@ -85,7 +85,7 @@ export class PeerHandles implements Disposable {
   }
 
   /**
-   * {@linkcode PeerHandles.make} on another thread. For a packet it fails if `maxPending` others are being made. All who
+   * `PeerHandles.make` on another thread. For a packet it fails if `maxPending` others are being made. All who
    * ask for a peer, for one cause, share one call, which is aborted when the last of them aborts.
    *
    * @param maxPending For a packet; the program's own calls have no limit.

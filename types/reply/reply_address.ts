@@ -95,7 +95,7 @@ export class ReplyAddress {
     return bits !== 0;
   }
 
-  /** {@linkcode ReplyAddress.compute} for a completion in native layout. */
+  /** `ReplyAddress.compute` for a completion in native layout. */
   computeAt(wcs: DataView, index: number, grh: DataView, at: number, gids: GidCache): number {
     const wc = index * WC_SIZE;
     const wcFlags = wcs.getUint32(wc + WC_FLAGS, true);

@@ -36,7 +36,7 @@ import { ReplyAddress, writeWords } from "./reply_address.ts";
 import { senderMakers, type Senders, type Words } from "./senders.ts";
 
 /**
- * Attributes of a {@linkcode ReplyPath}.
+ * Attributes of a `ReplyPath`.
  *
  * @category Reply path
  */
@@ -50,7 +50,7 @@ export interface ReplyPathInit {
    */
   readonly maxPeers?: number | undefined;
   /**
-   * The number of peers whose handles {@linkcode ReplyPath.toAsync} makes at the same time; 64 if it is left out. The
+   * The number of peers whose handles `ReplyPath.toAsync` makes at the same time; 64 if it is left out. The
    * senders of packets choose their addresses: without a limit, packets from many addresses that do not answer would
    * make all others wait for seconds.
    */
@@ -58,16 +58,16 @@ export interface ReplyPathInit {
 }
 
 /**
- * Replies to datagrams: gives the {@linkcode AddressHandle} of a packet's sender from the packet's completion and GRH.
- * The handle is for the same address as that of {@linkcode AddressHandle.fromWc}. The path keeps the port's GID table
+ * Replies to datagrams: gives the `AddressHandle` of a packet's sender from the packet's completion and GRH.
+ * The handle is for the same address as that of `AddressHandle.fromWc`. The path keeps the port's GID table
  * and the handles of known peers: it does not search the table or make a handle for each packet.
  *
- * - {@linkcode ReplyPath.prototype.to | ReplyPath.to} gives the handle for a {@linkcode WorkCompletion} and its GRH.
- * - {@linkcode ReplyPath.prototype.toAsync | ReplyPath.toAsync} does not block while the kernel finds the link address
+ * - `ReplyPath.to` gives the handle for a `WorkCompletion` and its GRH.
+ * - `ReplyPath.toAsync` does not block while the kernel finds the link address
  *   of an unknown peer.
- * - {@linkcode ReplyPath.prototype.toAt | ReplyPath.toAt} is for completions of
- *   {@linkcode CompletionQueue.prototype.pollInto | CompletionQueue.pollInto}.
- * - {@linkcode ReplyPath.prototype.toAddress | ReplyPath.toAddress} gives the handle for an address that the program
+ * - `ReplyPath.toAt` is for completions of
+ *   `CompletionQueue.pollInto`.
+ * - `ReplyPath.toAddress` gives the handle for an address that the program
  *   knows.
  *
  * **The handles belong to the path: do not dispose them.** The handle that is given out for a packet can be posted with
@@ -189,13 +189,13 @@ export class ReplyPath extends Resource {
 
   /**
    * The handle of a packet's sender. For an unknown peer it makes one, which may block for a second while the kernel
-   * resolves the peer's link address: {@linkcode ReplyPath.toAsync} does not block.
+   * resolves the peer's link address: `ReplyPath.toAsync` does not block.
    *
    * @param wc The completion of the receive. `sgid` matters only where packets have no GRH.
-   * @param grh The packet's GRH. It may be left out if the completion's flags lack {@linkcode WcFlags}.GRH.
+   * @param grh The packet's GRH. It may be left out if the completion's flags lack `WcFlags`.GRH.
    * @throws {RangeError} If an attribute of the completion is out of range.
    * @throws {TypeError} If the path is disposed.
-   * @throws {VerbsError} As {@linkcode AddressHandle.fromWc}; where packets have no GRH, ENODATA for a stranger whose GID was
+   * @throws {VerbsError} As `AddressHandle.fromWc`; where packets have no GRH, ENODATA for a stranger whose GID was
    * not read, ENOENT if there is no handle of the number any more. The path does not remember a failure.
    */
   to(wc: WcAddress & { readonly sgid?: Gid | undefined }, grh?: Grh): AddressHandle {
@@ -203,13 +203,13 @@ export class ReplyPath extends Resource {
   }
 
   /**
-   * {@linkcode ReplyPath.to} on another thread, for peers whose link address the kernel may not know. Callers that ask
-   * for the same peer share one native call. The sender of a packet is a stranger: see {@linkcode PeerOptions}. If the
+   * `ReplyPath.to` on another thread, for peers whose link address the kernel may not know. Callers that ask
+   * for the same peer share one native call. The sender of a packet is a stranger: see `PeerOptions`. If the
    * signal aborts, the call rejects with the signal's reason. Where packets have no GRH, no link address is looked for, and
    * the handle is made at once.
    *
    * @param given The packet's GRH, or options.
-   * @throws As {@linkcode ReplyPath.to}; {TypeError} if the path is disposed in the meantime.
+   * @throws As `ReplyPath.to`; {TypeError} if the path is disposed in the meantime.
    * @throws {VerbsError} EAGAIN if the handles of `maxPending` other peers are being made.
    */
   async toAsync(
@@ -237,11 +237,11 @@ export class ReplyPath extends Resource {
 
   /**
    * The handle of a known address. The path keeps it as it keeps those of senders, and gives it to who asks for the same
-   * address again. If it makes one, it may block: {@linkcode ReplyPath.toAddressAsync} does not.
+   * address again. If it makes one, it may block: `ReplyPath.toAddressAsync` does not.
    *
    * @throws {TypeError} If an attribute has the wrong type, is missing or is unknown, or the path is disposed.
    * @throws {RangeError} If an attribute is out of range, or `portNum` is not the port of the path.
-   * @throws {VerbsError} As the constructor of {@linkcode AddressHandle}.
+   * @throws {VerbsError} As the constructor of `AddressHandle`.
    */
   toAddress(attr: AhAttrInit): AddressHandle {
     const words = this.#read(attr);
@@ -249,11 +249,11 @@ export class ReplyPath extends Resource {
   }
 
   /**
-   * {@linkcode ReplyPath.toAddress} on another thread, as {@linkcode ReplyPath.toAsync}, but without the limit
+   * `ReplyPath.toAddress` on another thread, as `ReplyPath.toAsync`, but without the limit
    * `maxPending`, unless the address is that of a stranger: no packet chooses the others.
    *
-   * @throws As {@linkcode ReplyPath.toAddress}; the signal's reason if it aborts.
-   * @throws {VerbsError} EAGAIN with `forStranger` as {@linkcode ReplyPath.toAsync}.
+   * @throws As `ReplyPath.toAddress`; the signal's reason if it aborts.
+   * @throws {VerbsError} EAGAIN with `forStranger` as `ReplyPath.toAsync`.
    */
   async toAddressAsync(attr: AhAttrInit, options: PeerOptions = {}): Promise<AddressHandle> {
     return await inTurn(() => {
@@ -307,7 +307,7 @@ export class ReplyPath extends Resource {
   }
 
   /**
-   * {@linkcode ReplyPath.to} for a completion in native layout. It allocates nothing for a known peer.
+   * `ReplyPath.to` for a completion in native layout. It allocates nothing for a known peer.
    *
    * @param batch The completions.
    * @param index The index of the completion.
@@ -315,7 +315,7 @@ export class ReplyPath extends Resource {
    * @param offset The byte offset in `memory` at which the packet's buffer starts, and with it the GRH.
    * @throws {RangeError} If the index or the offset is out of range.
    * @throws {TypeError} If the path or the memory is disposed.
-   * @throws {VerbsError} As {@linkcode ReplyPath.to}.
+   * @throws {VerbsError} As `ReplyPath.to`.
    */
   toAt(
     batch: WorkCompletionList,
@@ -359,9 +359,9 @@ export class ReplyPath extends Resource {
   }
 
   /**
-   * The address of a packet's sender, equal to the result of {@linkcode initAhFromWc}.
+   * The address of a packet's sender, equal to the result of `initAhFromWc`.
    *
-   * @throws As {@linkcode initAhFromWc}; {TypeError} if the path is disposed.
+   * @throws As `initAhFromWc`; {TypeError} if the path is disposed.
    */
   attr(wc: WcAddress & { readonly sgid?: Gid | undefined }, grh?: Grh): AhAttr {
     const address = checkWc(wc);
@@ -374,12 +374,12 @@ export class ReplyPath extends Resource {
   }
 
   /**
-   * {@linkcode ReplyPath.attr} for a completion in native layout, written as a `struct ibv_ah_attr`. It allocates nothing. The
-   * other arguments are those of {@linkcode ReplyPath.toAt}.
+   * `ReplyPath.attr` for a completion in native layout, written as a `struct ibv_ah_attr`. It allocates nothing. The
+   * other arguments are those of `ReplyPath.toAt`.
    *
    * @param attr Where to write the 32 bytes. After an error it is as before.
    * @throws {RangeError} If there is no room for them.
-   * @throws As {@linkcode ReplyPath.attr}, and as {@linkcode ReplyPath.toAt} for the arguments.
+   * @throws As `ReplyPath.attr`, and as `ReplyPath.toAt` for the arguments.
    */
   writeAttr(
     attr: DataView,

@@ -21,11 +21,11 @@ export interface Senders {
    * @throws {VerbsError} If the completion does not name the sender.
    */
   of(wc: WcAddress, sgid: Gid | undefined): Words | AhCore;
-  /** {@linkcode Senders.of} for a completion in native layout. */
+  /** `Senders.of` for a completion in native layout. */
   at(batch: BatchCore, index: number): Words | AhCore;
-  /** The address of a sender. It throws as {@linkcode Senders.of}, also for a handle of the program's own. */
+  /** The address of a sender. It throws as `Senders.of`, also for a handle of the program's own. */
   addressOf(wc: WcAddress, sgid: Gid | undefined): Words;
-  /** {@linkcode Senders.addressOf} for a completion in native layout. */
+  /** `Senders.addressOf` for a completion in native layout. */
   addressAt(batch: BatchCore, index: number): Words;
 }
 

@@ -61,7 +61,7 @@ export interface RssInputOptions {
  *
  * Devices do not support every combination of fields. mlx4 needs sources and destinations in pairs, and addresses if
  * there are ports. mlx5 supports one address family and one protocol at a time, and is
- * {@linkcode RssInputOptions.symmetric | symmetric}.
+ * `symmetric`.
  *
  * @example The ports of a TCP flow are hashed, those of a UDP flow are not
  * ```ts
@@ -77,7 +77,7 @@ export interface RssInputOptions {
  * ```
  *
  * @param fields Bits of `ibv_rx_hash_fields`.
- * @returns Up to {@linkcode MAX_RSS_INPUT} bytes.
+ * @returns Up to `MAX_RSS_INPUT` bytes.
  * @throws {SyntaxError} If a text is not an IP address.
  * @throws {RangeError} If the address families differ, a port is out of range or a field cannot be predicted.
  * @throws {TypeError} If a selected port is missing.
@@ -93,11 +93,11 @@ export function rssInput(
 }
 
 /**
- * {@linkcode rssInput} into a buffer that can be reused.
+ * `rssInput` into a buffer that can be reused.
  *
- * @param input The buffer, of {@linkcode MAX_RSS_INPUT} bytes. All of it may be overwritten.
+ * @param input The buffer, of `MAX_RSS_INPUT` bytes. All of it may be overwritten.
  * @returns The length of the hash input in bytes.
- * @throws {RangeError} As {@linkcode rssInput} does, and if the buffer is too short.
+ * @throws {RangeError} As `rssInput` does, and if the buffer is too short.
  * @category Receive work queues and RSS
  */
 export function writeRssInput(

@@ -40,8 +40,8 @@ const KIND: NativeKind<IbvRwqIndTable, RwqIndirectionTable> = {
  * A receive work queue indirection table (`struct ibv_rwq_ind_table`). The lower bits of a packet's hash select an entry
  * of the table, and the work queue of that entry receives the packet.
  *
- * The order is: work queues, the table, a queue pair of type RAW_PACKET with the table and a {@linkcode RxHash}, and a
- * {@linkcode Flow} that selects the packets. The table needs its work queues: disposing one of them first disposes the table
+ * The order is: work queues, the table, a queue pair of type RAW_PACKET with the table and a `RxHash`, and a
+ * `Flow` that selects the packets. The table needs its work queues: disposing one of them first disposes the table
  * and the queue pairs that use it.
  *
  * @example A table of 8 entries over 4 work queues, and a queue pair that uses it
@@ -84,7 +84,7 @@ export class RwqIndirectionTable extends NativeResource<IbvRwqIndTable> {
    * Makes a table (`ibv_create_rwq_ind_table`).
    *
    * @param workQueues The work queue of each entry. The number of entries is a power of two, 1 to 8192; devices allow
-   * fewer, see `rssCaps` of {@linkcode DeviceAttrEx}. A work queue may be in several entries. The list is copied.
+   * fewer, see `rssCaps` of `DeviceAttrEx`. A work queue may be in several entries. The list is copied.
    * @throws {TypeError} If an entry is not a work queue, belongs to another context, or is disposed.
    * @throws {RangeError} If the number of entries is not a power of two or is too large.
    * @throws {VerbsError} If the device has no indirection tables (EOPNOTSUPP) or refuses this one.
@@ -121,7 +121,7 @@ export class RwqIndirectionTable extends NativeResource<IbvRwqIndTable> {
   /**
    * The work queue that receives a flow's packets, if a queue pair uses this table and that hash.
    *
-   * @throws As {@linkcode RxHash.hash}.
+   * @throws As `RxHash.hash`.
    */
   workQueueFor(flow: RssFlow, rxHash: RxHash, options?: RssInputOptions): WorkQueue {
     assertOpen(this);

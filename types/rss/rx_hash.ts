@@ -17,7 +17,7 @@ export const RxHashFunction: {
   readonly TOEPLITZ: CEnum.ibv_rx_hash_function_flags.IBV_RX_HASH_FUNC_TOEPLITZ;
 } = members("ibv_rx_hash_function_flags", "IBV_RX_HASH_FUNC_");
 /**
- * A value of {@linkcode RxHashFunction}.
+ * A value of `RxHashFunction`.
  *
  * @category Receive work queues and RSS
  */
@@ -62,7 +62,7 @@ export interface RxHashConf {
   /** Secret key, 0 to 255 bytes. It is copied. All known devices need 40 bytes. */
   readonly rxHashKey: Uint8Array;
   /**
-   * {@linkcode RxHashFields}, combined with `|`. With 0 every packet has hash 0. Devices support certain combinations
+   * `RxHashFields`, combined with `|`. With 0 every packet has hash 0. Devices support certain combinations
    * only, see `rssInput()` of `@rdma/ibverbs/rss`.
    */
   readonly rxHashFieldsMask: number;
@@ -103,7 +103,7 @@ export const rxHashCodec: AttributeCodec<NativeRxHash, object, { rxHashKeyLen: n
 export class RxHash {
   /** Hash function. */
   readonly rxHashFunction: RxHashFunction;
-  /** {@linkcode RxHashFields}, combined. It is unsigned. */
+  /** `RxHashFields`, combined. It is unsigned. */
   readonly rxHashFieldsMask: number;
   readonly #key: Uint8Array<ArrayBuffer>;
   readonly #input: Uint8Array<ArrayBuffer> = new Uint8Array(MAX_RSS_INPUT);
@@ -141,7 +141,7 @@ export class RxHash {
 
   /**
    * The hash of a flow, as devices compute it: unsigned, 32 bits. Its lower bits select the entry of an
-   * {@linkcode RwqIndirectionTable}. With {@linkcode RxHashFields}.INNER, pass the flow of the encapsulated packet.
+   * `RwqIndirectionTable`. With `RxHashFields`.INNER, pass the flow of the encapsulated packet.
    *
    * @throws {SyntaxError} If a text is not an IP address.
    * @throws {RangeError} If the addresses are of different families, a port is out of range, the fields include

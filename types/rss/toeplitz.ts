@@ -6,7 +6,7 @@ const WINDOW_BYTES = 4;
 
 /**
  * The Toeplitz hash of an input, as NICs compute it for RSS. For each bit that is set in the input, take the 32 bits of the
- * key that begin at the same position; the hash is the exclusive-or of them. {@linkcode ToeplitzKey} is faster for many
+ * key that begin at the same position; the hash is the exclusive-or of them. `ToeplitzKey` is faster for many
  * inputs and one key.
  *
  * @example The published value for 66.9.149.187:2794 to 161.142.100.80:1766
@@ -73,12 +73,12 @@ export class ToeplitzKey {
   }
 
   /**
-   * Hashes the first `length` bytes of an input, as {@linkcode toeplitz} does. It allocates nothing.
+   * Hashes the first `length` bytes of an input, as `toeplitz` does. It allocates nothing.
    *
    * @param input The hash input, in network byte order.
    * @param length The number of bytes to hash. The default is all.
    * @returns The hash, an unsigned 32-bit integer.
-   * @throws {RangeError} If the length is larger than {@linkcode ToeplitzKey.maxInput} or than the input.
+   * @throws {RangeError} If the length is larger than `ToeplitzKey.maxInput` or than the input.
    */
   hash(input: Uint8Array, length: number = input.length): number {
     // The general check takes longer than the hash.

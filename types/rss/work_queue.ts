@@ -27,7 +27,7 @@ export const WqType: {
   readonly RQ: CEnum.ibv_wq_type.IBV_WQT_RQ;
 } = members("ibv_wq_type", "IBV_WQT_");
 /**
- * A value of {@linkcode WqType}.
+ * A value of `WqType`.
  *
  * @category Receive work queues and RSS
  */
@@ -49,7 +49,7 @@ export const WqState: {
   readonly UNKNOWN: CEnum.ibv_wq_state.IBV_WQS_UNKNOWN;
 } = members("ibv_wq_state", "IBV_WQS_");
 /**
- * A value of {@linkcode WqState}.
+ * A value of `WqState`.
  *
  * @category Receive work queues and RSS
  */
@@ -87,7 +87,7 @@ export interface WqInitAttr {
   readonly maxSge: number;
   /** Completion queue of the receives. */
   readonly cq: CompletionQueue;
-  /** {@linkcode WqFlags}, combined with `|`. The default is none. */
+  /** `WqFlags`, combined with `|`. The default is none. */
   readonly createFlags?: number | undefined;
 }
 
@@ -103,7 +103,7 @@ export interface WqAttr {
   readonly currWqState?: WqState | undefined;
   /** New values of the flags that `flagsMask` selects. */
   readonly flags?: number | undefined;
-  /** {@linkcode WqFlags} to change. Give `flags` and `flagsMask` together. */
+  /** `WqFlags` to change. Give `flags` and `flagsMask` together. */
   readonly flagsMask?: number | undefined;
 }
 
@@ -143,12 +143,12 @@ const KIND: NativeKind<IbvWq, WorkQueue> = {
 
 /**
  * A work queue (`struct ibv_wq`): a receive queue without a queue pair. It receives packets for the queue pairs whose
- * {@linkcode RwqIndirectionTable} contains it. Disposing it first disposes those tables and queue pairs.
+ * `RwqIndirectionTable` contains it. Disposing it first disposes those tables and queue pairs.
  *
  * A new work queue is in state RESET, in which packets are dropped: move it to RDY with
- * {@linkcode WorkQueue.prototype.modify | WorkQueue.modify}, and post receives with
- * {@linkcode WorkQueue.prototype.postRecv | WorkQueue.postRecv}. The completion of a receive has
- * {@linkcode WorkQueue.prototype.wqNum | WorkQueue.wqNum} as `qpNum`.
+ * `WorkQueue.modify`, and post receives with
+ * `WorkQueue.postRecv`. The completion of a receive has
+ * `WorkQueue.wqNum` as `qpNum`.
  *
  * @example A work queue that is ready to receive
  * ```ts
@@ -242,7 +242,7 @@ export class WorkQueue extends NativeResource<IbvWq> {
   }
 
   /**
-   * Posts receives, in order (`ibv_post_wq_recv`), as {@linkcode QueuePair.postRecv} does. A packet arrives as it was on
+   * Posts receives, in order (`ibv_post_wq_recv`), as `QueuePair.postRecv` does. A packet arrives as it was on
    * the wire: its first byte is that of the Ethernet header.
    *
    * @throws {VerbsError} If the queue is full or a receive has too many scatter/gather elements (ENOMEM or EINVAL).

@@ -152,7 +152,7 @@ export class SharedReceiveQueue extends NativeResource<IbvSrq> {
   }
 
   /**
-   * Posts receives, in order (`ibv_post_srq_recv`), as {@linkcode QueuePair.postRecv} does. For queue pairs of type UD each
+   * Posts receives, in order (`ibv_post_srq_recv`), as `QueuePair.postRecv` does. For queue pairs of type UD each
    * buffer needs 40 more bytes for the GRH.
    *
    * @throws {VerbsError} If the queue is full (ENOMEM).

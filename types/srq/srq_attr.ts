@@ -20,7 +20,7 @@ export const SrqType: {
   readonly TM: CEnum.ibv_srq_type.IBV_SRQT_TM;
 } = members("ibv_srq_type", "IBV_SRQT_");
 /**
- * A value of {@linkcode SrqType}.
+ * A value of `SrqType`.
  *
  * @category Shared receive queues
  */

@@ -20,7 +20,7 @@ export const OpsWrOpcode: {
   readonly TAG_SYNC: CEnum.ibv_ops_wr_opcode.IBV_WR_TAG_SYNC;
 } = members("ibv_ops_wr_opcode", "IBV_WR_");
 /**
- * A value of {@linkcode OpsWrOpcode}.
+ * A value of `OpsWrOpcode`.
  *
  * @category Shared receive queues
  */
@@ -48,7 +48,7 @@ export interface OpsWr {
   readonly wrId?: number | bigint | undefined;
   /** What the operation does. */
   readonly opcode: OpsWrOpcode;
-  /** {@linkcode OpsFlags}, combined. The default is SIGNALED. */
+  /** `OpsFlags`, combined. The default is SIGNALED. */
   readonly flags?: number | undefined;
   /** Number of unexpected messages that were handled. It is used with TAG_SYNC and the flag TM_SYNC. */
   readonly unexpectedCnt?: number | undefined;

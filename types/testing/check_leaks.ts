@@ -4,7 +4,7 @@ import { nextTurn } from "../../wait/turns.ts";
 import { isOpen, isResource, lifetimeOf, type Resource, rootOf } from "../core/resource.ts";
 
 /**
- * Looks for objects that are made and left open, until it is disposed: see {@linkcode checkLeaks}.
+ * Looks for objects that are made and left open, until it is disposed: see `checkLeaks`.
  *
  * @category Tests
  */

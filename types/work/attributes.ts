@@ -88,7 +88,7 @@ export const DATAGRAM: number = FIELDS.ah.bit | FIELDS.remoteQpn.bit | FIELDS.re
 /** The attributes that a request may lack whatever its opcode is. Some transports need them. */
 const OPTIONAL = DATAGRAM | FIELDS.remoteSrqn.bit | FIELDS.immData.bit;
 
-/** By opcode, the attributes that a request needs whatever its transport is: bits of {@linkcode SendField.bit}. */
+/** By opcode, the attributes that a request needs whatever its transport is: bits of `SendField.bit`. */
 export const NEEDS: Uint16Array<ArrayBuffer> = Uint16Array.from(
   { length: 1 + Math.max(...Object.values(WrOpcode)) },
   (_, opcode) =>

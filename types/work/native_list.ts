@@ -76,12 +76,12 @@ export class NativeList {
   readonly stride: number;
   readonly capacity: number;
   readonly maxSge: number;
-  /** Sends: the attributes of each request, as bits of {@linkcode SendField.bit}. */
+  /** Sends: the attributes of each request, as bits of `SendField.bit`. */
   readonly given: Uint16Array<ArrayBuffer>;
   readonly ahs: (AhCore | undefined)[];
   /** Sends: the memory windows that requests bind. It is undefined if no request does. */
   binds: (Bind | undefined)[] | undefined = undefined;
-  /** UD: the number of each send of the run, counted as in {@linkcode SendTracker}. */
+  /** UD: the number of each send of the run, counted as in `SendTracker`. */
   readonly #numbers: Int32Array<ArrayBuffer>;
   /** Bytes of memory of each request. */
   readonly lengths: Float64Array<ArrayBuffer>;

@@ -183,7 +183,7 @@ export interface SendRules {
   readonly opcodes: number;
   /** The opcodes of requests that a builder makes. */
   readonly built: number;
-  /** Attributes that sends need to reach a receive of the peer: bits of {@linkcode FIELDS}. */
+  /** Attributes that sends need to reach a receive of the peer: bits of `FIELDS`. */
   readonly needs: number;
   /** The protection domain that address handles and memory windows must belong to. */
   readonly pd: ProtectionDomain;
@@ -196,7 +196,7 @@ export interface SendRules {
   readonly allSignaled: boolean;
 }
 
-/** Prepares the sends of one queue pair, as {@linkcode RecvPoster} does its receives. */
+/** Prepares the sends of one queue pair, as `RecvPoster` does its receives. */
 export class SendPoster extends Poster<SendRequest> {
   readonly #qp: Resource;
   /** The rules of the queue pair. A change makes every list be checked again. */
@@ -217,7 +217,7 @@ export class SendPoster extends Poster<SendRequest> {
     this.tracker = tracker;
   }
 
-  /** As {@linkcode RecvPoster.prepare}. */
+  /** As `RecvPoster.prepare`. */
   prepare(
     requests: SendRequest | readonly SendRequest[] | SendRequestList,
     start: number | undefined,

@@ -89,7 +89,7 @@ export abstract class RequestList {
     this.#native.setWrId(index, wrId);
   }
 
-  /** Sets the memory of a request: at most {@linkcode RequestList.maxSge} elements. */
+  /** Sets the memory of a request: at most `RequestList.maxSge` elements. */
   setSge(index: number, sge: Sge | readonly Sge[]): void {
     this.#native.at(index);
     this.#native.setSge(index, readSge(sge, this.#native.maxSge));
@@ -113,8 +113,8 @@ export abstract class RequestList {
 
 /**
  * Receive requests in native layout (`struct ibv_recv_wr`). They are made once and posted again and again with
- * {@linkcode QueuePair.prototype.postRecv | QueuePair.postRecv} or
- * {@linkcode WorkQueue.prototype.postRecv | WorkQueue.postRecv}. Posting allocates nothing.
+ * `QueuePair.postRecv` or
+ * `WorkQueue.postRecv`. Posting allocates nothing.
  *
  * @category Work requests
  */
@@ -137,7 +137,7 @@ export class RecvRequestList extends RequestList {
 
 /**
  * Send requests in native layout (`struct ibv_send_wr`). They are made once, changed in single fields, and posted again
- * and again with {@linkcode QueuePair.prototype.postSend | QueuePair.postSend}. Posting allocates nothing.
+ * and again with `QueuePair.postSend`. Posting allocates nothing.
  *
  * The opcode of a request decides which attributes it has. A setter for an attribute that the opcode does not have throws
  * a TypeError. A request that lacks an attribute is refused when it is posted.
@@ -160,7 +160,7 @@ export class RecvRequestList extends RequestList {
 export class SendRequestList extends RequestList {
   /** That of the base class, which V8 reads slower from here: see docs/performance.md. */
   readonly #native: NativeList;
-  /** @ignore As that of {@linkcode RecvRequestList}. */
+  /** @ignore As that of `RecvRequestList`. */
   declare protected readonly requests: SendAttributes;
 
   /** Makes room for requests that send nothing. */
@@ -181,7 +181,7 @@ export class SendRequestList extends RequestList {
     writeSend(this.#native, index, request);
   }
 
-  /** Sets {@linkcode SendFlags}, combined. Without SIGNALED the request has no completion if it succeeds. */
+  /** Sets `SendFlags`, combined. Without SIGNALED the request has no completion if it succeeds. */
   setSendFlags(index: number, sendFlags: number): void {
     this.#native.at(index);
     this.#native.setFlags(index, uint32(sendFlags, "sendFlags"));
@@ -265,7 +265,7 @@ export class SendRequestList extends RequestList {
    * BIND_MW: sets the memory window and what it is bound to.
    *
    * @param mw The memory window, of type 2.
-   * @param rkey The new rkey of the window: {@linkcode incRkey} gives the next one.
+   * @param rkey The new rkey of the window: `incRkey` gives the next one.
    */
   setBindMw(index: number, mw: MemoryWindow, rkey: number, bindInfo: MwBindInfo): void {
     const native = this.#native;

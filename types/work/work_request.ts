@@ -34,17 +34,17 @@ export const WrOpcode: {
   readonly BIND_MW: CEnum.ibv_wr_opcode.IBV_WR_BIND_MW;
   /** Sends a message and invalidates an rkey of the peer. */
   readonly SEND_WITH_INV: CEnum.ibv_wr_opcode.IBV_WR_SEND_WITH_INV;
-  /** Sends a large packet that the device segments; only {@linkcode WrBuilder.sendTso} offers it. */
+  /** Sends a large packet that the device segments; only `WrBuilder.sendTso` offers it. */
   readonly TSO: CEnum.ibv_wr_opcode.IBV_WR_TSO;
   /** An operation of the provider's own; not offered. */
   readonly DRIVER1: CEnum.ibv_wr_opcode.IBV_WR_DRIVER1;
-  /** Puts what was written to the peer's memory in its place; only {@linkcode WrBuilder.flush} offers it. */
+  /** Puts what was written to the peer's memory in its place; only `WrBuilder.flush` offers it. */
   readonly FLUSH: CEnum.ibv_wr_opcode.IBV_WR_FLUSH;
   /** Writes 8 bytes of the peer's memory atomically. */
   readonly ATOMIC_WRITE: CEnum.ibv_wr_opcode.IBV_WR_ATOMIC_WRITE;
 } = members("ibv_wr_opcode", "IBV_WR_");
 /**
- * A value of {@linkcode WrOpcode}.
+ * A value of `WrOpcode`.
  *
  * @category Work requests
  */
@@ -92,7 +92,7 @@ export interface RecvRequest {
 }
 
 /**
- * The attributes of send requests (`struct ibv_send_wr`). A {@linkcode SendRequest} has those of its opcode.
+ * The attributes of send requests (`struct ibv_send_wr`). A `SendRequest` has those of its opcode.
  *
  * @category Work requests
  */
@@ -110,7 +110,7 @@ export interface SendAttributes {
   /** Whether the peer gets an event if it waits for solicited completions. False if left out. */
   readonly solicited?: boolean | undefined;
   /**
-   * Raw {@linkcode SendFlags}, combined. If it is given it replaces the defaults: a request whose `sendFlags` lack
+   * Raw `SendFlags`, combined. If it is given it replaces the defaults: a request whose `sendFlags` lack
    * SIGNALED has no completion. The booleans above set or clear single flags of it.
    */
   readonly sendFlags?: number | undefined;
@@ -128,7 +128,7 @@ export interface SendAttributes {
   readonly remoteQkey?: number | undefined;
   /** RDMA and atomics: the address in the peer's memory. For atomics it is a multiple of 8. */
   readonly remoteAddr?: number | bigint | undefined;
-  /** RDMA and atomics: the rkey of the peer's memory region. BIND_MW: the new rkey of the window, see {@linkcode incRkey}. */
+  /** RDMA and atomics: the rkey of the peer's memory region. BIND_MW: the new rkey of the window, see `incRkey`. */
   readonly rkey?: number | undefined;
   /** ATOMIC_CMP_AND_SWP: the value to compare with. ATOMIC_FETCH_AND_ADD: the value to add. */
   readonly compareAdd?: number | bigint | undefined;
@@ -143,7 +143,7 @@ export interface SendAttributes {
 }
 
 /**
- * A send request (`struct ibv_send_wr`): the attributes of one opcode, SEND if it is left out. {@linkcode SendAttributes}
+ * A send request (`struct ibv_send_wr`): the attributes of one opcode, SEND if it is left out. `SendAttributes`
  * explains each attribute. The data is in `sge`.
  *
  * These attributes are needed:
@@ -236,7 +236,7 @@ export interface MwBindInfo {
   readonly addr?: number | bigint | undefined;
   /** Length in bytes. The default is the rest of the region. 0 ends the binding of a window of type 1. */
   readonly length?: number | undefined;
-  /** Operations that peers may do: {@linkcode AccessFlags}, combined with `|`. */
+  /** Operations that peers may do: `AccessFlags`, combined with `|`. */
   readonly mwAccessFlags: number;
 }
 

@@ -73,7 +73,7 @@ export const OTHER_RECIPES: Readonly<Record<string, Recipe>> = {
   "UdConn#receive": async (world) => {
     const conn = await world.udConn();
     await conn.send(MESSAGE, conn.addr);
-    return [new Uint8Array(4096), { signal: signal() }];
+    return [{ buffer: new Uint8Array(4096), signal: signal() }];
   },
   "UdConn#send": async (world) => [MESSAGE.slice(), await udPeer(world), { signal: signal() }],
   "UdConn#receiveMany": async (world) => {
@@ -134,7 +134,7 @@ export const OTHER_RECIPES: Readonly<Record<string, Recipe>> = {
   ],
   "RcConn#receive": async (world) => {
     await (await world.rcConn()).send(MESSAGE);
-    return [new Uint8Array(64), { signal: signal() }];
+    return [{ buffer: new Uint8Array(64), signal: signal() }];
   },
   "RcConn#receiveMany": async (world) => {
     await (await world.rcConn()).send(MESSAGE);
