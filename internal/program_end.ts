@@ -1,3 +1,5 @@
+/** What is done at the end of the program, and at the end of a native object. */
+
 interface Closable {
   close(): void;
 }
@@ -27,4 +29,20 @@ export function closeQuietly(object: Closable): void {
   } catch {
     // The other objects are closed all the same.
   }
+}
+
+const ends: WeakMap<object, () => void> = new WeakMap();
+
+/**
+ * Says what is to be done when a native object is destroyed, which a call on another thread can put off. Until then it may use
+ * what it was made with, and nobody else has its number.
+ */
+export function atEndOf(object: object, call: () => void): void {
+  ends.set(object, call);
+}
+
+/** A native object is destroyed. */
+export function endOf(object: object): void {
+  ends.get(object)?.();
+  ends.delete(object);
 }

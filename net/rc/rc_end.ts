@@ -2,7 +2,7 @@ import { CmId, type ConnParamInit } from "../../cm.ts";
 import { SILENT_HOST } from "../../internal/cm_reasons.ts";
 import { made } from "../../internal/made.ts";
 import { needsGrh } from "../../internal/ports.ts";
-import { closeAtEnd } from "../../internal/program_end.ts";
+import { atEndOf, closeAtEnd } from "../../internal/program_end.ts";
 import { settled } from "../../wait/descriptors.ts";
 import { paced } from "../../wait/paced.ts";
 import {
@@ -116,7 +116,7 @@ export class RcEnd implements AsyncDisposable {
     // Ending the connection first tells the peer.
     const ways = id === undefined ? [] : [id.channel];
     this.#parts = [device, exposed, qp, ...ways];
-    qp.onDestroyed(() => this.#leave(seat));
+    atEndOf(qp, () => this.#leave(seat));
   }
 
   /** Gives others what it has of what they share. */

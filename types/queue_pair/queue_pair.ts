@@ -1,9 +1,10 @@
+import { endOf } from "../../internal/program_end.ts";
 import type { IbvQp } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
 import { hasContextOp } from "../../ffi/library/ops.ts";
 import { allocStruct } from "../../ffi/struct.ts";
-import { callable, integer, uint16, uint32 } from "../../internal/checks.ts";
+import { integer, uint16, uint32 } from "../../internal/checks.ts";
 import type { AhAttrInit } from "../address/ah_attr.ts";
 import { bytesOfGid, Gid } from "../address/gid.ts";
 import { CompletionCounter, QpAttachCompCntrOp } from "../completion/completion_counter.ts";
@@ -195,7 +196,6 @@ export class QueuePair extends NativeResource<IbvQp> {
   readonly #postRecv: ReturnType<typeof verbs>["ibv_post_recv"];
   /** The counters that the kernel does not destroy before the queue pair. */
   readonly #counters: CompletionCounter[] = [];
-  #onDestroyed: () => void = () => {};
   /** The multicast groups, which it must leave before it is destroyed. */
   readonly #groups: Map<string, readonly [gid: Uint8Array<ArrayBuffer>, lid: number]> = new Map();
 
@@ -680,15 +680,6 @@ export class QueuePair extends NativeResource<IbvQp> {
     this.#counters.push(counter);
   }
 
-  /**
-   * @ignore For connections: says what is to be done when the queue pair is destroyed, which a call on another thread can
-   * put off. Until then it may use the memory of its receives, and nobody else has its number.
-   */
-  onDestroyed(call: () => void): void {
-    assertOpen(this);
-    this.#onDestroyed = callable(call, "call");
-  }
-
   #destroy(handle: IbvQp): void {
     // A group that cannot be left makes the destruction fail.
     for (const [name, [bytes, lid]] of this.#groups) {
@@ -697,7 +688,7 @@ export class QueuePair extends NativeResource<IbvQp> {
     call("ibv_destroy_qp", "destroy queue pair", [handle], {
       hint: (code) => causeOf(DESTROY_CAUSES, code, {}),
     });
-    this.#onDestroyed();
+    endOf(this);
     unregisterElement(this);
     unregisterFailing(this.qpNum);
     for (const counter of this.#counters.splice(0)) release(counter);

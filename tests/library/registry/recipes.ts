@@ -328,7 +328,6 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
     const cap = { maxSendWr: 4, maxRecvWr: 4, maxSendSge: 2, maxRecvSge: 2, maxInlineData: 64 };
     return [pd, { type: QpType.RC, sendCq: cq, recvCq: cq, cap }];
   },
-  "QueuePair#onDestroyed": () => [() => {}],
   "QueuePair#postRecv": ({ mr }) => [{ wrId: 1, sge: mr.slice(0, 64) }],
   "QueuePair#postRecv (list)": ({ mr }) => [
     [{ wrId: 1, sge: [mr.slice(0, 16), mr.slice(64, 32)] }, { wrId: 2n ** 64n - 1n }],
