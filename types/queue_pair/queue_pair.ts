@@ -18,7 +18,7 @@ import { instance } from "../core/checks.ts";
 import { nameOf, namesOf } from "../core/enums.ts";
 import { call, type CheckOptions, lacking } from "../core/errors.ts";
 import { handleOf, type NativeKind, NativeResource } from "../core/native_resource.ts";
-import { assertOpen, lifetimeOf, release, retain, rootOf } from "../core/resource.ts";
+import { lifetimeOf, release, retain, rootOf } from "../core/resource.ts";
 import { unregisterElement } from "../device/async_events.ts";
 import type { Context } from "../device/context.ts";
 import { countsOf } from "../device/counts.ts";
