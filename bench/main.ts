@@ -84,8 +84,7 @@ await tool(HELP, OPTIONS, async (options) => {
 });
 
 async function bench(chosen: Chosen): Promise<void> {
-  const { before, calls, realtime, row, stage } = chosen;
-  const old = chosen.old ?? before;
+  const { before, calls, old, realtime, row, stage } = chosen;
   const rows = chosen.growth ? [] : chosenRows(chosen);
   await ensurePackages([...NEEDS]);
   await Deno.mkdir(out, { recursive: true });
@@ -100,9 +99,10 @@ async function bench(chosen: Chosen): Promise<void> {
     const options = { stage, rows: ids, rounds, calls, realtime, programs, output };
     outputs.set(stage, await measure(options));
   }
-  const many = calls || row !== undefined || stage !== undefined
-    ? ""
-    : await growth(programs, realtime ? REALTIME : []);
+  const many = calls || row !== undefined || stage !== undefined ? "" : await growth(
+    { ...programs, ...before && await oldPackage(before) },
+    realtime ? REALTIME : [],
+  );
   if (many !== "") console.log(many);
   if (!calls && rows.length > 0) {
     console.log(table([...outputs.values()].flatMap(({ results }) => results)));
