@@ -264,7 +264,12 @@ export class NativeList {
 
   /** Checks that there is a request. Returns the opcode of the send. */
   opcodeOf(index: number): number {
-    return this.words[this.at(index) + OPCODE]!;
+    return this.opcodeAt(this.at(index));
+  }
+
+  /** The opcode of the send whose first word this is. */
+  opcodeAt(at: number): number {
+    return this.words[at + OPCODE]!;
   }
 
   flags(index: number): number {
@@ -310,14 +315,13 @@ export class NativeList {
     this.#request(index).imm_data = immData;
   }
 
-  setAh(index: number, ah: AhCore): void {
-    ah.write(this.words, index * this.stride + AH);
+  setAh(index: number, at: number, ah: AhCore): void {
+    ah.write(this.words, at + AH);
     this.noteAh(index, ah, AH_BIT);
   }
 
-  setRemote(index: number, qpn: number, qkey: number): void {
+  setRemote(index: number, at: number, qpn: number, qkey: number): void {
     const { words } = this;
-    const at = index * this.stride;
     words[at + QPN] = qpn;
     words[at + QKEY] = qkey;
     this.given[index]! |= REMOTE_BITS;

@@ -202,7 +202,8 @@ export class SendRequestList extends RequestList {
   /** UD: sets the address handle of the peer. */
   setAh(index: number, ah: AddressHandle): void {
     const native = this.#native;
-    native.setAh(index, checkAh(native.opcodeOf(index), ah));
+    const at = native.at(index);
+    native.setAh(index, at, checkAh(native.opcodeAt(at), ah));
   }
 
   /**
@@ -213,9 +214,10 @@ export class SendRequestList extends RequestList {
    */
   setRemote(index: number, remoteQpn: number, remoteQkey: number): void {
     const native = this.#native;
-    checkHas(QPN, native.opcodeOf(index));
+    const at = native.at(index);
+    checkHas(QPN, native.opcodeAt(at));
     const qpn = uint24(remoteQpn, "remoteQpn");
-    native.setRemote(index, qpn, uint32(remoteQkey, "remoteQkey"));
+    native.setRemote(index, at, qpn, uint32(remoteQkey, "remoteQkey"));
   }
 
   /**
@@ -375,7 +377,7 @@ function layOutSend(list: NativeList, index: number, request: SendAttributes): v
   list.begin(index, opcode, flags, given);
   list.setSge(index, memory);
   list.setWrId(index, wrId);
-  if (core !== undefined) list.setAh(index, core);
+  if (core !== undefined) list.setAh(index, list.at(index), core);
   if (remoteQpn !== undefined) list.set32(index, QPN, remoteQpn);
   if (remoteQkey !== undefined) list.set32(index, QKEY, remoteQkey);
   if (remoteAddr !== undefined) list.set64(index, REMOTE_ADDR, remoteAddr);
