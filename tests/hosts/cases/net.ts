@@ -13,7 +13,7 @@ import type { HostCase, Run } from "../host_case.ts";
 import { answerTo, payloadOf } from "../ud_end.ts";
 
 /** Longer than a guest stands still. */
-export const CONNECT = { device: RXE, connectTimeout: 60_000, timeout: 17 } as const;
+export const CONNECT = { device: RXE, connectTimeout: 60_000, ackTimeout: 17 } as const;
 const patience = (): { signal: AbortSignal } => ({ signal: AbortSignal.timeout(60_000) });
 const BLOCK = 5000;
 const COUNTER = 8 * Math.ceil(BLOCK / 8);

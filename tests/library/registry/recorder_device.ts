@@ -1,5 +1,6 @@
 // The recorder, as the misuses use it. Import this before anything that calls a verb.
 
+import { settled } from "../../../wait/descriptors.ts";
 import { type CompletionQueue, type Context, QpState, type QueuePair } from "../../../mod.ts";
 import { handleAddress } from "../../../ffi/mod.ts";
 import * as recorder from "../../provider/recorder.ts";
@@ -57,4 +58,5 @@ export async function idle(left: () => number = recorder.live): Promise<void> {
   for (let turns = 0; left() > 0 && turns < 500; turns++) {
     await new Promise((resolve) => setTimeout(resolve, 2));
   }
+  await settled();
 }
