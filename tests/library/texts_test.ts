@@ -8,35 +8,6 @@ import { idle } from "./registry/recorder_device.ts";
 import { allCalls, begin, disposeResult, type Prepared } from "./registry/calls.ts";
 import { World } from "./registry/world.ts";
 
-// What some of the calls make ends when this process does.
-const LEAVES = { sanitizeOps: false, sanitizeResources: false };
-
-Deno.test(
-  "objects of each class have a text, which begins with the name of the class",
-  LEAVES,
-  async () => {
-    const seen = new Set<unknown>();
-    for (const call of allCalls()) {
-      const { module, kind, owner } = call.callable;
-      if (/^(cli|ffi|rss)/.test(module) || kind === "static" || kind === "function") continue;
-      if (seen.has(owner)) continue;
-      seen.add(owner);
-      recorder.reset();
-      const world = new World();
-      const ready: Prepared = await call.prepare(world);
-      const object = kind === "constructor" ? begin(call, ready) as object : ready.self as object;
-      const { name } = object.constructor;
-      const [text, shown] = [String(object), Deno.inspect(object)];
-      // A GID is its text alone.
-      if (name !== "Gid") assertMatch(text, new RegExp(`^${name}\\b(?!.*\\[object)`), owner);
-      assertMatch(shown, new RegExp(`^${name}\\b(?!\\(?.*\\[object)`), owner);
-      disposeResult(object);
-      world.close();
-      await idle();
-    }
-  },
-);
-
 const WC = { wcFlags: WcFlags.GRH, slid: 0, sl: 0, dlidPathBits: 0 };
 
 Deno.test("an address handle shows whom it reaches, however it was made", async () => {
@@ -81,3 +52,32 @@ Deno.test("attributes that the library gives have a text, which copies and JSON 
   assertEquals(Object.keys(attr).includes("toString"), false);
   assertMatch(`${world.context.device}`, /^\{ name: "recorder0", .*nodeType: "CA"/);
 });
+
+// Last: what some of the calls make ends when this process does.
+const LEAVES = { sanitizeOps: false, sanitizeResources: false };
+
+Deno.test(
+  "objects of each class have a text, which begins with the name of the class",
+  LEAVES,
+  async () => {
+    const seen = new Set<unknown>();
+    for (const call of allCalls()) {
+      const { module, kind, owner } = call.callable;
+      if (/^(cli|ffi|rss)/.test(module) || kind === "static" || kind === "function") continue;
+      if (seen.has(owner)) continue;
+      seen.add(owner);
+      recorder.reset();
+      const world = new World();
+      const ready: Prepared = await call.prepare(world);
+      const object = kind === "constructor" ? begin(call, ready) as object : ready.self as object;
+      const { name } = object.constructor;
+      const [text, shown] = [String(object), Deno.inspect(object)];
+      // A GID is its text alone.
+      if (name !== "Gid") assertMatch(text, new RegExp(`^${name}\\b(?!.*\\[object)`), owner);
+      assertMatch(shown, new RegExp(`^${name}\\b(?!\\(?.*\\[object)`), owner);
+      disposeResult(object);
+      world.close();
+      await idle();
+    }
+  },
+);
