@@ -14,7 +14,7 @@ export interface EventSource {
   /** Whether it reads events that are there although nobody waits for them any more. */
   readonly readsAhead: boolean;
   /** How a wait polls before it sleeps, if it does. */
-  readonly busyPoll?: Source["busyPoll"];
+  readonly busyPoll?: Source["busyPoll"] | undefined;
 }
 
 /** Those who wait for events of a source, each for those that its key names. */

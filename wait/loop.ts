@@ -12,7 +12,7 @@ export interface Source {
   /** Reads what is there, without waiting. Returns how much there was. */
   readonly read: () => number;
   /** Asks for a ring by what comes next. A source whose bell rings for what is there already has none. */
-  readonly arm?: () => void;
+  readonly arm?: (() => void) | undefined;
   /** Ends the sleeps. */
   readonly bell: Bell;
   /** How it polls before it sleeps, if it does. */
@@ -44,11 +44,11 @@ export interface Task extends Source {
   /** Whether somebody waits for what it reads. */
   readonly isAwaited: () => boolean;
   /** Whether the process stays alive for those who wait. It does if this is left out. */
-  readonly isHeld?: () => boolean;
+  readonly isHeld?: (() => boolean) | undefined;
   /** What is read while nobody waits: nothing, anything, or something for which the process stays alive. */
   readonly unawaited: () => "nothing" | "any" | "expected";
   /** It is called after something was read. The loop waits for what it returns. */
-  readonly onRead?: () => Promise<void> | undefined;
+  readonly onRead?: (() => Promise<void> | undefined) | undefined;
   /** It is called when reading has failed, also in a turn of another loop. It must not throw. */
   readonly onError: (error: unknown) => void;
 }

@@ -107,7 +107,7 @@ Deno.test("an error that nobody catches shows the line of the program among the 
     assertMatch(stderr, new RegExp(`^error: Uncaught .*(${message})`), line);
     const frames = stderr.split("\n").filter((text) => /^ +at /.test(text));
     const own = frames.findIndex((frame) =>
-      !/\/(net|types|internal|ffi)\//.test(frame) && !frame.includes("Promise.all")
+      !/\/(net|types|wait|internal|ffi)\//.test(frame) && !frame.includes("Promise.all")
     );
     assert(own >= 0 && own < 3, stderr);
   }

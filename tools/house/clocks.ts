@@ -1,19 +1,17 @@
 /** Finds uses of timers and clocks that tests of programs may replace. */
 
 import ts from "npm:typescript@5.9.3";
+import { isOfLibrary } from "./library.ts";
 
 const OWNED =
   /^((set|clear)(Timeout|Interval|Immediate)|queueMicrotask|(ref|unref)Timer|performance|Date|scheduler)$/;
 
-/** The file that takes them when the library is imported. */
+/** The file that takes them when the library is imported. The others use them through it only. */
 const OWNER = "wait/clock.ts";
-
-/** The files that may use them through {@linkcode OWNER} only. */
-const LIBRARY = /^((internal|ffi|wait|types|net)\/|\w+\.ts$)/;
 
 /** Where files of the library use timers and clocks of the runtime, a line each. */
 export function clockFaults(texts: ReadonlyMap<string, string>): string[] {
-  return Array.from(texts).filter(([file]) => LIBRARY.test(file) && file !== OWNER)
+  return Array.from(texts).filter(([file]) => isOfLibrary(file) && file !== OWNER)
     .flatMap(([file, text]) =>
       usesIn(file, text).map((use) => `${file}:${use}, which a test may replace: see ${OWNER}`)
     );

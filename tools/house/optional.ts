@@ -1,16 +1,14 @@
 /** Finds optional properties that programs compiled with `exactOptionalPropertyTypes` cannot set to `undefined`. */
 
 import ts from "npm:typescript@5.9.3";
-
-/** Files whose types are public. */
-const PUBLIC = /^((internal|types|net)\/|\w+\.ts$)/;
+import { isPublic } from "./library.ts";
 
 /** What to write in place of the types of TypeScript that treat `undefined` differently. */
 const INSTEAD: Readonly<Record<string, string>> = { Partial: "Optional", Required: "Complete" };
 
 /** Where the library's types have such properties, a line each. */
 export function optionalFaults(texts: ReadonlyMap<string, string>): string[] {
-  return Array.from(texts).filter(([file]) => PUBLIC.test(file))
+  return Array.from(texts).filter(([file]) => isPublic(file))
     .flatMap(([file, text]) => faultsIn(file, text));
 }
 

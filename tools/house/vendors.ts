@@ -1,5 +1,7 @@
 /** Finds files of the library that name a vendor outside of its room. */
 
+import { isBetween } from "./library.ts";
+
 interface Vendor {
   readonly name: string;
   /** What names it, in code and in comments. */
@@ -20,12 +22,12 @@ const VENDORS: readonly Vendor[] = [
 /** Where the rows of all vendors are, and the page of an exported module. */
 const ROWS = /^((types|net)\/providers|net\/mod)\.ts$/;
 
-/** The layers between the unsafe code, which has the tables of their C functions, and the exported modules. */
-const CORE = /^(internal|types|net)\//;
-
-/** Where files name a vendor outside of its room, a line each. */
+/**
+ * Where files name a vendor outside of its room, a line each. The unsafe code, which has the tables of their C functions, and
+ * the exported modules may.
+ */
 export function vendorFaults(texts: ReadonlyMap<string, string>): string[] {
-  const core = Array.from(texts).filter(([file]) => CORE.test(file) && !ROWS.test(file));
+  const core = Array.from(texts).filter(([file]) => isBetween(file) && !ROWS.test(file));
   return VENDORS.flatMap(({ name, words, room }) =>
     core.filter(([file]) => !room.test(file)).flatMap(([file, text]) =>
       text.split("\n").flatMap((line, i) => {

@@ -59,7 +59,7 @@ Deno.test("An optional property of a public type that refuses undefined is found
     "export type A = Required<B>;",
   ];
   assertEquals(found.map((line) => [line, refusing(line)]), found.map((line) => [line, 1]));
-  for (const file of ["internal/a.ts", "net/rc/b.ts", "mod.ts"]) {
+  for (const file of ["internal/a.ts", "wait/b.ts", "net/rc/c.ts", "mod.ts"]) {
     assertEquals([file, refusing(found[0]!, file)], [file, 1]);
   }
 });
@@ -94,7 +94,7 @@ Deno.test("A file that names a vendor outside of its room is found, also in a co
   assertEquals(found.map((line) => [line, faults(line)]), found.map((line) => [line, 1]));
   const free = ["const byDefault = 1; // EFAULT, default", "the prefab, a srdx"];
   assertEquals(free.map((line) => faults(line)), [0, 0]);
-  for (const file of ["internal/a.ts", "types/b.ts", "net/ud/c.ts"]) {
+  for (const file of ["internal/a.ts", "wait/b.ts", "types/c.ts", "net/ud/d.ts"]) {
     assertEquals([file, faults(found[0]!, file)], [file, 1]);
   }
   const rooms = ["types/efa/a.ts", "net/efa/b.ts", "internal/efa.ts"];
