@@ -98,7 +98,7 @@ export class SharedQueue {
     const channel = stack.use(new CompletionChannel(context));
     this.cq = stack.use(new CompletionQueue(context, { cqe: most * entries, channel }));
     this.loop = loopOf(this.cq, {
-      read: () => this.#drain(),
+      read: () => this.read(),
       isOpen: () => this.#isOpen,
       isAwaited: () => this.awaited > 0 && !this.#isYielding,
       isHeld: () => this.held > 0 || this.expecting > 0,
@@ -121,7 +121,14 @@ export class SharedQueue {
 
   /** Reads completions without waiting. Returns how many there were. */
   read(): number {
-    return this.#drain();
+    if (!this.#isOpen) return 0;
+    const batch = this.#batch;
+    if (this.#next >= batch.length && !this.#poll()) return 0;
+    const count = batch.length - this.#next;
+    while (this.#next < batch.length) this.#take(this.#next++);
+    for (let reader; (reader = this.#served.shift()) !== undefined;) reader.serve();
+    if (this.awaited > 0 && !this.#isYielding) void this.#yield();
+    return count;
   }
 
   /** Reads those that are there now. Others that come meanwhile do not prolong it. */
@@ -146,17 +153,6 @@ export class SharedQueue {
   close(): void {
     this.#isOpen = false;
     this.loop.update();
-  }
-
-  #drain(): number {
-    if (!this.#isOpen) return 0;
-    const batch = this.#batch;
-    if (this.#next >= batch.length && !this.#poll()) return 0;
-    const count = batch.length - this.#next;
-    while (this.#next < batch.length) this.#take(this.#next++);
-    for (let reader; (reader = this.#served.shift()) !== undefined;) reader.serve();
-    if (this.awaited > 0 && !this.#isYielding) void this.#yield();
-    return count;
   }
 
   /** A poll in vain for those who still wait would hold up the answer to what has come. */
