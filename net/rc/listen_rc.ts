@@ -1,5 +1,4 @@
-import { textOf } from "../../internal/texts.ts";
-import { reasonOf } from "../../internal/texts.ts";
+import { reasonOf, textOf } from "../../internal/texts.ts";
 import { type AbortOptions, closeOnAbort, signalOf } from "../../wait/abort.ts";
 import { callable, snapshot, text } from "../../internal/checks.ts";
 import { timers } from "../../wait/clock.ts";

@@ -1,7 +1,6 @@
 /** Causes that classes of verbs share. */
 
-import { descriptorErrno } from "../../ffi/host.ts";
-import { lockLimit } from "../../ffi/host.ts";
+import { descriptorErrno, lockLimit } from "../../ffi/host.ts";
 import { causeOf, type Causes, type Words } from "./causes.ts";
 
 /** How many objects of a kind a device has. */
@@ -99,7 +98,7 @@ export interface Class {
 export const CERTAIN: readonly Class[] = [
   {
     title: "`ibv_open_device`, `rdma_create_event_channel`, `rdma_create_id`, `rdma_getaddrinfo`",
-    verbs: /^(ibv_open_device|rdma_(create_event_channel|create_id|get_devices|getaddrinfo))$/,
+    verbs: /^(ibv_open_device|rdma_(create_event_channel|create_id|getaddrinfo))$/,
     causes: OPEN,
   },
 ];

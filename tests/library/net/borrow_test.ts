@@ -1,9 +1,14 @@
 // Messages that are received without a copy, and several at once.
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { BorrowedMessage, type RcConn, type RcOptions } from "../../../net/mod.ts";
+import {
+  BorrowedMessage,
+  connectRc,
+  listenRc,
+  type RcConn,
+  type RcOptions,
+} from "../../../net/mod.ts";
 import * as recorder from "../../provider/recorder.ts";
 import { bytes, pair, pairs, pause, RXE, test, text, warmUp } from "./recorder_net.ts";
-import { connectRc, listenRc } from "../../../net/mod.ts";
 
 const two: RcOptions = { credits: 2, sendDepth: 8, maxMessage: 64, keepAlive: 0 };
 const GIVEN_BACK = "Cannot read borrowed message: it was given back";
