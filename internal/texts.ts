@@ -36,3 +36,9 @@ export function reasonOf(error: unknown, action: string): string {
   const told = `Cannot ${action}: `;
   return message.startsWith(told) ? message.slice(told.length) : message;
 }
+
+/** What has no descriptor left, by the name of the errno, and where its limit is. */
+export const NO_FILES: { readonly EMFILE: string; readonly ENFILE: string } = {
+  EMFILE: 'process has no file descriptor left: "ulimit -n" shows the limit',
+  ENFILE: "system has no file descriptor left: see /proc/sys/fs/file-max",
+};

@@ -1,12 +1,8 @@
+import { NO_FILES } from "../../internal/texts.ts";
 import { VerbsError } from "../../mod.ts";
 
 /** Verbs that make something of which a device, the process or the system has so much. */
 const MAKING = /^(ibv|rdma)_(open|alloc|create|reg)_/;
-
-const NO_FILES: Readonly<Record<string, string>> = {
-  EMFILE: 'the process has no file descriptor left: "ulimit -n" shows the limit',
-  ENFILE: "the system has no file descriptor left: see /proc/sys/fs/file-max",
-};
 
 /** Whether an attempt to connect has failed because something is used up. Its error tells what that is. */
 export function isUsedUp(error: unknown): boolean {
@@ -25,7 +21,8 @@ export function withLimit(action: string, error: unknown): unknown {
 }
 
 function noFiles(error: unknown): string | undefined {
-  return NO_FILES[codeOf(error)];
+  const code = codeOf(error);
+  return code === "EMFILE" || code === "ENFILE" ? `the ${NO_FILES[code]}` : undefined;
 }
 
 function codeOf(error: unknown): string {

@@ -1,6 +1,7 @@
 /** Causes that classes of verbs share. */
 
 import { descriptorErrno, lockLimit } from "../../ffi/host.ts";
+import { NO_FILES } from "../../internal/texts.ts";
 import { causeOf, type Causes, type Words } from "./causes.ts";
 
 /** How many objects of a kind a device has. */
@@ -79,8 +80,8 @@ const DEVICE: Causes<Failed> = [
 ];
 
 const ANY: Causes<Failed> = [
-  ["EMFILE", 'The process has no file descriptor left: "ulimit -n" shows the limit'],
-  ["ENFILE", "The system has no file descriptor left: see /proc/sys/fs/file-max"],
+  ["EMFILE", `The ${NO_FILES.EMFILE}`],
+  ["ENFILE", `The ${NO_FILES.ENFILE}`],
   [
     "EOPNOTSUPP, ENOSYS",
     "The device, its driver, its provider or the installed rdma-core does not have it",
