@@ -7,7 +7,7 @@ import type { NativeResource } from "../core/native_resource.ts";
 import { BusyPoll, SPIN_MICROSECONDS } from "../../wait/busy_poll.ts";
 import { Events } from "../../wait/events.ts";
 import { EventDescriptor, makeNonblocking, noEvent } from "../core/event_descriptor.ts";
-import { assertOpen, disposedError, isOpen, type Resource } from "../core/resource.ts";
+import { disposedError, isOpen, type Resource } from "../core/resource.ts";
 import { privateDataOf } from "./conn_param.ts";
 import { CmEventType } from "./enums.ts";
 
@@ -86,7 +86,6 @@ export class CmEvents<E extends Delivered> {
 
   /** Says whether waits keep the program alive. */
   hold(isHeld: boolean): void {
-    assertOpen(this.#channel);
     this.#source.hold(isHeld);
   }
 

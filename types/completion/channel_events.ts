@@ -9,7 +9,7 @@ import type { ArmedBell } from "../../wait/bell.ts";
 import { findSync } from "../../wait/loop.ts";
 import { EventDescriptor, noEvent } from "../core/event_descriptor.ts";
 import type { NativeResource } from "../core/native_resource.ts";
-import { assertOpen, disposedError, isOpen, type Resource } from "../core/resource.ts";
+import { disposedError, isOpen, type Resource } from "../core/resource.ts";
 import { elementAt } from "../device/async_events.ts";
 
 /** Reads the events of a channel for those who wait. `Q` is the class of its queues. */
@@ -52,7 +52,6 @@ export class ChannelEvents<Q extends Resource> {
   }
 
   hold(isHeld: boolean): void {
-    assertOpen(this.#channel);
     this.#events.hold(isHeld);
   }
 

@@ -130,6 +130,7 @@ export class CompletionChannel extends NativeResource<IbvCompChannel> {
    * @throws {TypeError} If the channel is disposed.
    */
   ref(): void {
+    assertOpen(this);
     this.#events.hold(true);
   }
 
@@ -140,6 +141,7 @@ export class CompletionChannel extends NativeResource<IbvCompChannel> {
    * @throws {TypeError} If the channel is disposed.
    */
   unref(): void {
+    assertOpen(this);
     this.#events.hold(false);
   }
 

@@ -10,7 +10,7 @@ import { Events } from "../../wait/events.ts";
 import { inTurn } from "../../wait/turns.ts";
 import { EventDescriptor, makeNonblocking, noEvent } from "../core/event_descriptor.ts";
 import { handleOf, type NativeResource } from "../core/native_resource.ts";
-import { assertOpen, disposedError, isOpen, type Resource, rootOf } from "../core/resource.ts";
+import { disposedError, isOpen, type Resource, rootOf } from "../core/resource.ts";
 import { untilClosed } from "../core/until_closed.ts";
 
 const { fields } = structs.ibv_async_event;
@@ -169,7 +169,6 @@ export class AsyncEvents {
   }
 
   hold(isHeld: boolean): void {
-    assertOpen(this.#context);
     this.#source.hold(isHeld);
   }
 
