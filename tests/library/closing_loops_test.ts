@@ -1,7 +1,13 @@
 // Closing what a loop goes over ends the loop, whichever loop it is.
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { CmEventType, CmId, EventChannel } from "../../cm.ts";
-import { CompletionQueue, CompletionQueueEx, EventType, type Resource } from "../../mod.ts";
+import {
+  CompletionChannel,
+  CompletionQueue,
+  CompletionQueueEx,
+  EventType,
+  type Resource,
+} from "../../mod.ts";
 import * as recorder from "../provider/recorder.ts";
 import { type FakeBed, test } from "./cm/fake.ts";
 
@@ -126,5 +132,16 @@ test("A loop over Context.eventsSync() ends when its own body closes the context
     context.close();
   }
   assertEquals(types, [EventType.PORT_ERR]);
+  return Promise.resolve();
+});
+
+test("ref() and unref() of what gives events are refused when it is closed", ({ context }) => {
+  const sources = [new EventChannel(), new CompletionChannel(context), context];
+  for (const source of sources) source.ref();
+  for (const source of sources) {
+    source.close();
+    assertThrows(() => source.ref(), TypeError, "it is disposed");
+    assertThrows(() => source.unref(), TypeError, "it is disposed");
+  }
   return Promise.resolve();
 });
