@@ -3,8 +3,8 @@ import type { ProviderFacts } from "./device/provider_facts.ts";
 import type { MakeSenders } from "./reply/senders.ts";
 
 /**
- * What a provider does differently than others: what is left out is as everywhere. Its queue pairs and completion queues, if they differ, have classes of their
- * own, which say how by `QpProvider` and `CqExProvider`.
+ * What a provider does differently than others: what is left out is as everywhere. Its queue pairs and completion queues, if
+ * they differ, have classes of their own, which say how by `QpProvider` and `CqExProvider`.
  */
 export interface Provider extends ProviderFacts {
   readonly drives: Drives;

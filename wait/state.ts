@@ -40,9 +40,9 @@ export const state: {
     waited: number;
   };
   /**
-   * What is read in turns that a loop has waited for, before the loop goes on: a part of it in each. While a loop runs, the event loop looks
-   * only once in some turns at what other threads report, and so at events: what the loop sends to a reader of the same
-   * process would wait meanwhile. It must not throw.
+   * What is read in turns that a loop has waited for, before the loop goes on: a part of it in each. While a loop runs, the
+   * event loop looks only once in some turns at what other threads report, and so at events: what the loop sends to a reader
+   * of the same process would wait meanwhile. It must not throw.
    */
   readonly readers: Set<() => unknown>;
   /** How many waits have polled. */

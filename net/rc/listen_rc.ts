@@ -33,7 +33,8 @@ export interface RcListenOptions extends RcOptions {
   readonly hostname?: string | undefined;
   /**
    * The port to listen on by the RDMA communication manager, in place of TCP; 0 is any free one. The address that a peer
-   * names chooses the device, so that `device`, `portNum`, `gidIndex`, `pkeyIndex` and `peerGid` are not permitted. It needs librdmacm.
+   * names chooses the device, so that `device`, `portNum`, `gidIndex`, `pkeyIndex` and `peerGid` are not permitted. It needs
+   * librdmacm.
    */
   readonly port?: number | undefined;
   /** The TCP port to listen on. The default is 0: any free one, see `RcListener.addr`. */
@@ -57,7 +58,8 @@ export interface RcListenOptions extends RcOptions {
   /**
    * It is called once for each series of attempts that fail: an attempt has failed, and the listener goes on. A series ends
    * when a connection is made. If something is used up, such as queue pairs, file descriptors or memory that may be locked,
-   * the error tells what it is, and how many connections there are. The default writes a warning to the console. `RcListener.stats` counts all of them.
+   * the error tells what it is, and how many connections there are. The default writes a warning to the console.
+   * `RcListener.stats` counts all of them.
    */
   readonly onFailure?: ((error: Error) => void) | undefined;
   /** Closes the listener when it aborts. Connections that were accepted stay open. */

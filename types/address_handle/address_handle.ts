@@ -131,8 +131,8 @@ export let ahCore: (ah: AddressHandle) => AhCore | undefined;
  * - for the senders of many datagrams: `ReplyPath`, which keeps the handles.
  *
  * A handle is kept by the sends that use it. If it is disposed while a send is in progress, nothing can be posted with it
- * any more, and its native object is destroyed when that send has ended: its completion is polled, or after a failure the queue pair
- * is reset or closed.
+ * any more, and its native object is destroyed when that send has ended: its completion is polled, or after a failure the queue
+ * pair is reset or closed.
  *
  * @example A handle for a peer with a known address
  * ```ts

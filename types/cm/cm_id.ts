@@ -813,8 +813,9 @@ export class CmId extends NativeResource<RdmaCmId> {
    *
    * @throws {TypeError} If there is no connection and no request; one of datagrams has no end. If this side rejects the
    * answer or the request meanwhile.
-   * @throws {CmError} If the connection fails or has failed, the device goes away, or the neighbour that leads to the peer gets another hardware address (Linux 6.0
-   * or newer). Then the connection still exists, and its packets get lost: `CmId.disconnect` ends it.
+   * @throws {CmError} If the connection fails or has failed, the device goes away, or the neighbour that leads to the peer gets
+   * another hardware address (Linux 6.0 or newer). Then the connection still exists, and its packets get lost:
+   * `CmId.disconnect` ends it.
    * @throws The reason of the signal, if it aborts.
    */
   async disconnected(options: AbortOptions = {}): Promise<void> {

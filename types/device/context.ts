@@ -445,7 +445,8 @@ export class Context extends NativeResource<IbvContext> {
    *
    * The order is: RoCE v2 with an IPv4 address, RoCE v2 with a global IPv6 address, RoCE v2 with a link-local address
    * (`fe80::/10`, then 169.254.0.0/16), RoCE v2 on the loopback interface, RoCE v1 or InfiniBand. A port of an iWARP device
-   * has one GID, which connections do not use. Zero GIDs are passed over. Where containers share the port, it is a GID of a network interface of this process's namespace, if there is one.
+   * has one GID, which connections do not use. Zero GIDs are passed over. Where containers share the port, it is a GID of a
+   * network interface of this process's namespace, if there is one.
    *
    * @param portNum The port, from 1.
    * @throws {RangeError} If the device has no such port.
