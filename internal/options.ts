@@ -25,6 +25,13 @@ export function within(
   return (value, what) => integer(value, what, min, max, unit);
 }
 
+/** The check of a time in milliseconds, where 0 means that there is none. */
+export const millisecondsOrZero: (value: number, what: string) => number = within(
+  0,
+  0x7fff_ffff,
+  " ms",
+);
+
 /** The check of a text that is one of some. */
 export function oneOf<T extends string>(...texts: readonly T[]): (value: T, what: string) => T {
   return (value, what) => {

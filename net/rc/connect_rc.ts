@@ -2,7 +2,7 @@ import { type AbortOptions, closeOnAbort, orAborted } from "../../wait/abort.ts"
 import { callable, quote, snapshot, text } from "../../internal/checks.ts";
 import { noted } from "../../internal/left_open.ts";
 import { made } from "../../internal/made.ts";
-import { option, readOptions, within } from "../../internal/options.ts";
+import { millisecondsOrZero, option, readOptions, within } from "../../internal/options.ts";
 import { paced } from "../../wait/paced.ts";
 import { requireDeno } from "../../internal/runtime.ts";
 import { inTurn } from "../../wait/turns.ts";
@@ -15,7 +15,7 @@ import { type RcAddress, readRcAddress } from "./rc_address.ts";
 import { RcConn } from "./rc_conn.ts";
 import { deviceFor } from "./rc_device.ts";
 import { RcEnd } from "./rc_end.ts";
-import { MAX_MS, RC_RULES, type RcOptions, type RcSettings } from "./rc_options.ts";
+import { RC_RULES, type RcOptions, type RcSettings } from "./rc_options.ts";
 
 /**
  * Gives the peer the address of this end, and returns that of the peer. It returns what `JSON.parse()` made of the
@@ -172,7 +172,7 @@ const RULES = {
   hostname: option(text, undefined),
   port: option(within(1, 65535), undefined),
   tcpPort: option(within(1, 65535), undefined),
-  retryInterval: option(within(0, MAX_MS, " ms"), 0),
+  retryInterval: option(millisecondsOrZero, 0),
   exchange: option(callable<RcExchange>, undefined),
 };
 

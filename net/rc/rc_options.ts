@@ -1,7 +1,14 @@
 import { spinning } from "../../wait/busy_poll.ts";
 import { checkSignal } from "../../wait/abort.ts";
 import { milliseconds, text } from "../../internal/checks.ts";
-import { oneOf, option, type Rules, type Settings, within } from "../../internal/options.ts";
+import {
+  millisecondsOrZero,
+  oneOf,
+  option,
+  type Rules,
+  type Settings,
+  within,
+} from "../../internal/options.ts";
 import { FABRIC_RULES, type FabricOptions, type FabricSettings } from "../shared/fabric_options.ts";
 import { MAX_CREDITS, MAX_MESSAGE } from "./rc_address.ts";
 
@@ -84,9 +91,6 @@ export type RcSettings =
   & Settings<Omit<RcOptions, keyof FabricOptions>, "device" | "gidIndex" | "signal">
   & FabricSettings;
 
-/** The longest time of a timer. */
-export const MAX_MS = 0x7fff_ffff;
-
 /** How `RcOptions` are checked, and their defaults. */
 export const RC_RULES: Rules<RcSettings> = {
   device: option(text, undefined),
@@ -99,7 +103,7 @@ export const RC_RULES: Rules<RcSettings> = {
   maxMessage: option(within(8, MAX_MESSAGE), 32768),
   ackTimeout: option(within(1, 31), 17),
   retryCnt: option(within(0, 7), 6),
-  keepAlive: option(within(0, MAX_MS, " ms"), 1000),
+  keepAlive: option(millisecondsOrZero, 1000),
   spinMicroseconds: spinning,
   ...FABRIC_RULES,
   connectTimeout: option(milliseconds, 15_000),

@@ -11,6 +11,7 @@ import {
 } from "../../cm.ts";
 import { type AbortOptions, checkSignal } from "../../wait/abort.ts";
 import { integer, milliseconds, quote, snapshot, text } from "../../internal/checks.ts";
+import { millisecondsOrZero, option, readOptions, type Rules } from "../../internal/options.ts";
 import { familyOf, UDP_QKEY } from "../../internal/cm_numbers.ts";
 import { Deadline } from "../../wait/deadline.ts";
 import { partOf } from "../../internal/left_open.ts";
@@ -56,19 +57,19 @@ export interface Lookup {
   readonly signal: AbortSignal | undefined;
 }
 
-const MAX_MS = 0x7fff_ffff;
+const RULES: Rules<Pick<Lookup, "timeout" | "retryInterval" | "signal">> = {
+  timeout: option(milliseconds, 15_000),
+  retryInterval: option(millisecondsOrZero, 0),
+  signal: option(checkSignal, undefined),
+};
 
 /** Reads and checks the arguments of `UdConn.lookup`. */
 export function readLookup(address: LookupAddress, options: LookupOptions = {}): Lookup {
   const { hostname, port } = snapshot(address, "address", ["hostname", "port"]);
-  const given = snapshot(options, "options", ["timeout", "retryInterval", "signal"]);
-  const { timeout = 15_000, retryInterval = 0 } = given;
   return {
     hostname: text(hostname, "hostname"),
     port: integer(port, "port", 1, 0xffff),
-    timeout: milliseconds(timeout, "timeout"),
-    retryInterval: integer(retryInterval, "retryInterval", 0, MAX_MS, " ms"),
-    signal: checkSignal(given.signal),
+    ...readOptions(options, RULES),
   };
 }
 
