@@ -83,6 +83,11 @@ export interface Row {
 
 type Figure = "value" | "mean" | "p99" | "processor";
 
+/** How often one figure contains another. Two that are nothing are the same. */
+export function ratio(figure: number, other: number): number {
+  return figure === other ? 1 : figure / other;
+}
+
 /** What a goal is about: nothing is said of the value of Deno. */
 function subject(who: string, figure: Figure): string {
   const words = [who === "Deno" ? "" : who, figure === "value" ? "" : figure];
@@ -98,13 +103,13 @@ export function atMost(
   figure: Figure = "value",
 ): Goal {
   const value = (round: Round): number =>
-    figureOf(round, who, figure) / figureOf(round, other, figure);
+    ratio(figureOf(round, who, figure), figureOf(round, other, figure));
   return { text: `${subject(who, figure)}at most ${limit} x ${other}`, value, limit };
 }
 
 /** Deno is at least `limit` times as fast as `other`. */
 export function fasterThan(limit: number, other: string): Goal {
-  const value = (round: Round): number => figureOf(round, other) / figureOf(round, "Deno");
+  const value = (round: Round): number => ratio(figureOf(round, other), figureOf(round, "Deno"));
   return { text: `${limit} x faster than ${other}`, value, limit, atLeast: true };
 }
 

@@ -25,10 +25,10 @@ export function median(values: readonly number[]): number {
  * largest, and of 9 or more from the second to the last but one. The median is in it with a probability of at least 95 %:
  * 1 - 2 / 2 ** 6 for 6 samples, 1 - 2 * (1 + 9) / 2 ** 9 for 9.
  *
- * @throws {RangeError} If there is no sample, or one is not a finite number.
+ * @throws {RangeError} If there is no sample, or one is not a number.
  */
 export function interval(values: readonly number[]): Interval {
-  if (values.length === 0 || !values.every(Number.isFinite)) {
+  if (values.length === 0 || values.some(Number.isNaN)) {
     throw new RangeError(`Cannot sum up rounds: they came to [${values}]`);
   }
   const sorted = values.toSorted((a, b) => a - b);

@@ -1,7 +1,7 @@
 /** Results as an aligned table. */
 
 import { type Result, type Sample, valuesOf } from "./measurement.ts";
-import type { Row, Shown } from "./row.ts";
+import { ratio, type Row, type Shown } from "./row.ts";
 import { ROWS, withOld } from "./rows.ts";
 import { type Interval, interval, judge, median } from "./statistics.ts";
 
@@ -41,9 +41,9 @@ function figureCells(result: Result, who: string, shown: Shown = "time"): string
     return shown === "time" || figure === "processor" ? duration(value) : "";
   });
   const others = "C" in result.rounds[0]! && who !== "C" ? valuesOf(result, "C") : [];
-  const ratios = others.map((other, i) => valuesOf(result, who)[i]! / other);
-  const ratio = ratios.length === 0 ? "" : showInterval(interval(ratios));
-  return [who, ...cells, ratio];
+  const ratios = others.map((other, i) => ratio(valuesOf(result, who)[i]!, other));
+  const timesC = ratios.length === 0 ? "" : showInterval(interval(ratios));
+  return [who, ...cells, timesC];
 }
 
 function verdictCells(goal: Row["goals"][number], result: Result): string[] {
