@@ -13,7 +13,7 @@ import { record } from "./record.ts";
 import { type Programs, type Row, type Stage, STAGES } from "./row.ts";
 import { ROWS } from "./rows.ts";
 import type { StageOptions, StageOutput } from "./stage.ts";
-import { table } from "./table.ts";
+import { comparison, table } from "./table.ts";
 
 const HELP = `Compares the library with C and with pyverbs on the same work, in paired rounds.
 A complete run writes bench/RESULTS.md and a table of README.md.
@@ -27,8 +27,6 @@ A complete run writes bench/RESULTS.md and a table of README.md.
   --rounds N     rounds of each row; fewer than 6 have no verdict
   --growth       only the table of many connections
   --old FOLDER   also a package that was built before, by deno task package
-  --before FOLDER
-                 the same in the table of many connections of a complete run
   --calls        counts the system calls of a message with strace, and measures nothing; only rows
                  of two processes
   --realtime     runs contenders on this host before other programs, as root: for a host that has
@@ -40,7 +38,6 @@ A complete run writes bench/RESULTS.md and a table of README.md.
 const STAGE_NAMES = Object.keys(STAGES) as Stage[];
 
 const OPTIONS = {
-  before: text,
   calls: "flag",
   growth: "flag",
   list: "flag",
@@ -52,7 +49,6 @@ const OPTIONS = {
 } as const;
 
 interface Chosen {
-  readonly before?: string;
   readonly calls?: true;
   readonly growth?: true;
   readonly old?: string;
@@ -84,7 +80,7 @@ await tool(HELP, OPTIONS, async (options) => {
 });
 
 async function bench(chosen: Chosen): Promise<void> {
-  const { before, calls, old, realtime, row, stage } = chosen;
+  const { calls, old, realtime, row, stage } = chosen;
   const rows = chosen.growth ? [] : chosenRows(chosen);
   await ensurePackages([...NEEDS]);
   await Deno.mkdir(out, { recursive: true });
@@ -100,27 +96,26 @@ async function bench(chosen: Chosen): Promise<void> {
     outputs.set(stage, await measure(options));
   }
   const many = calls || row !== undefined || stage !== undefined ? "" : await growth(
-    { ...programs, ...before && await oldPackage(before) },
+    programs,
     realtime ? REALTIME : [],
   );
   if (many !== "") console.log(many);
   if (!calls && rows.length > 0) {
-    console.log(table([...outputs.values()].flatMap(({ results }) => results)));
+    const results = [...outputs.values()].flatMap(({ results }) => results);
+    console.log([table(results), ...old === undefined ? [] : [comparison(results)]].join("\n\n"));
     for (const [stage, { conditions }] of outputs) console.log(`\n${stage}: ${conditions}`);
   }
   // What is recorded is always of one run with the usual rounds.
   const isComplete = Object.entries(chosen).every(([name, option]) =>
-    name === "realtime" || name === "before" || option === undefined
+    name === "realtime" || name === "old" || option === undefined
   );
   if (isComplete) await record(outputs, many);
 }
 
-function chosenRows({ row, stage, old, calls }: Chosen): readonly Row[] {
+function chosenRows({ row, stage, calls }: Chosen): readonly Row[] {
   const rows = ROWS.filter((each) =>
     each.id === (row ?? each.id) && each.stage === (stage ?? each.stage) &&
-    (!old || each.entries.some(({ old }) => old)) && (!calls || each.entries.every(({ trace }) =>
-      trace
-    ))
+    (!calls || each.entries.every(({ trace }) => trace))
   );
   if (rows.length > 0) return rows;
   throw new SetupError(`no such row${row === undefined ? "" : `: ${row}`}; see --list and --help`);

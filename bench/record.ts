@@ -6,7 +6,7 @@ import { type Stage, STAGES } from "./row.ts";
 import { ROWS, SUMMARY, type Summary } from "./rows.ts";
 import type { StageOutput } from "./stage.ts";
 import { judge, median } from "./statistics.ts";
-import { quantity, table } from "./table.ts";
+import { comparison, quantity, table } from "./table.ts";
 
 type Outputs = ReadonlyMap<Stage, StageOutput>;
 
@@ -77,7 +77,7 @@ No stage measures an adapter: each says what it is.
 In brackets: the interval in which the median lies with a probability of at least 95 %.
 
 ${sections.join("\n")}
-## Many connections
+${besideOld(outputs)}## Many connections
 
 One server of connections (RC) by shared memory, one client that calls it, and so many that are idle.
 The figures of memory are those of the server.
@@ -85,6 +85,22 @@ The figures of memory are those of the server.
 \`\`\`text
 ${many}
 \`\`\`
+`;
+}
+
+/** Nothing if no old package was measured. */
+function besideOld(outputs: Outputs): string {
+  const results = [...outputs.values()].flatMap(({ results }) => results)
+    .filter(({ rounds }) => Object.keys(rounds[0]!).some((who) => who.endsWith(", old")));
+  if (results.length === 0) return "";
+  return `## Beside an older package
+
+The same programs with a package that was built before, in the same rounds. SLOWER: by more than 5 %.
+
+\`\`\`text
+${comparison(results)}
+\`\`\`
+
 `;
 }
 

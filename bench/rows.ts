@@ -3,7 +3,7 @@
 import { inGuest, type Name, native } from "./contender.ts";
 import { figureOf, type Round } from "./measurement.ts";
 import { type Exchange, pair } from "./pairs.ts";
-import { atMost, type Entry, fasterThan, missed, type Row } from "./row.ts";
+import { atMost, type Entry, fasterThan, type Goal, missed, type Row } from "./row.ts";
 import { POLLING, SHM } from "./shm_rows.ts";
 import { bareStart, firstReply } from "./starts.ts";
 
@@ -158,10 +158,12 @@ export const SUMMARY: readonly Summary[] = [
 
 /** A row with the old package beside the new one. */
 export function withOld(row: Row): Row {
-  const old = row.entries.flatMap(({ who, old }) => old === undefined ? [] : [{ who, old }]);
-  return {
-    ...row,
-    entries: [...row.entries, ...old.map(({ old }) => old)],
-    goals: old.map(({ who, old }) => atMost(1.05, old.who, who)),
-  };
+  return { ...row, entries: [...row.entries, ...row.entries.flatMap(({ old }) => old ?? [])] };
+}
+
+/** Who was measured with an old package too, under which name, and the goal that it got no slower. */
+export function goalsBesideOld({ entries }: Row): { who: string; old: string; goal: Goal }[] {
+  return entries.flatMap(({ who, old }) =>
+    old === undefined ? [] : [{ who, old: old.who, goal: atMost(1.05, old.who, who) }]
+  );
 }

@@ -2,7 +2,7 @@
 
 import { type Result, type Sample, valuesOf } from "./measurement.ts";
 import { ratio, type Row, type Shown } from "./row.ts";
-import { ROWS, withOld } from "./rows.ts";
+import { goalsBesideOld, ROWS } from "./rows.ts";
 import { type Interval, interval, judge, median } from "./statistics.ts";
 
 const FIGURES = ["value", "mean", "p99", "processor"] as const;
@@ -14,14 +14,31 @@ const RIGHT = [2, 3, 4, 5, 6, 8];
 
 /** The table of all rows that were measured, and what to bear in mind. */
 export function table(results: readonly Result[]): string {
-  const measured = results.flatMap((result) => {
-    const row = ROWS.find(({ id }) => id === result.id);
-    if (row === undefined) return [];
-    const isOld = Object.keys(result.rounds[0] ?? {}).some((who) => who.endsWith(", old"));
-    return [{ row: isOld ? withOld(row) : row, result }];
-  });
+  const measured = measuredBy(results);
   const lines = measured.flatMap(({ row, result }) => linesOf(row, result));
   return `${align([HEAD, ...lines])}\n\n${measured.map(({ row }) => noteOf(row)).join("\n")}`;
+}
+
+/** The contenders that were measured with an old package too: the times of both, and how many times the old one the new one is. */
+export function comparison(results: readonly Result[]): string {
+  const lines = measuredBy(results).flatMap(({ row, result }) =>
+    goalsBesideOld(row).map(({ who, old, goal }) => {
+      const [now, before] = [who, old].map((name) =>
+        quantity(median(valuesOf(result, name)), row.shown)
+      );
+      const { measured, outcome } = judge(goal, result);
+      const verdict = outcome === "missed" ? "SLOWER" : "";
+      return [row.title, who, before!, now!, showInterval(measured), verdict];
+    })
+  );
+  return align([["work", "contender", "old", "new", "new / old", ""], ...lines], [2, 3, 4]);
+}
+
+function measuredBy(results: readonly Result[]): { readonly row: Row; readonly result: Result }[] {
+  return results.flatMap((result) => {
+    const row = ROWS.find(({ id }) => id === result.id);
+    return row === undefined ? [] : [{ row, result }];
+  });
 }
 
 function linesOf({ title, entries, goals, shown }: Row, result: Result): string[][] {
@@ -81,10 +98,10 @@ export function digits(value: number): string {
   return Math.abs(value) >= 100 ? value.toFixed(0) : Number(value.toPrecision(3)).toString();
 }
 
-function align(lines: readonly string[][]): string {
-  const widths = HEAD.map((_, i) => Math.max(...lines.map((line) => line[i]!.length)));
+function align(lines: readonly string[][], right: readonly number[] = RIGHT): string {
+  const widths = lines[0]!.map((_, i) => Math.max(...lines.map((line) => line[i]!.length)));
   return lines.map((line) =>
-    line.map((cell, i) => RIGHT.includes(i) ? cell.padStart(widths[i]!) : cell.padEnd(widths[i]!))
+    line.map((cell, i) => right.includes(i) ? cell.padStart(widths[i]!) : cell.padEnd(widths[i]!))
       .join("  ").trimEnd()
   ).join("\n");
 }
