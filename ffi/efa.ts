@@ -7,10 +7,10 @@ import { libefa } from "./library/discovery.ts";
 const bound = new BoundLibrary<Efa, Record<never, never>>(libefa, () => efaRows);
 
 /**
- * All functions of libefa, by their C names. Reading one for the first time binds it. One that the installed version lacks
- * fails with EOPNOTSUPP.
+ * All functions of libefa, by their C names. A function is bound when it is first read. One that the installed version
+ * lacks fails with EOPNOTSUPP.
  *
- * @throws {Deno.errors.NotFound} If there is no libefa. The message names every path tried, and the package.
+ * @throws {Deno.errors.NotFound} If there is no libefa. The message names every path tried, and the package to install.
  * @category Calls of verbs
  */
 export function efa(): Efa {

@@ -7,7 +7,7 @@ const cell = new Int32Array(1);
 let cellPointer: Deno.PointerObject | undefined;
 let threadErrno: Int32Array | undefined;
 
-/** The names of errno values from 1 on, alike on both architectures. glibc gives names since 2.32 only. */
+/** The names of errno values from 1 on, the same on both architectures. glibc gives names only since 2.32. */
 const NAMES = (
   "EPERM ENOENT ESRCH EINTR EIO ENXIO E2BIG ENOEXEC EBADF ECHILD EAGAIN ENOMEM EACCES EFAULT ENOTBLK EBUSY EEXIST " +
   "EXDEV ENODEV ENOTDIR EISDIR EINVAL ENFILE EMFILE ENOTTY ETXTBSY EFBIG ENOSPC ESPIPE EROFS EMLINK EPIPE EDOM " +
@@ -54,7 +54,7 @@ export function mappedErrno(): Int32Array {
 }
 
 /**
- * The name of an errno value: that of 22 is `"EINVAL"`.
+ * The name of an errno value: 22 gives `"EINVAL"`.
  *
  * @category Errors
  */
@@ -64,12 +64,12 @@ export function errnoName(value: number): string {
 }
 
 /**
- * The description of an errno value: that of 22 is `"Invalid argument"`.
+ * The description of an errno value: 22 gives `"Invalid argument"`.
  *
  * @category Errors
  */
 export function errnoDescription(value: number): string {
-  // Elsewhere than in Deno this throws, and says why.
+  // Outside Deno this throws, and says why.
   const { strerror } = libc();
   return Deno.UnsafePointerView.getCString(strerror(value)!);
 }

@@ -1,4 +1,4 @@
-/** What this process may have, and what its network namespace has. */
+/** What limits this process, and which interfaces its network namespace has. */
 
 import { mappedErrno } from "./errno.ts";
 import { constants } from "./layout.ts";
@@ -9,8 +9,8 @@ import { cString } from "./pointers.ts";
 const MORE = 1n << 20n;
 
 /**
- * The most bytes of memory that the process may lock. It is undefined if the kernel does not hold the process to the limit,
- * as one with the capability CAP_IPC_LOCK, or there is none.
+ * The most bytes of memory that the process may lock. It is undefined if there is no limit, or if the kernel does not
+ * apply it, as to a process with the capability CAP_IPC_LOCK.
  */
 export function lockLimit(): bigint | undefined {
   const limits = new BigUint64Array(2);
@@ -19,19 +19,19 @@ export function lockLimit(): bigint | undefined {
   return limit === constants.RLIM_INFINITY || canLock(limit + MORE) ? undefined : limit;
 }
 
-/** Whether so much memory may be locked. A capability does not tell: one of a user namespace does not count. */
+/** Whether this much memory may be locked. Capabilities do not show it: one of a user namespace does not count. */
 function canLock(length: bigint): boolean {
   const { PROT_NONE, MAP_PRIVATE, MAP_ANONYMOUS, MAP_NORESERVE, MAP_FAILED } = constants;
   const flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
   const pointer = libc().mmap(null, length, PROT_NONE, flags, -1, 0n);
   if (Deno.UnsafePointer.value(pointer) === MAP_FAILED) return true;
-  // No page is there to be locked, and none is made.
+  // No page exists yet, and MLOCK_ONFAULT makes none: only the limit is checked.
   const result = libc().mlock2(pointer, length, constants.MLOCK_ONFAULT);
   libc().munmap(pointer, length);
   return result === 0;
 }
 
-/** errno of making a descriptor, such as that of `EMFILE`; 0 if the process may make one. */
+/** The errno with which making a descriptor fails, such as that of `EMFILE`; 0 if it succeeds. */
 export function descriptorErrno(): number {
   const fd = libc().eventfd(0, constants.EFD_CLOEXEC);
   if (fd < 0) return mappedErrno()[0]!;
@@ -39,7 +39,7 @@ export function descriptorErrno(): number {
   return 0;
 }
 
-/** Whether the network namespace of this process has an interface with that index. */
+/** Whether the network namespace of this process has an interface with this index. */
 export function hasNetdev(index: number): boolean {
   return libc().if_indextoname(index, new Uint8Array(constants.IF_NAMESIZE)) !== null;
 }

@@ -1,5 +1,5 @@
 import { type AnyFunction, callThrough, type FunctionPointer } from "./function_pointer.ts";
-import { openedLater } from "./seldom.ts";
+import { openedLater } from "./opened_later.ts";
 import { askForFfi } from "./permission.ts";
 import { placesOf } from "./places.ts";
 import { checkPlatform } from "./platform.ts";
@@ -68,7 +68,7 @@ let functions: Libc | undefined;
 /**
  * The C library, opened on first use and never closed.
  *
- * @throws {Deno.errors.NotCapable} Without `--allow-ffi`; one that is narrowed to paths does not suffice.
+ * @throws {Deno.errors.NotCapable} Without `--allow-ffi` for all paths.
  * @throws {Deno.errors.NotSupported} If the system or Deno is not supported.
  * @throws {Error} Where there is no `libc.so.6`.
  */
@@ -78,7 +78,7 @@ export function libc(): Libc {
 
 const NOTHING = new Uint8Array(0);
 
-/** Calls nothing on another thread. It is `undefined` while the C library is not open. */
+/** Visits another thread: the call there only fails. It is `undefined` while the C library is not open. */
 export function visitThread(): Promise<unknown> | undefined {
   return functions?.epoll_wait(-1, NOTHING, 0, 0);
 }
@@ -94,7 +94,7 @@ function open(): Libc {
   const rows = Object.entries<CFunction>(SYMBOLS);
   const { path, symbols: own } = openAll("libc.so.6", rows);
   const missing = rows.filter(([key]) => own[key] === null);
-  // Before glibc 2.34 the functions of the loader have a library of their own.
+  // Before glibc 2.34 the functions of the loader are in a library of their own.
   const found = missing.length === 0 ? own : { ...own, ...openAll("libdl.so.2", missing).symbols };
   const calls = rows.map(([key, row]) => {
     if (row.nonblocking) return [key, found[key]];

@@ -42,7 +42,7 @@ export function library(): Library {
 }
 
 /**
- * All verbs, by their C names. Reading a verb for the first time binds it. It throws if libibverbs cannot be opened.
+ * All verbs, by their C names. A verb is bound when it is first read, which throws if libibverbs cannot be opened.
  *
  * @category Calls of verbs
  */
@@ -60,17 +60,15 @@ export function nonblocking(): NonblockingVerbs {
 }
 
 /**
- * Opens the library and the C library and binds every verb now, where it must not happen later: in tests that look for
- * resources left open, or before code that must not wait.
+ * Opens the library and the C library and binds every verb now, for programs in which this must not happen later: tests
+ * that look for resources left open, or code that must not wait.
  */
 export function bindAll(): void {
   libc();
   bound.bindAll();
 }
 
-/**
- * The verbs whose names match, in an object of their own: reading them is faster than from that of all verbs.
- */
+/** The verbs whose names match, in an object of their own: they are read faster there than among all verbs. */
 export function someVerbs<K extends keyof Verbs>(names: RegExp): Pick<Verbs, K> {
   const all = Object.keys(rows()) as K[];
   return Object.fromEntries(

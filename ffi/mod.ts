@@ -1,6 +1,6 @@
 /**
- * The verbs as C has them. Each public function of `verbs.h` has its C name and its C arguments, also those that `verbs.h`
- * defines as static-inline functions. The module needs `--allow-ffi`.
+ * The verbs as C has them. Each public function of `verbs.h` has its C name and its C arguments, static-inline
+ * functions included. The module needs `--allow-ffi`.
  *
  * **Nothing is checked here.** A wrong pointer ends the process, or overwrites its memory. Use the classes of
  * `@rdma/ibverbs` where you can.
@@ -22,12 +22,12 @@
  *
  * On a host with a soft-RoCE device it prints `rxe0`.
  *
- * **Objects.** `verbs` gives an object with all verbs. Reading a verb for the first time binds it.
- * `nonblocking` gives those that may block; they run on another thread and return promises. A verbs object is a
- * pointer with a type of its own: `IbvPd` for a protection domain.
+ * **Objects.** `verbs` returns an object with all verbs, each of which is bound when it is first read. `nonblocking`
+ * returns those that may block; they run on another thread and return promises. A verbs object is a pointer with a type
+ * of its own: `IbvPd` for a protection domain.
  *
- * **Errors.** A verb that fails returns what it returns in C. `errno` gives the errno of the last verb that reports
- * by it. An operation that the device lacks fails with EOPNOTSUPP.
+ * **Errors.** A verb that fails returns what it returns in C. `errno` returns the errno of the last verb that reports
+ * failure by it. An operation that the device lacks fails with EOPNOTSUPP.
  *
  * **Structs.** `structs` has the size of each struct and the offset of each field. `allocStruct`,
  * `readField` and `writeField` use it. `enums` and `constants` have the numbers.

@@ -12,7 +12,7 @@ const inPlace: WeakSet<ArrayBuffer> = new WeakSet();
 export class NativeMemory {
   readonly #pointer: Deno.PointerObject;
   readonly #length: bigint;
-  /** The memory. It is detached when the memory is freed, so that late access throws. */
+  /** The memory. It is detached when the memory is freed, so that later access throws. */
   readonly buffer: ArrayBuffer;
 
   /**
@@ -67,12 +67,12 @@ type Lock = (buffer: ArrayBuffer) => void;
 let lock: Lock | undefined;
 
 /**
- * Keeps a buffer where it is: nothing hands its memory to a buffer that may be collected while a device still writes to it.
- * V8 has no way back.
+ * Keeps a buffer where it is: nothing hands its memory to a buffer that may be collected while a device still writes to
+ * it. V8 cannot undo this.
  *
- * `transfer()` and `transferToFixedLength()` throw from now on. `structuredClone()` and `postMessage()` throw since Deno
- * 2.9.4. Before, they leave the buffer as it is and give another one that shares its memory, which V8 frees when both are
- * gone. So a buffer that is pinned has its memory in every version; what became of the other one does not matter.
+ * `transfer()` and `transferToFixedLength()` throw from now on. `structuredClone()` and `postMessage()` throw since
+ * Deno 2.9.4. Earlier versions leave the buffer as it is and return another one that shares its memory, which V8 frees
+ * when both are collected. So a pinned buffer keeps its memory in every version, whatever happens to the other one.
  *
  * @throws {TypeError} If the buffer cannot be kept in place.
  */

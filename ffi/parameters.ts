@@ -6,7 +6,7 @@ import type { Handle } from "./handles.ts";
 export const Buffer = "buffer";
 /** Memory of the library, or a struct that is made once and reused: a pointer costs 5 ns less than a buffer. */
 export const Pointer = "pointer";
-/** Memory by its address: a `void *` that the verb only hands on, or one into a larger region. */
+/** Memory by its address: a `void *` that the verb only passes on, or one into a larger region. */
 export const Address = "u64";
 
 /** A pointer to a kind of verbs object, by its C struct. */

@@ -4,15 +4,15 @@ const WHY = "@rdma/ibverbs asks for ffi: it calls libibverbs and the C library.\
 
 const NEEDED = "Requires ffi access to all libraries";
 
-/** What Deno says itself. A permission broker may say something else. */
+/** What Deno itself says. A permission broker may say something else. */
 const DENOS_WORDS = /^Requires ffi access/;
 
 /** Deno 2.9 declares no `partial` of a status: some of what is asked for is denied. */
 type Status = Deno.PermissionStatus & { readonly partial?: boolean };
 
 /**
- * Makes sure that the program may call all libraries: Deno calls through pointers only with the permission for all. Deno asks
- * for it if it is not given and somebody can answer, or asks its permission broker.
+ * Makes sure that the program may call all libraries: Deno calls through pointers only with the permission for all. If
+ * it is not given, Deno prompts for it where somebody can answer, or asks its permission broker.
  *
  * @throws {Deno.errors.NotCapable} Without the permission, or with one that is narrowed to paths, or denied for some.
  */
@@ -24,7 +24,7 @@ export function askForFfi(): void {
   throw new Deno.errors.NotCapable(`${NEEDED}${remedyOf(said, status)}`);
 }
 
-/** Whether flags allow it, or a person has. This asks nobody. */
+/** Whether flags or a person have given the permission. This asks nobody. */
 export function isFfiGranted(): boolean {
   const { state, partial } = ffiStatus();
   return state === "granted" && !partial;
@@ -40,7 +40,7 @@ export function whyNoFfi(): string | undefined {
 }
 
 /**
- * Whether a permission broker has given the permission. Queries tell what flags allow, and not what a broker does. The
+ * Whether a permission broker has given the permission. Queries report what flags allow, not what a broker does. The
  * permission must have been asked for.
  */
 export function hasBroker(): boolean {
@@ -58,14 +58,14 @@ function remedyOf(said: string | undefined, status: Status): string {
     : ": run again with --allow-ffi, without a list of paths";
 }
 
-/** What a permission broker says, if it was one: these are no words of Deno's own, or flags allow what is refused. */
+/** What a permission broker says, if one has refused: the words are not Deno's, or flags allow what is refused. */
 function brokersWords(said: string, { state, partial }: Status): string | undefined {
   const words = "the permission broker denies it";
   if (!DENOS_WORDS.test(said)) return `${words}: ${said}`;
   return state === "granted" && !partial ? words : undefined;
 }
 
-/** What is said by who refuses the permission; undefined if it is given. A null pointer needs it, as each other does. */
+/** The words of the refusal; undefined if the permission is given. Making a null pointer needs it as well. */
 function refusal(): string | undefined {
   try {
     Deno.UnsafePointer.create(0n);

@@ -12,8 +12,8 @@ const DIRECTORIES = [
 ];
 
 /**
- * The name of a library, by which the loader finds it, and paths that it may have. With a permission broker Deno takes a name
- * for a file of the current folder.
+ * The name of a library, by which the loader finds it, and paths that it may have. With a permission broker Deno treats
+ * a name as a file of the current folder.
  */
 export function placesOf(soname: string): string[] {
   return [soname, ...DIRECTORIES.map((directory) => `${directory}/${soname}`)];

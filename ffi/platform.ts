@@ -1,12 +1,12 @@
 import { requireDeno } from "../internal/runtime.ts";
 
 /**
- * The lowest version of Deno by which all tests pass. Before 2.7.12 a Worker that waits leaves a descriptor behind when it
- * ends. Before 2.7.6 the buffers of a call on another thread are freed while the call uses them.
+ * The lowest version of Deno with which all tests pass. Before 2.7.12 a Worker that waits leaves a descriptor behind
+ * when it ends. Before 2.7.6 the buffers of a call on another thread are freed while the call uses them.
  */
 export const LOWEST_DENO = "2.7.12";
 
-/** What of `Deno.build` decides. */
+/** The part of `Deno.build` that decides. */
 type Build = Pick<typeof Deno.build, "os" | "arch" | "env">;
 
 /**
@@ -22,7 +22,7 @@ export function checkPlatform(): void {
   throw new Deno.errors.NotSupported(`Cannot open libibverbs: ${fault}`);
 }
 
-/** Why the library does not work there; undefined if it does. */
+/** Why the library does not work on such a system; undefined if it does. */
 export function faultOf({ os, arch, env }: Build, deno: string): string | undefined {
   if (os !== "linux" || (arch !== "x86_64" && arch !== "aarch64")) {
     return `${os} on ${arch} is not supported, only Linux on x86_64 and aarch64 is`;

@@ -1,4 +1,4 @@
-/** Addresses, pointers and handles: everything above ffi/ deals with them through these functions only. */
+/** Addresses, pointers and handles: everything above ffi/ uses them through these functions only. */
 
 import type { Handle } from "./handles.ts";
 

@@ -15,9 +15,10 @@ type NonblockingRdmacm = {
 const bound = new BoundLibrary<Rdmacm, NonblockingRdmacm>(librdmacm, () => rdmacmRows);
 
 /**
- * All functions of librdmacm, by their C names. Reading one for the first time binds it.
+ * All functions of librdmacm, by their C names. A function is bound when it is first read.
  *
- * @throws {Deno.errors.NotFound} If there is no librdmacm. The message names every path tried, and the package.
+ * @throws {Deno.errors.NotFound} If there is no librdmacm. The message names every path tried, and the package to
+ * install.
  * @category Calls of verbs
  */
 export function rdmacm(): Rdmacm {

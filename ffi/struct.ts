@@ -76,8 +76,8 @@ export type Accessors<Fields> = {
 };
 
 /**
- * Makes the class of a struct in memory: its properties read and write the fields of the struct that starts at `base` in
- * `view`. V8 compiles them to the access to memory alone, so it is for structs that are written often.
+ * Makes the class of a struct in memory: its properties read and write the fields of the struct that starts at `base`
+ * in `view`. V8 compiles each to one access to memory, so it is for structs that are written often.
  */
 export function accessorsOf<Fields extends Readonly<Record<keyof Fields, Place>>>(
   fields: Fields,

@@ -4,7 +4,7 @@ import { once } from "../internal/runtime.ts";
 import { callThrough, type FunctionPointer } from "./function_pointer.ts";
 import { functionAddress } from "./libc.ts";
 
-/** What Deno has for programs of Node. */
+/** What is used of the `process` of Node. */
 interface Process {
   chdir(directory: unknown): void;
   getBuiltinModule(name: "node:worker_threads"): { readonly isMainThread?: boolean };
@@ -20,12 +20,12 @@ export const isFirstThread: () => boolean = once(() => {
 });
 
 /**
- * Whether buffers of this thread stay until the program has ended and disposed what it has left open. A thread of
- * a Worker can be terminated at any time, which frees them and disposes nothing. In doubt this is false.
+ * Whether buffers of this thread exist until the program has ended and disposed what it left open. A Worker can be
+ * terminated at any time, which frees its buffers and disposes nothing. If this is not certain, it is false.
  */
 export const keepsBuffers: () => boolean = once(() => isFirstThread() || isOfProgram());
 
-/** `deno test` and `deno bench` run programs on other threads than the first one. */
+/** `deno test` and `deno bench` run programs on a thread other than the first one. */
 function isOfProgram(): boolean {
   if ("WorkerGlobalScope" in globalThis) return false;
   const { process } = globalThis as { process?: Process };
@@ -34,7 +34,10 @@ function isOfProgram(): boolean {
   return isMain === true && mayChangeFolder(process!);
 }
 
-/** Workers of any kind share the folder of the process, and may not change it. What is no path changes nothing. */
+/**
+ * Workers of any kind share the current folder of the process, and may not change it. A symbol is no path, so nothing
+ * changes.
+ */
 function mayChangeFolder(process: Process): boolean {
   try {
     process.chdir(Symbol());

@@ -1,6 +1,6 @@
-/** Where an error comes from, for a program: the line of its own that made the call, and not what the library did then. */
+/** Errors point at the line of the program that made the call, not at what the library did then. */
 
-/** The folder that has the library: its sources, or the bundles that are published. */
+/** The folder of the library: of its sources, or of the bundles that are published. */
 const ROOT: string = new URL("..", import.meta.url).href;
 /** The folders of the library, beside examples and tests. */
 export const LIBRARY: readonly string[] = ["types", "net", "wait", "internal", "ffi"];
@@ -10,18 +10,15 @@ const FOLDERS = [...LIBRARY, "dist"].map((name) => `${ROOT}${name}/`);
 // deno-lint-ignore ban-types -- any of them
 type Called = Function;
 
-/**
- * Leaves out of the stack of a new error what is above a function and that function: a check has its caller for the first
- * frame.
- */
+/** Cuts the stack of a new error so that it starts at the caller of a function: of a check, for instance. */
 export function ofCaller<E extends Error>(error: E, inside: Called): E {
   Error.captureStackTrace(error, inside);
   return error;
 }
 
 /**
- * Runs the body of a function. What an error of the library has passed there, and the function itself, are left out of the
- * stack.
+ * Runs the body of a function. The stack of an error of the library that it throws starts at the caller of the
+ * function.
  */
 export function cutTo<T>(inside: Called, body: () => T): T {
   try {
@@ -32,29 +29,29 @@ export function cutTo<T>(inside: Called, body: () => T): T {
 }
 
 /**
- * Gives an error of the library the stack of the call that it ends: that of the public method is the first frame, and
- * the line of the program that called or awaited it the second one. What a program has thrown itself keeps its stack.
- * It is called where the public method catches the error.
+ * Gives an error of the library the stack of the call that it ends: the first frame is the public method, and the
+ * second one the line of the program that called or awaited it. What a program has thrown itself keeps its stack. The
+ * public method calls this where it catches the error.
  *
- * @param inside The function that calls this: it and what it has called are left out.
+ * @param inside The function that calls this: it and what it has called are not in the stack.
  */
 export function toCaller(error: unknown, inside: Called): unknown {
   if (!(error instanceof Error) || !isOfLibrary(error)) return error;
   const place: { stack?: string } = {};
   Error.captureStackTrace(place, inside);
-  // Nobody awaits a call that is left alone: then the place where the library failed tells more.
+  // If the program does not await the call, no line of it is in the stack: the place where the library failed is kept.
   if (framesOf(place).some((frame) => !isInLibrary(frame))) Error.captureStackTrace(error, inside);
   return error;
 }
 
-/** Whether the library has made an error on purpose. Engines name no subject before their reason. */
+/** Whether the library has thrown an error on purpose: its messages have a colon, those of engines have none. */
 function isOfLibrary(error: Error): boolean {
   try {
     const [first] = framesOf(error);
     return first !== undefined && isInLibrary(first) && error.message.includes(": ") &&
       Object.isExtensible(error);
   } catch {
-    // An error of the caller's may have getters that throw.
+    // An error of the program may have getters that throw.
     return false;
   }
 }

@@ -2,8 +2,8 @@ import type { Optional } from "./optional.ts";
 import { ofCaller } from "./caller.ts";
 
 /**
- * Replaces each character that controls a terminal or the order of text, but for tabs: by an escape such as `\u{1b}`
- * unless told otherwise. JSON itself escapes only the first 32.
+ * Replaces each character that controls a terminal or the order of text, except tabs, by default with an escape such as
+ * `\u{1b}`. JSON itself escapes only the first 32.
  */
 export function escapeControls(text: string, escape = escapeOf): string {
   return text.replaceAll(/(?!\t)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, escape);
@@ -18,7 +18,7 @@ export function quote(text: string): string {
   return escapeControls(JSON.stringify(text));
 }
 
-/** How a value appears in a message. Text may come from a peer: a terminal shows it and obeys nothing in it. */
+/** How a value appears in a message. Text may come from a peer, so nothing in it may control a terminal. */
 export function show(value: unknown): string {
   switch (typeof value) {
     case "string":
@@ -150,12 +150,12 @@ export function instanceOf<T>(
   );
 }
 
-/** A name of a class in a sentence: "an AddressHandle". */
+/** The name of a class in a sentence: "an AddressHandle". */
 export function withArticle(name: string): string {
   return `${/^[AEIO]/.test(name) ? "an" : "a"} ${name}`;
 }
 
-/** Checks that a value is a Uint8Array. Returns it. A Proxy of one is none: its methods do not work. */
+/** Checks that a value is a Uint8Array. Returns it. A Proxy of one is refused: its methods do not work. */
 export function byteArray<T extends Uint8Array>(value: T, what: string): T {
   if (ArrayBuffer.isView(value) && value instanceof Uint8Array) return value;
   throw ofCaller(
@@ -191,7 +191,7 @@ export function copyOfBytes(value: unknown, what: string): Uint8Array<ArrayBuffe
   }
 }
 
-/** How many attributes tell what an object is. */
+/** How many attributes a message names to say what an object is expected. */
 const SHOWN_NAMES = 5;
 
 /** Checks that a value is an object whose properties can be read. Returns it. */
@@ -211,8 +211,8 @@ export function object<T extends object>(
 }
 
 /**
- * Whether an object of a class has none of these attributes, such as a Promise or a Map that is given by mistake. An
- * object literal is never one: it may be empty.
+ * Whether an object is of a class and has none of these attributes, such as a Promise or a Map that is given by
+ * mistake. An object literal is never foreign: it may be empty.
  */
 export function isForeign(value: object, names: Iterable<string>): boolean {
   const prototype = Object.getPrototypeOf(value);
@@ -221,7 +221,7 @@ export function isForeign(value: object, names: Iterable<string>): boolean {
   return true;
 }
 
-/** What a value is, in messages: of an object the class, as in "a Map". */
+/** What a value is, in messages: for an object its class, as in "a Map". */
 export function classOf(value: unknown): string {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return show(value);
   const tag = Object.prototype.toString.call(value).slice("[object ".length, -1);
@@ -230,10 +230,10 @@ export function classOf(value: unknown): string {
   return withArticle(name);
 }
 
-/** The most elements of a list: no queue and no table has more. A list of holes can say that it has 2^32 - 1. */
+/** The most elements of a list: no queue and no table has more. An array of holes can have a length of 2^32 - 1. */
 const MAX_LIST = 2 ** 20;
 
-/** A copy of a list of the caller's, which later changes to the list do not reach. */
+/** A copy of a list of the caller, which does not change when the list does. */
 export function listOf<T>(value: readonly T[], what: string): T[] {
   if (!Array.isArray(value)) {
     throw ofCaller(new TypeError(`Cannot use ${what} ${show(value)}: it is not an array`), listOf);
@@ -247,13 +247,13 @@ export function listOf<T>(value: readonly T[], what: string): T[] {
       listOf,
     );
   }
-  // A subclass of Array can replace what slice() and iterators give.
+  // A subclass of Array can override slice() and its iterator.
   const copy: T[] = [];
   for (let i = 0; i < length; i++) copy.push(value[i]!);
   return copy;
 }
 
-/** The error of an attribute that does not exist. It names the one that is written alike, as those of C are. */
+/** The error of an attribute that does not exist. It suggests the one with a similar name, such as that of C. */
 export function noAttribute(what: string, name: string, names: readonly string[]): TypeError {
   const plain = (text: string): string => text.replaceAll("_", "").toLowerCase();
   const meant = names.find((known) => plain(known) === plain(name));
@@ -268,7 +268,7 @@ export function noneOf(source: object, what: string): TypeError {
 
 /**
  * Reads the known properties of an object, each exactly once, into a plain object. Code of the caller, such as a getter
- * or a Proxy, runs only here: the copy does not change any more.
+ * or a Proxy, runs only here: afterwards the copy cannot change.
  *
  * @throws {TypeError} If it is not an object, has an enumerable property of another name, or is of a class that has none
  * of the properties.

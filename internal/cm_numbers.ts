@@ -2,7 +2,7 @@
 
 import { constants } from "../ffi/layout.ts";
 
-/** The qkey of all datagrams whose ends find each other by address (`RDMA_UDP_QKEY`). */
+/** The qkey of all datagrams between ids of rdma_cm (`RDMA_UDP_QKEY`). */
 export const UDP_QKEY: number = constants.RDMA_UDP_QKEY;
 
 /** The address family as the system numbers it. */

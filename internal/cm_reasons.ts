@@ -1,13 +1,13 @@
 /** Why connections fail: what connection managers tell each other when one refuses, and what their silence means. */
 
-/** How long the kernel may take to tell why it does not know a connection any more, in milliseconds. */
+/** How long to wait for the event that says why the kernel no longer knows a connection, in milliseconds. */
 export const REASON_MS = 1000;
 
 /** Likely causes if the peer does not answer, as a part of a sentence. */
 export const SILENT_HOST =
   "the host does not answer: it may drop RoCE packets (UDP port 4791), have no kernel module rdma_cm, or a link is down";
 
-/** What kernels from 6.0 tell by the same event, UNREACHABLE, when a connection exists. */
+/** What the same event, UNREACHABLE, means when a connection exists, since Linux 6.0. */
 export const MOVED_NEIGHBOUR =
   "the neighbour's hardware address has changed, and packets still go to the old one: disconnect, and connect again";
 
@@ -18,7 +18,7 @@ export const MOVED_NEIGHBOUR =
  */
 export const REJECT_REASONS: Readonly<Record<number, string>> = {
   1: "the peer has no queue pair left",
-  2: "the peer has no context for extended packets left",
+  2: "the peer has no end-to-end context left (reliable datagrams)",
   3: "the peer has no resources left",
   4: "the peer waited too long for the next message",
   5: "the peer does not support the request",
@@ -27,7 +27,7 @@ export const REJECT_REASONS: Readonly<Record<number, string>> = {
   8: "nobody listens on this port of the peer",
   9: "the peer listens for another transport",
   10: "the number of the queue pair belongs to an older connection that has not ended yet",
-  11: "the peer does not have this domain of reliable datagrams",
+  11: "the peer does not have this reliable datagram channel",
   12: "the peer does not have this GID",
   13: "the peer does not have this LID",
   14: "the peer does not take this service level",
@@ -40,12 +40,12 @@ export const REJECT_REASONS: Readonly<Record<number, string>> = {
   21: "the peer does not take the alternative traffic class",
   22: "the peer does not take the alternative hop limit",
   23: "the peer does not take the alternative packet rate",
-  24: "the peer names another port, also for its answers",
-  25: "the peer names another port",
+  24: "the peer redirects to another port, also for connection messages",
+  25: "the peer redirects to another port",
   26: "the peer does not take this MTU",
   27: "the peer has not as many responder resources",
   28: "the peer's program does not want it",
-  29: "the peer does not take this number of retries without a receive",
+  29: "the peer does not accept this RNR retry count",
   30: "the peer has a connection of this number already",
   31: "the peer does not know this version of the request",
   32: "the peer does not take this flow label",
@@ -62,6 +62,6 @@ export const SIDR_STATUSES: Readonly<Record<number, string>> = {
   1: "nobody listens on this port of the peer",
   2: "the peer's program does not want it",
   3: "the peer has no queue pair for it",
-  4: "the peer names another port",
+  4: "the peer redirects to another port",
   5: "the peer does not know this version of the request",
 };

@@ -1,4 +1,4 @@
-/** The addresses that a host may be reached at. */
+/** The addresses at which a host may be reached. */
 
 import { constants } from "../ffi/layout.ts";
 
@@ -8,8 +8,8 @@ interface Found<Address> {
 }
 
 /**
- * Each address of a host, first that of the family that the system prefers. The other one is looked up when it is asked for:
- * `rdma_getaddrinfo` gives only one address.
+ * Each address of a host, first that of the family that the system prefers. The other one is looked up only when the
+ * caller asks for it: `rdma_getaddrinfo` returns only one address.
  *
  * @param lookUp Looks the host up, in one family or in any.
  */
@@ -25,6 +25,6 @@ export async function* eachAddress<Address>(
     yield other!.dstAddr!;
   } catch {
     signal?.throwIfAborted();
-    // It has none.
+    // The host has none of this family.
   }
 }

@@ -1,15 +1,15 @@
-/** What is made while a test looks for what it leaves open. */
+/** Notes the objects that are made while a test checks what it leaves open. */
 
 import { LIBRARY } from "./caller.ts";
 
-/** Where each object was made that has to be closed, as long as it is open. */
+/** Where each open object was made. */
 export type Made = Map<Disposable, string>;
 
 /** A call of the program. */
 interface Call {
   /** Its line, such as `file:///main_test.ts:5:20`. */
   readonly place: string;
-  /** The checks under way, which get to know what it makes, at once or later. */
+  /** The checks in progress: they note what the call makes, now or later. */
   readonly checks: readonly Made[];
 }
 
@@ -18,7 +18,7 @@ const checks: Set<Made> = new Set();
 /** The call that is being continued in a later turn. */
 let continued: Call | undefined;
 
-/** Objects that the library makes for others of its own, and closes with them. */
+/** Objects that the library makes as parts of others, and closes with them. */
 const parts: WeakSet<Disposable> = new WeakSet();
 
 /** Begins to note what is made. */
@@ -28,7 +28,7 @@ export function beginNotes(): Made {
   return made;
 }
 
-/** Ends it. */
+/** Stops noting. */
 export function endNotes(made: Made): void {
   checks.delete(made);
 }
@@ -65,18 +65,18 @@ function note<T extends Disposable>(object: T, { place, checks }: Call): T {
   return object;
 }
 
-/** Says that an object is closed. */
+/** Notes that an object is closed. */
 export function noteClosed(object: Disposable): void {
   for (const made of checks) made.delete(object);
 }
 
-/** Says that the library closes an object with another one. */
+/** Notes that the library closes an object together with another one. */
 export function partOf<T extends Disposable>(object: T): T {
   parts.add(object);
   return object;
 }
 
-/** Whether the library closes an object with another one. */
+/** Whether the library closes an object together with another one. */
 export function isPart(object: Disposable): boolean {
   return parts.has(object);
 }
@@ -92,7 +92,7 @@ function thisCall(): Call {
   const [own = ""] = places;
   const isOurs = THIS_FILE.test(own)
     ? (place: string) => isSource(place, own.replace(THIS_FILE, ""))
-    // A bundle without its map: all of it is in one folder.
+    // A bundle without a source map: all of it is in one folder.
     : (place: string) => place.startsWith(own.replace(/[^/]*$/, ""));
   const place = places.find((place) => !isOurs(place)) ?? places.at(-1) ?? "an unknown line";
   return { place, checks: [...checks] };

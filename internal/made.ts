@@ -1,6 +1,6 @@
-/** How the library calls a constructor that programs do not call: the class is public, and what it is made from is not. */
+/** How the library calls a constructor that programs cannot call: the class is public, but its parts are not. */
 
-/** What a constructor gets. Nobody else can make one. */
+/** What the constructor gets. Only this module can make one. */
 class Made<T> {
   readonly parts: T;
 
@@ -10,8 +10,8 @@ class Made<T> {
 }
 
 /**
- * Hands parts to a constructor in the place of its argument. The type of that argument is a text, which the compiler shows
- * to programs: it names what makes such objects.
+ * Hands parts to a constructor in the place of its argument. The type of that argument is a text that the compiler
+ * shows: it names what makes such objects.
  */
 export function made<T>(parts: T): never {
   return new Made(parts) as never;

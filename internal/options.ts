@@ -32,7 +32,7 @@ export const millisecondsOrZero: (value: number, what: string) => number = withi
   " ms",
 );
 
-/** The check of a text that is one of some. */
+/** The check of a text that must be one of several. */
 export function oneOf<T extends string>(...texts: readonly T[]): (value: T, what: string) => T {
   return (value, what) => {
     if (texts.includes(value)) return value;
@@ -57,7 +57,7 @@ export function readOptions<S extends object>(
   return Object.fromEntries(names.map((name) => [name, read(name)])) as S;
 }
 
-/** What a program gets to know if it does not take an error itself. */
+/** Warns of an error that the program does not handle itself. */
 export function warn({ message }: Error): void {
   console.warn(message);
 }

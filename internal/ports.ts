@@ -1,6 +1,6 @@
 import { constants, enums } from "../ffi/layout.ts";
 
-/** LIDs from this one on are those of multicast, or of no port (InfiniBand specification, 4.1.3). */
+/** LIDs from this one on are multicast LIDs, or belong to no port (InfiniBand specification, 4.1.3). */
 export const FIRST_MULTICAST_LID = 0xc000;
 
 /** Whether every address of a port needs a GRH: RoCE, and InfiniBand ports that say so. */
@@ -9,7 +9,10 @@ export function needsGrh(port: { readonly linkLayer: number; readonly flags: num
     (port.flags & constants.IBV_QPF_GRH_REQUIRED) !== 0;
 }
 
-/** Whether addresses of a port may have another meaning after an event: most of the port, and a failure of the device. */
+/**
+ * Whether addresses of a port may mean something else after an event: most events of the port, and a failure of the
+ * device.
+ */
 export function changesAddresses(
   { type, portNum }: { readonly type: number; readonly portNum: number | undefined },
   port: number,

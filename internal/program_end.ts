@@ -1,4 +1,4 @@
-/** What is done at the end of the program, and at the end of a native object. */
+/** What runs at the end of the program, and at the end of a native object. */
 
 interface Closable {
   close(): void;
@@ -7,10 +7,10 @@ interface Closable {
 const open: Set<Closable> = new Set();
 
 /**
- * Has an object closed when the program ends, before what it is made of: else it would take the end of its device for a
- * failure.
+ * Has an object closed when the program ends, before the objects that it uses: otherwise it would treat the end of its
+ * device as a failure.
  *
- * @returns Says that it is closed.
+ * @returns A function to call when it is closed.
  */
 export function closeAtEnd(object: Closable): () => void {
   open.add(object);
@@ -22,20 +22,20 @@ export function closeOpen(): void {
   for (const object of [...open].reverse()) closeQuietly(object);
 }
 
-/** Nobody is there to close it again: the end of the process does. */
+/** Nobody can close it again: the end of the process does. */
 export function closeQuietly(object: Closable): void {
   try {
     object.close();
   } catch {
-    // The other objects are closed all the same.
+    // The other objects must be closed all the same.
   }
 }
 
 const ends: WeakMap<object, () => void> = new WeakMap();
 
 /**
- * Says what is to be done when a native object is destroyed, which a call on another thread can put off. Until then it may use
- * what it was made with, and nobody else has its number.
+ * Sets what runs when a native object is destroyed, which a call on another thread can delay. Until then the object may
+ * use what it was made from, and its number is not given to another one.
  */
 export function atEndOf(object: object, call: () => void): void {
   ends.set(object, call);

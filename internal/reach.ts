@@ -1,4 +1,4 @@
-/** How far IP addresses reach. All that choose, refuse or explain an address ask here. */
+/** How far IP addresses reach. All code that chooses, refuses or explains an address asks here. */
 
 /**
  * How far an IP address reaches: `"host"` is its own host, `"link"` its own link, which no router leaves, and `"networks"`
@@ -8,12 +8,12 @@
  */
 export type Reach = "host" | "link" | "networks";
 
-/** Addresses whose first bytes are these. */
+/** The addresses that start with these bytes. */
 type Range = readonly [first: readonly number[], reach: Reach];
 
 const IPV4_RANGES: readonly Range[] = [
   [[127], "host"],
-  // Hosts give these to themselves.
+  // Hosts choose these themselves.
   [[169, 254], "link"],
   [[224, 0, 0], "link"],
   [[255, 255, 255, 255], "link"],
@@ -44,7 +44,7 @@ export function reachOf(address: Uint8Array): Reach {
   return IPV4_RANGES.find(([first]) => startsWith(ipv4, first))?.[1] ?? "networks";
 }
 
-/** Whether an address is one of each link, so that a network interface has to be named with it. */
+/** Whether each link has such addresses, so that a network interface has to be named too. */
 export function needsInterface(address: Uint8Array): boolean {
   const isIpv6 = address.length === LENGTH.IPV6 && mappedIpv4(address) === undefined;
   return isIpv6 && !startsWith(address, IPV6_LOOPBACK) && reachOf(address) !== "networks";

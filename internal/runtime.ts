@@ -1,6 +1,6 @@
 /**
- * Whether this is Deno. Elsewhere nothing native can be called; what needs no library works all the same. Other runtimes may
- * have a `Deno` of a package, with some of its functions.
+ * Whether this is Deno. Other runtimes cannot call native code; what needs no library works there too. They may have a
+ * `Deno` from a package, with some of its functions.
  */
 export const IS_DENO: boolean = typeof globalThis.Deno?.permissions?.querySync === "function";
 
@@ -15,7 +15,7 @@ export function requireDeno(): void {
   );
 }
 
-/** Makes a value when it is first asked for: what is made while modules load delays the start of every program. */
+/** Makes a value on first use: what is made while modules load delays the start of every program. */
 export function once<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined;
   return () => (made ??= { value: make() }).value;

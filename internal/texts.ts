@@ -28,8 +28,8 @@ export function withText<T extends object>(attributes: T): T {
 }
 
 /**
- * The reason in the message of an error, without an action that is told already: after "Cannot connect to 10.0.0.1: " the
- * error "Cannot connect: nobody listens" says "nobody listens".
+ * The reason in the message of an error, without an action that is named already: after "Cannot connect to 10.0.0.1: "
+ * the error "Cannot connect: nobody listens" says "nobody listens".
  */
 export function reasonOf(error: unknown, action: string): string {
   const message = error instanceof Error ? error.message : String(error);
@@ -37,7 +37,7 @@ export function reasonOf(error: unknown, action: string): string {
   return message.startsWith(told) ? message.slice(told.length) : message;
 }
 
-/** What has no descriptor left, by the name of the errno, and where its limit is. */
+/** Whose descriptors are used up, by the name of the errno, and where the limit is. */
 export const NO_FILES: { readonly EMFILE: string; readonly ENFILE: string } = {
   EMFILE: 'process has no file descriptor left: "ulimit -n" shows the limit',
   ENFILE: "system has no file descriptor left: see /proc/sys/fs/file-max",

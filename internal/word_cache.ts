@@ -11,8 +11,8 @@ const WORDS = 8;
 const NONE = 0xffff_ffff;
 
 /**
- * Maps keys of some words, such as a `struct ibv_ah_attr`, to values. It holds a fixed number of keys and forgets the least
- * recently used one. Finding and adding take the same time for any number of keys, and finding allocates nothing.
+ * Maps keys of several words, such as a `struct ibv_ah_attr`, to values. It holds a fixed number of keys and drops the
+ * least recently used one. Finding and adding take the same time for any number of keys, and finding allocates nothing.
  *
  * A plain hash of the key comes first: it points to the entry that was found last for it. Peers may choose addresses that
  * share this hint. Then a keyed hash, which they cannot attack, finds the entry.
@@ -30,7 +30,7 @@ export class WordCache<T> {
   readonly #hints: Uint32Array<ArrayBuffer>;
   readonly #shift: number;
   readonly #hash: WordHash;
-  /** Whether keys are longer than an address. Short ones do not pay for that. */
+  /** Whether keys are longer than an address. Short keys skip the rest. */
   readonly #isLong: boolean;
   #size = 0;
 
@@ -102,8 +102,8 @@ export class WordCache<T> {
   }
 
   /**
-   * The place of the hint for a key. Its words are weighed by how much the addresses of peers differ in them. Longer keys
-   * are those of senders: a GRH, the queue pair, and what seldom differs.
+   * The place of the hint for a key. Its words are weighed by how much the addresses of peers differ in them. Longer
+   * keys are those of senders: a GRH, the queue pair, and what rarely differs.
    */
   #hintOf(key: Uint32Array): number {
     const sum = imul(key[3]!, 0x9e37_79b1) + imul(key[2]! ^ key[6]!, 0x85eb_ca77) +
@@ -188,8 +188,8 @@ function sumOfRest(sum: number, key: Uint32Array): number {
 }
 
 /**
- * A hash of some words, most of which peers choose. Nobody who does not know its random numbers can make many keys fall
- * into one bucket.
+ * A hash of several words, most of which peers choose. Nobody who does not know its random numbers can make many keys
+ * fall into one bucket.
  *
  * It is multilinear: each 16-bit digit is multiplied by a random factor. The sums of two different keys are equal with a
  * probability of at most 2^-17. The sums of a sequence of keys may still lie close together, because some factors
@@ -202,7 +202,7 @@ export class WordHash {
   readonly #words: number;
   readonly #shift: number;
 
-  /** Makes a hash of so many bits, 1 to 31, of so many words. */
+  /** Makes a hash of `bits` bits, 1 to 31, over `words` words. */
   constructor(bits: number, words: number = WORDS) {
     this.#factors = crypto.getRandomValues(new Int32Array(2 * words + 1));
     this.#words = words;

@@ -30,8 +30,8 @@ import { exported, own, type Table } from "../table/row.ts";
 /**
  * All functions of `efadv.h`, with their C names and prototypes. `inlen` is the size of the struct.
  *
- * They refuse a device that is no Elastic Fabric Adapter with EOPNOTSUPP. `efadv_qp_from_ibv_qp_ex` and
- * `efadv_cq_from_ibv_cq_ex` do not look: the object must be of such a device.
+ * For a device that is no Elastic Fabric Adapter they fail with EOPNOTSUPP. `efadv_qp_from_ibv_qp_ex` and
+ * `efadv_cq_from_ibv_cq_ex` do not check: the object must be of such a device.
  *
  * @category Prototypes of verbs
  */

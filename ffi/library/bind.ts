@@ -81,7 +81,7 @@ function notInstalled({ library }: Calls, name: string, row: NativeRow): unknown
   throw new SystemError(message, name, constants.EOPNOTSUPP);
 }
 
-/** Fails with EOPNOTSUPP in the way of the verb. */
+/** Fails with EOPNOTSUPP as the verb reports failures. */
 function notSupported({ fails, result }: NativeRow): unknown {
   if (fails === "code") return constants.EOPNOTSUPP;
   if (fails === "negative") {

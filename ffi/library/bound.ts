@@ -5,7 +5,7 @@ import type { AnyRow, NativeRow } from "../table/row.ts";
 import { bindNonblocking, bindVerb, type Calls, isNative } from "./bind.ts";
 import { environment, type NativeLibrary } from "./discovery.ts";
 import { FastCalls } from "./fast.ts";
-import { openWaiting } from "../seldom.ts";
+import { openWaiting } from "../opened_later.ts";
 import { slowCalls } from "./slow.ts";
 
 /**
@@ -42,7 +42,7 @@ export class BoundLibrary<F, N> {
     return this.#table() as Readonly<Record<string, AnyRow>>;
   }
 
-  /** All functions by their C names. Reading one for the first time binds it. */
+  /** All functions by their C names. A function is bound when it is first read. */
   get functions(): F {
     return this.#functions ??= this.#lazyFunctions() as F;
   }

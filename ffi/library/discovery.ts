@@ -14,7 +14,7 @@ import { installCommands, type LibraryName, osRelease } from "./remedy.ts";
 const NEEDS_MUSL = /\blibc\.musl-\w+\.so/;
 const MUSL = "it is built for musl, which is not supported, only glibc is";
 
-/** What Deno puts before the words of the loader, once or twice. */
+/** What Deno puts before the message of the loader, once or twice. */
 const DENOS_WORDS = /(Could not open library: )+/;
 
 /** How a library is found. */
@@ -53,8 +53,9 @@ export class NativeLibrary {
    *
    * @returns The name or path that it was opened by.
    * @throws {Deno.errors.NotSupported} If the system or Deno is not supported.
-   * @throws {Deno.errors.NotFound} Where it cannot be opened, naming each path tried with its reason and the remedy.
-   * @throws {Deno.errors.NotCapable} Without `--allow-ffi`; one that is narrowed to paths does not suffice.
+   * @throws {Deno.errors.NotFound} If it cannot be opened. The message names each path tried, with the reason, and the
+   * remedy.
+   * @throws {Deno.errors.NotCapable} Without `--allow-ffi` for all paths.
    */
   path(): string {
     return this.#path ??= open(this.#sought);
@@ -175,8 +176,8 @@ function candidates(soname: string, variable: string): string[] {
 }
 
 /**
- * An environment variable, where the permission to read it has been given already, or a permission broker gives it: the
- * library asks no person for a permission but `--allow-ffi`, which it must have by now.
+ * An environment variable, if the permission to read it is given already, or a permission broker gives it. The library
+ * prompts the user for no permission but `--allow-ffi`, which it must have by now.
  */
 export function environment(variable: string): string | undefined {
   const { state } = Deno.permissions.querySync({ name: "env", variable });

@@ -1,6 +1,6 @@
 /**
- * Allocators of parent domains, in machine code: callbacks into JavaScript could end the process, because the engine
- * aborts if one of them makes it discard compiled code that is being run (https://github.com/denoland/deno/issues/31122).
+ * Allocators of parent domains, in machine code. Callbacks into JavaScript could end the process: the engine aborts if
+ * one of them makes it discard compiled code that is running (https://github.com/denoland/deno/issues/31122).
  */
 
 import { functionAddress } from "../libc.ts";

@@ -1,4 +1,4 @@
-/** Native functions through thunks: errno is kept by the machine code of the call itself. */
+/** Native functions through thunks: the machine code of the call saves errno. */
 
 import { errnoCell, errnoLocation } from "../errno.ts";
 import type { AnyFunction } from "../function_pointer.ts";
@@ -9,12 +9,12 @@ import type { Arch, Thunk } from "../thunks/thunk.ts";
 import type { AsyncFunction, Calls } from "./bind.ts";
 import { type NativeLibrary, openSymbol } from "./discovery.ts";
 import { opPath } from "./ops.ts";
-import { openedLater } from "../seldom.ts";
+import { openedLater } from "../opened_later.ts";
 import { bindPointer, slowCalls } from "./slow.ts";
 
 type Rows = readonly (readonly [name: string, row: NativeRow])[];
 
-/** Which image has the thunk of a row: most programs need the first one alone. */
+/** Which image has the thunk of a row: most programs need only the first one. */
 type Kind = Op[1] | "errno";
 
 /** Calls through thunks where the system lets them run, and without them elsewhere. */

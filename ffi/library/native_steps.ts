@@ -1,6 +1,6 @@
 /**
- * Native functions called one after the other by one call, in machine code: after a sleep nothing of a program is in the
- * processor's caches, and each call that Deno makes then takes microseconds.
+ * One call that calls several native functions in turn, in machine code: after a sleep the program is no longer in the
+ * processor's caches, and each call that Deno makes takes microseconds.
  */
 
 import { openSymbol } from "./discovery.ts";
@@ -15,7 +15,7 @@ import type { Arch } from "../thunks/thunk.ts";
 export interface Step {
   readonly address: bigint;
   readonly args: readonly bigint[];
-  /** What it has to return for the next one to be called. */
+  /** What it must return for the next step to be called. */
   readonly wanted: number;
 }
 
@@ -25,7 +25,7 @@ const ARGUMENTS = 8;
 const WANTED = 32;
 const RESULT = 36;
 
-// `int native_steps(struct step *steps)` ends where a function is NULL, and returns how many gave what was wanted.
+// `int native_steps(struct step *steps)` ends where a function is NULL, and returns how many returned what was wanted.
 // deno-fmt-ignore
 const X86_64 = Uint8Array.of(
   0xf3, 0x0f, 0x1e, 0xfa, //       endbr64

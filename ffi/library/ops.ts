@@ -1,4 +1,4 @@
-/** The function pointers behind static-inline verbs: where they are, and whether they are there. */
+/** The function pointers behind static-inline verbs: where they are, and whether an object has them. */
 
 import type { Handle, IbvContext } from "../handles.ts";
 import { type Field, structs } from "../layout.ts";
@@ -13,9 +13,9 @@ const EXTENDED: Fields = structs.verbs_context.fields;
 const INNER = EXTENDED.context!.offset;
 
 /**
- * Builders that older versions of `ibv_qp_ex` lack, each with the symbol that tells so: the first one that is newer. The
- * marker of `wr_atomic_write`, which came with rdma-core 44, is of 36: no symbol, op or size is newer. Providers of 36 to 43
- * refuse to make queue pairs for it.
+ * Builders that older versions of `ibv_qp_ex` lack, each with a symbol of about the same age: without it the struct has
+ * no place for the builder. The symbol of `wr_atomic_write`, which came with rdma-core 44, is of 36, because none came
+ * in between. Providers of 36 to 43 refuse to make queue pairs for it.
  */
 const MARKERS: Readonly<Record<string, string>> = {
   wr_atomic_write: "ibv_query_qp_data_in_order",
@@ -50,7 +50,7 @@ export function opPath([of, table, op]: Op): number[] {
   return of === "ibv_context" ? [offset] : [fieldsOf(of).context!.offset, offset];
 }
 
-/** The function that an op of an object is. */
+/** The address of the function behind an op of an object. */
 export function opAddress(op: Op, object: Handle): bigint {
   const load = (at: bigint, offset: number): bigint =>
     readNative(handleAt<Handle>(at)!, { offset, type: "ptr" });
@@ -76,7 +76,7 @@ export function hasContextOp(context: IbvContext, op: ContextOp | ExtendedOp): b
     isSet(context, contextOpOffset(op));
 }
 
-/** Whether there is a `verbs_context` that is as long as to have a field. */
+/** Whether there is a `verbs_context` that is long enough to have a field. */
 function reaches(context: IbvContext, { offset }: Field): boolean {
   // __VERBS_ABI_IS_EXTENDED: all bits set
   if (readNative(context, structs.ibv_context.fields.abi_compat) !== 0xffff_ffff_ffff_ffffn) {

@@ -7,7 +7,7 @@ import { cString } from "../pointers.ts";
 export type LibraryName = "libibverbs" | "librdmacm" | "libefa";
 
 interface Distribution {
-  /** The names that distributions give themselves, and those that they are like. */
+  /** The names that distributions give themselves, and those of the distributions that they derive from. */
   readonly names: RegExp;
   readonly command: string;
   readonly packages: Readonly<Record<LibraryName, string>>;

@@ -6,7 +6,7 @@ import type { NativeRow } from "../table/row.ts";
 import type { AsyncFunction, Calls } from "./bind.ts";
 import { callSymbol, type NativeLibrary, openSymbol } from "./discovery.ts";
 import { opPath } from "./ops.ts";
-import { openedLater } from "../seldom.ts";
+import { openedLater } from "../opened_later.ts";
 
 /** Calls of a library that need nothing but `--allow-ffi`. */
 export function slowCalls(library: NativeLibrary): Calls {
@@ -31,7 +31,7 @@ export function bindPointer(library: NativeLibrary, name: string, row: NativeRow
 }
 
 /**
- * errno of the other thread is out of reach: when a verb that reports by it has failed, it is called once more on this
+ * The errno of another thread cannot be read: a verb that reports by it and has failed is called once more on this
  * thread, to learn why, or to succeed after all.
  */
 export function bindNonblocking(

@@ -1,4 +1,4 @@
-/** The functions that `verbs.h` defines and that do more than to call an op. */
+/** The functions that `verbs.h` defines and that do more than call an op. */
 
 import type { AnyFunction } from "../function_pointer.ts";
 import type {
@@ -180,7 +180,9 @@ export function isTypeSupported(): (caps: number, qpt: number) => number {
   return (caps, qpt) => caps >>> qpt & 1;
 }
 
-/** `ibv_create_wq`: the header, not the provider, makes what counts and awaits the queue's events. */
+/**
+ * `ibv_create_wq`: the header, not the provider, sets up the counter of events and its mutex and condition variable.
+ */
 export function createWq(
   { call }: Native,
 ): (context: IbvContext, wq_init_attr: BufferSource) => IbvWq | null {

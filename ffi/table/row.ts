@@ -98,11 +98,11 @@ interface OpPlace {
   readonly op: Op;
   /** The argument that is the object; the first one if left out. */
   readonly object?: 0 | 1;
-  /** A verb of the hot path. It is not guarded: whoever makes the object asks once whether it has the op. */
+  /** A verb of the hot path. It is not guarded: whoever makes the object checks once that it has the op. */
   readonly hot?: true;
 }
 
-/** What all native functions have. */
+/** What every native function has. */
 interface Common<P, R> {
   /** The parameters, as FFI types. */
   readonly parameters: P;
@@ -123,7 +123,7 @@ export type NativeRow<
 /** The row of a verb that calls an op. */
 export type OpRow<P, R> = Common<P, R> & OpPlace;
 
-/** What few verbs have. */
+/** What only a few verbs have. */
 type Others = Partial<
   & Pick<OpRow<unknown, unknown>, "hot" | "object" | "blocking">
   & SymbolPlace
@@ -176,7 +176,7 @@ export interface Native {
   readonly verbs: Readonly<Record<string, AnyFunction>>;
 }
 
-/** A function that the header defines and that does more than to call an op. */
+/** A function that the header defines and that does more than call an op. */
 export interface HeaderRow<F> {
   /** Makes the function; it gets the row's own native function and the other verbs. */
   readonly header: (native: Native) => F;

@@ -11,11 +11,16 @@ export interface ElfMachine {
 /** A function to export. */
 export interface ElfFunction {
   readonly name: string;
-  /** Its machine code, in parts that follow each other: joined, 170 thunks leave a megabyte of garbage. */
+  /**
+   * Its machine code, in parts that follow each other: joining them would leave a megabyte of garbage for 170 thunks.
+   */
   readonly code: readonly ArrayLike<number>[];
 }
 
-/** A shared object. Two of the same SONAME are the same. It looks like a path: the loader seeks no other in 50 folders. */
+/**
+ * A shared object. Two with the same SONAME are identical. The SONAME looks like a path, so that the loader does not
+ * search 50 folders for it.
+ */
 export interface SharedObject {
   readonly soname: string;
   readonly bytes: Uint8Array<ArrayBuffer>;
@@ -48,7 +53,7 @@ const DF_1_NODELETE = 8;
 const ET_DYN = 3;
 const EV_CURRENT = 1;
 const GLOBAL_FUNCTION = 0x12; // STB_GLOBAL << 4 | STT_FUNC
-// Any section but SHN_UNDEF and SHN_ABS tells the loader to add the load address. There is no section table to index.
+// With any section but SHN_UNDEF and SHN_ABS the loader adds the load address. There is no section table to index.
 const SOME_SECTION = 1;
 /** Where the SONAME starts in the string table: offset 0 is the empty string. */
 const SONAME = 1;
@@ -160,7 +165,7 @@ function dynamicSection(symbolsAt: number, stringsAt: number, stringsSize: numbe
   return wide(
     ...[DT_SONAME, SONAME, DT_HASH, HASH, DT_SYMTAB, symbolsAt, DT_SYMENT, SYMBOL_SIZE],
     ...[DT_STRTAB, stringsAt, DT_STRSZ, stringsSize],
-    // A worker may end while one of its nonblocking calls is on its way: the code must outlive it.
+    // A worker may end while one of its nonblocking calls is running: the code must outlive it.
     ...[DT_FLAGS_1, DF_1_NODELETE, DT_NULL, 0],
   );
 }
@@ -175,7 +180,7 @@ function hashOf(image: Uint8Array<ArrayBuffer>): string {
   let right = 0x9dc5_811c | 0;
   for (let i = 0; i < words.length; i++) {
     left = Math.imul(left ^ words[i]!, 0x0100_0193);
-    // Multiplying moves bits up only, so the upper ones are moved down.
+    // Multiplying only moves bits up, so the upper ones are moved down.
     left ^= left >>> 15;
     right = Math.imul(right ^ words[i]!, 0x9e37_79b1) + left | 0;
   }

@@ -3,7 +3,7 @@ import { type ElfMachine, type SharedObject, writeSharedObject } from "./elf.ts"
 import type { Arch, Code, Frame, Thunk } from "./thunk.ts";
 import { x86 } from "./x86_64.ts";
 
-/** The machines that there is machine code for. */
+/** The machines that have machine code here. */
 export const MACHINES: Record<Arch, ElfMachine & Code> = {
   x86_64: { machine: 62, /* EM_X86_64 */ pageSize: 4096, ...x86 },
   // Kernels may be built for pages of 4, 16 or 64 KiB.

@@ -6,8 +6,8 @@ import { checkedCall } from "../system_error.ts";
 import type { SharedObject } from "./elf.ts";
 
 /**
- * Thrown where thunks cannot run: a memfd that the system refuses or does not let execute, or an `--allow-ffi` narrowed to
- * paths. `cause` tells which.
+ * Thrown where thunks cannot run: a memfd that the system refuses or does not let execute, or an `--allow-ffi` narrowed
+ * to paths. `cause` says which.
  */
 export class ThunksUnavailable extends Error {
   /** The error's name. */
@@ -23,9 +23,9 @@ const MFD_EXEC = 0x10;
 /**
  * Loads an image from memory, without a file.
  *
- * The image stays mapped for good, and its descriptor open: the loader knows a library by its path, so a second image
- * under the same descriptor number would silently be taken for the first. An image that the process has loaded before is
- * used again, so that Workers do not add an image each.
+ * The image stays mapped forever, and its descriptor open: the loader knows a library by its path, so a second image
+ * under the same descriptor number would silently be taken for the first. An image that the process has loaded before
+ * is used again, so that Workers do not add an image each.
  *
  * @returns The path or the SONAME to open it by. A thunk that keeps errno has one parameter more than its C function, last: an `int *`.
  * @throws {ThunksUnavailable} Where the system refuses, with the refusal as `cause`.
@@ -43,7 +43,7 @@ function isLoaded(soname: string): boolean {
   return handle !== null && opensByName(soname);
 }
 
-/** With a permission broker Deno takes a name for a file of the current folder. */
+/** With a permission broker Deno treats a name as a file of the current folder. */
 function opensByName(soname: string): boolean {
   try {
     Deno.dlopen(soname, {}).close();

@@ -1,7 +1,8 @@
 // Machine code for x86-64, System V calling convention. Each instruction stands beside its assembly (AT&T).
 import type { Code, Frame, Thunk } from "./thunk.ts";
 
-// The frame of a thunk that keeps errno, from %rsp up. With the return address it is a multiple of 16, as calls want.
+// The frame of a thunk that keeps errno, from %rsp up. With the return address it is a multiple of 16, as calls
+// require.
 const OUTGOING = 0; //        the seventh argument of the call
 const ERRNO = 8; //           address of this thread's errno, the same before and after the call
 const ARGUMENTS = 16; //      the six register arguments

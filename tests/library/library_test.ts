@@ -2,7 +2,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { compileC } from "../c/compile.ts";
 import { causeOfNone } from "../../types/device/no_device.ts";
-import { openWaiting } from "../../ffi/seldom.ts";
+import { openWaiting } from "../../ffi/opened_later.ts";
 import { outputOf, runScript, type ScriptOptions } from "../subprocess.ts";
 
 const OLD = await compileC("old_ibverbs.c", ["-shared", "-fPIC"]);

@@ -4,7 +4,7 @@ import { stub } from "@std/testing/mock";
 import { constants } from "node:os";
 import { descriptorErrno } from "../../../ffi/host.ts";
 import { libc } from "../../../ffi/libc.ts";
-import { openWaiting } from "../../../ffi/seldom.ts";
+import { openWaiting } from "../../../ffi/opened_later.ts";
 import { SystemError } from "../../../ffi/system_error.ts";
 import type { Need, Sleep } from "../../../wait/bell.ts";
 import {

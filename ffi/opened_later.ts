@@ -1,6 +1,6 @@
 import type { AnyFunction } from "./function_pointer.ts";
 
-/** So many calls through a pointer take about as long as opening the function by its name. */
+/** This many calls through a pointer take about as long as opening the function by its name. */
 const OFTEN = 50;
 
 /** What opens by its name what is called through a pointer so far. */
