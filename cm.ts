@@ -1,5 +1,5 @@
 /**
- * Connections by address: how two programs find each other by IP addresses and make a connection (`librdmacm`, the RDMA
+ * Connections by address: two programs find each other by IP addresses and make a connection (`librdmacm`, the RDMA
  * communication manager). It works with the queue pairs of `@rdma/ibverbs`, and with peers in any language that use
  * librdmacm. It needs `--allow-ffi`, and the system's librdmacm on first use.
  *
@@ -49,17 +49,16 @@
  * answered: true
  * ```
  *
- * **Objects.** An `EventChannel` is where events come from, and a `CmId` is one end of a connection, or
- * one that listens. Closing the channel closes its ids. The queue pairs, their completion queues and memory are the
- * program's own: the id tells only how to move a queue pair, and when. The types of `@rdma/ibverbs` are exported
- * here too.
+ * **Objects.** An `EventChannel` delivers events, and a `CmId` is one end of a connection, or a listener. Closing the
+ * channel closes its ids. The queue pairs, their completion queues and memory belong to the program: an id only moves a
+ * queue pair from state to state. The types of `@rdma/ibverbs` are exported here too.
  *
  * **Where to go next.**
  *
  * - The address of a host by its name: `getAddrInfo`.
  * - Datagrams: `new CmId(channel, PortSpace.UDP)`; groups: `CmId.joinMulticast`.
- * - What a connection can tell its peer: `ConnParamInit`.
- * - What can go wrong: `CmError`; wrong arguments and refusals are told as those of `@rdma/ibverbs`.
+ * - What a connection can send to its peer: `ConnParamInit`.
+ * - What can go wrong: `CmError`; wrong arguments and refusals throw as in `@rdma/ibverbs`.
  *
  * @module
  */

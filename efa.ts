@@ -2,9 +2,9 @@
  * Elastic Fabric Adapters, the network devices of a large cloud: what they have beyond verbs (`libefa`, `efadv.h`). They
  * work with the classes of `@rdma/ibverbs`. The module needs `--allow-ffi`, and the system's libefa on first use.
  *
- * EFA has no GRH, so that a reply finds its way otherwise than elsewhere: the completion of a message has the number of an
- * address handle that the receiver already has to the sender, or else the sender's GID. `ReplyPath` reads both, from
- * completions of an `EfaCompletionQueue`; its methods that take a batch need an `EfaWorkCompletionList`.
+ * EFA has no GRH. Instead, the completion of a message has the number of an address handle that the receiver already
+ * has for the sender, or else the sender's GID. `ReplyPath` reads both, from completions of an `EfaCompletionQueue`;
+ * its methods that take a batch need an `EfaWorkCompletionList`.
  *
  * This function answers messages of peers that it does not know:
  *
@@ -33,11 +33,11 @@
  * }
  * ```
  *
- * It is tested on adapters that a kernel module stands in for, with the real libibverbs and libefa, and never on hardware.
+ * It is tested with the real libibverbs and libefa on adapters that a kernel module simulates, and never on hardware.
  *
  * **Where to go next.**
  *
- * - Reliable datagrams: `SrdQueuePair`. For UD, `QueuePair` of `@rdma/ibverbs` works as elsewhere.
+ * - Reliable datagrams: `SrdQueuePair`. For UD, `QueuePair` of `@rdma/ibverbs` works as on other devices.
  * - Who has sent a message: `ReplyPath` of `@rdma/ibverbs`, `EfaWorkCompletion`, `efaAhNumber`.
  * - What the device can do: `queryEfaDevice`.
  *

@@ -1,6 +1,6 @@
 /**
- * RDMA verbs for Deno. The module binds the system's libibverbs by Deno FFI. It works with any device that has a Linux
- * kernel driver and a libibverbs provider (the library of the device). It needs `--allow-ffi` and nothing else.
+ * RDMA verbs for Deno. The module binds the system's libibverbs with Deno FFI. It works with any device that has a
+ * Linux kernel driver and a libibverbs provider (the library of the device). It needs `--allow-ffi` and nothing else.
  *
  * **Install.** It needs Linux on x86-64 or aarch64, Deno 2.7.12 or newer, and libibverbs:
  *
@@ -10,8 +10,8 @@
  * deno run --allow-ffi main.ts
  * ```
  *
- * Without a device, run the program in a small virtual machine, which has one made by software. It has no network, so fill
- * Deno's cache first:
+ * Without a device, run the program in a small virtual machine, which has one in software. The machine has no network,
+ * so fill Deno's cache first:
  *
  * ```sh
  * deno cache main.ts
@@ -82,9 +82,9 @@
  * **Names.** Classes, attributes and enums have the names of `verbs.h`. Attributes are in camelCase:
  * `ah_attr.grh.sgid_index` is `ahAttr.grh.sgidIndex`. Enum members have no prefix: `IBV_QPT_UD` is `QpType.UD`.
  *
- * **Errors.** A verb that fails throws a `VerbsError` with its errno and, where the cause is known, a hint. A
- * wrong argument throws before the verb is called: a TypeError for a value of the wrong type, an attribute that is missing
- * or unknown, and a disposed object; a RangeError for a number out of range. A failed completion does not throw: call
+ * **Errors.** A verb that fails throws a `VerbsError` with its errno and, where the cause is known, a hint. A wrong
+ * argument throws before the verb is called: a TypeError for a value of the wrong type, a missing or unknown attribute,
+ * and a disposed object; a RangeError for a number out of range. A failed completion does not throw: call
  * `WorkCompletion.check`.
  *
  * **Speed.** Requests can be objects, or prepared once in native layout (`SendRequestList`,

@@ -1,5 +1,5 @@
 /**
- * What tests of programs need. **Import it in each test file**: `import "@rdma/ibverbs/testing"` is enough.
+ * Helpers for tests of programs. **Import it in each test file**: `import "@rdma/ibverbs/testing"` is enough.
  *
  * ```ts
  * import { whyNoDevice } from "@rdma/ibverbs/testing";
@@ -7,11 +7,11 @@
  * console.log(whyNoDevice() ?? "there is a device");
  * ```
  *
- * `deno test` fails a test in which a library is opened that stays open: `A dynamic library was loaded during the test, but
- * not unloaded`. That is its resource sanitizer, which Deno 2.7 has on by default, and later ones with
- * `--sanitize-resources`. `@rdma/ibverbs` opens libibverbs, librdmacm and libefa when they are first used, and keeps them.
- * This module opens those that the host has when it is imported, before any test. Without `--allow-ffi` it does nothing, and
- * it never asks.
+ * `deno test` fails a test that opens a library which stays open:
+ * `A dynamic library was loaded during the test, but not unloaded`. That is its resource sanitizer, which Deno 2.7 has
+ * on by default, and later ones with `--sanitize-resources`. `@rdma/ibverbs` opens libibverbs, librdmacm and libefa
+ * when they are first used, and keeps them. When this module is imported, before any test, it opens those that the host
+ * has. Without `--allow-ffi` it does nothing, and it never prompts.
  *
  * **Where to go next.**
  *

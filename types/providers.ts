@@ -1,4 +1,4 @@
-/** The providers that differ from others, a row each. Modules that give a `Context` import this one. */
+/** The providers that differ from others, a row each. Modules that export `Context` import this one. */
 
 import { providerFacts } from "./device/provider_facts.ts";
 import { EFA } from "./efa/provider.ts";

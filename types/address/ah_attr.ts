@@ -41,9 +41,7 @@ export interface AhAttr {
  * @category Address handles
  */
 export interface AhAttrInit extends Optional<Omit<AhAttr, "grh" | "portNum">> {
-  /**
-   * The global part: `dgid` and `sgidIndex` are needed. `isGlobal` is true if it is given, unless `isGlobal` says otherwise.
-   */
+  /** The global part: `dgid` and `sgidIndex` are needed. If it is given, `isGlobal` is true by default. */
   readonly grh?: GlobalRouteInit | undefined;
   /** The port to send from, counted from 1. */
   readonly portNum: number;

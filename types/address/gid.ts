@@ -27,8 +27,8 @@ export const GidType: {
 export type GidType = typeof GidType[keyof typeof GidType];
 
 /**
- * The bytes of a GID that a caller gave, an object or a text, without a copy: do not change them. What a subclass makes of
- * `bytes` is not seen.
+ * The bytes of a GID that a caller gave, an object or a text, without a copy: do not change them. An override of
+ * `bytes` has no effect on them.
  *
  * @throws {TypeError} If it is neither.
  * @throws {SyntaxError} If the text is no address.
@@ -113,7 +113,7 @@ export class Gid {
     return IPV4_MAPPED.every((byte, i) => byte === this.#bytes[i]);
   }
 
-  /** Whether the GID is one of multicast: `ff00::/8`, or an IPv4 group in IPv4-mapped form. */
+  /** Whether it is a multicast GID: `ff00::/8`, or an IPv4 group in IPv4-mapped form. */
   get isMulticast(): boolean {
     return this.#bytes[0] === 0xff || this.isIpv4Mapped && this.#bytes[12]! >> 4 === 0xe;
   }
@@ -176,7 +176,7 @@ export function gidFrom(value: unknown, what: string): Gid {
   } catch {
     throw ofCaller(
       new SyntaxError(
-        `Cannot use ${what} ${show(value)}: it is no GID, which is an IPv4 or IPv6 address`,
+        `Cannot use ${what} ${show(value)}: it is neither a Gid nor an IPv4 or IPv6 address`,
       ),
       gidFrom,
     );
@@ -195,13 +195,13 @@ export interface GidEntry {
   readonly gidIndex: number;
   /** The port, counted from 1. */
   readonly portNum: number;
-  /** How packets are addressed. Some drivers give IB on an Ethernet port too: it means RoCE v1 there. */
+  /** How packets are addressed. Some drivers report IB on an Ethernet port too, where it means RoCE v1. */
   readonly gidType: GidType;
   /** The index of the slot's network interface, as `if_nametoindex(3)` gives it. It is 0 if there is none. */
   readonly ndevIfindex: number;
 }
 
-/** How far packets go that have the GID of a slot for their source. Routers forward none of RoCE v1. */
+/** How far packets go whose source is the GID of a slot. Routers forward no packets of RoCE v1. */
 export function reachOfSlot({ gid, gidType, ndevIfindex }: GidEntry): Reach {
   if (ndevIfindex === LOOPBACK_IFINDEX) return "host";
   return gidType === GidType.ROCE_V1 && gid.reach === "networks" ? "link" : gid.reach;

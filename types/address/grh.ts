@@ -37,7 +37,7 @@ export let grhView: (grh: Grh) => DataView<ArrayBuffer>;
  * @category GIDs and headers
  */
 export class Grh {
-  /** Size in bytes. A UD receive needs so many bytes before its payload. */
+  /** Size in bytes. A UD receive needs this many bytes before its payload. */
   static readonly SIZE: number = SIZE;
 
   readonly #bytes: Uint8Array<ArrayBuffer>;
@@ -63,12 +63,12 @@ export class Grh {
     this.#view = new DataView(this.#bytes.buffer);
   }
 
-  /** The sender, the receiver and what routers look at, for `console.log`. */
+  /** The sender, the receiver and the fields that routers use, for `console.log`. */
   [Symbol.for("Deno.customInspect")](): string {
     return this.toString();
   }
 
-  /** The sender, the receiver and what routers look at, on one line. */
+  /** The sender, the receiver and the fields that routers use, on one line. */
   toString(): string {
     const { ipVersion, sgid, dgid, hopLimit, trafficClass, flowLabel, ipv4: { ttl, tos } } = this;
     const ofRouters = ipVersion === 4

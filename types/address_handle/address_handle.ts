@@ -44,7 +44,7 @@ type NativeAttr = DataView<ArrayBuffer> | Uint32Array<ArrayBuffer>;
 const ADDRESS = new BigUint64Array(1);
 const HALVES = new Int32Array(ADDRESS.buffer);
 
-/** So many queue pairs are kept without a look at whether their sends are done. */
+/** Up to this many queue pairs are kept without a check whether their sends are done. */
 const MIN_LIMIT = 4;
 
 /** A send of a queue pair, by its number. */
@@ -58,7 +58,7 @@ export class AhCore {
   readonly handle: AddressHandle;
   readonly pd: ProtectionDomain;
   isOpen = true;
-  /** The native address, in halves: 64-bit integers would be allocated. */
+  /** The native address, in halves: a BigInt would be allocated. */
   readonly #low: number;
   readonly #high: number;
   /** The queue pair that sent with the handle last, and the number of that send. */
@@ -66,7 +66,7 @@ export class AhCore {
   #last = 0;
   /** The last sends of other queue pairs. Most handles have none. */
   #others: Map<SendTracker, number> | undefined;
-  /** The number of others at which those that are done are removed: a send then takes constant time on average. */
+  /** The number of others at which the finished ones are removed, so that a send takes constant time on average. */
   #limit = MIN_LIMIT;
 
   constructor(handle: AddressHandle, pd: ProtectionDomain, address: bigint) {
@@ -130,9 +130,9 @@ export let ahCore: (ah: AddressHandle) => AhCore | undefined;
  *   block;
  * - for the senders of many datagrams: `ReplyPath`, which keeps the handles.
  *
- * A handle is kept by the sends that use it. If it is disposed while a send is in progress, nothing can be posted with it
- * any more, and its native object is destroyed when that send has ended: its completion is polled, or after a failure the queue
- * pair is reset or closed.
+ * A send keeps the handle that it uses. If the handle is disposed while a send is in progress, nothing more can be
+ * posted with it, and its native object is destroyed when the send has ended: when its completion is polled or, after a
+ * failure, when the queue pair is reset or closed.
  *
  * @example A handle for a peer with a known address
  * ```ts
@@ -173,7 +173,7 @@ export class AddressHandle extends NativeResource<IbvAh> {
       try {
         return ah.#core;
       } catch {
-        // Only address handles have the field. Each request that is prepared asks: instanceof takes longer.
+        // Only address handles have the field. Each prepared request is checked like this: instanceof takes longer.
         return undefined;
       }
     };
@@ -200,11 +200,11 @@ export class AddressHandle extends NativeResource<IbvAh> {
   }
 
   /**
-   * Makes an address handle on another thread: `AddressHandle` without blocking.
+   * Makes an address handle on another thread: the constructor without blocking.
    *
-   * If the signal aborts, the call rejects with the signal's reason, and a handle that is made afterwards is destroyed
-   * again. At most 8 such calls run at the same time in a thread of JavaScript; others wait for their turn, those for
-   * strangers after all others: see `PeerOptions`.
+   * If the signal aborts, the call rejects with the signal's reason, and a handle that is made nevertheless is
+   * destroyed again. At most 8 such calls run at the same time in a thread of JavaScript; others wait for their turn,
+   * those for strangers after all others: see `PeerOptions`.
    *
    * @throws As the constructor; {TypeError} if the protection domain is disposed in the meantime.
    */
@@ -289,7 +289,7 @@ class Made extends Adopted<IbvAh> {
   }
 }
 
-/** What is shown of an address. */
+/** The part of an address that is shown. */
 type Shown = Readonly<Record<string, unknown>>;
 
 function make(pd: ProtectionDomain, attr: NativeAttr): Made {

@@ -39,7 +39,7 @@ const NO_VLAN = 0xffff;
  * @throws {RangeError} If the device has no such port, or an attribute of the completion is out of range.
  * @throws {TypeError} If the context is disposed.
  * @throws {VerbsError} EINVAL if the packet was sent to a multicast group, or to a GID that is not in the port's table;
- * EPROTONOSUPPORT if the GRH is no header.
+ * EPROTONOSUPPORT if the GRH is not the header of a RoCE or InfiniBand packet.
  * @category Address handles
  */
 export function initAhFromWc(
@@ -101,7 +101,7 @@ function computation(
  * @throws {RangeError} If a number is out of range, or the device has no such port.
  * @throws {VerbsError} If the address cannot be resolved.
  *
- * @experimental No device of the tests has it: it has only run on a library that records calls.
+ * @experimental Not tested on any device: it has only run on a library that records calls.
  * @category Address handles
  */
 export function resolveEthL2FromGid(
@@ -116,7 +116,7 @@ export function resolveEthL2FromGid(
  *
  * @throws As `resolveEthL2FromGid`; the signal's reason if it aborts.
  *
- * @experimental No device of the tests has it: it has only run on a library that records calls.
+ * @experimental Not tested on any device: it has only run on a library that records calls.
  * @category Address handles
  */
 export async function resolveEthL2FromGidAsync(

@@ -14,7 +14,7 @@ import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import type { WcAddress } from "../completion/work_completion.ts";
 import { checkPort, type Context } from "../device/context.ts";
 
-/** Stands for a GRH that is left out: the C function reads one even if the completion has none. */
+/** Takes the place of a GRH that is left out: the C function reads one even if the completion has none. */
 const NO_GRH = new DataView(new ArrayBuffer(Grh.SIZE));
 
 /**

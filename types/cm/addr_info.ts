@@ -19,17 +19,17 @@ import { readSockaddr, type SocketAddress } from "./socket_address.ts";
  * @category Addresses
  */
 export const AddrInfoFlags: {
-  /** The address is to listen at. */
+  /** The address is for listening. */
   readonly PASSIVE: 1;
   /** The name must be an address. */
   readonly NUMERICHOST: 2;
-  /** No route is looked up. */
+  /** Looks up no route. */
   readonly NOROUTE: 4;
-  /** Only addresses of the family of the hints. */
+  /** Only addresses of the family in the hints. */
   readonly FAMILY: 8;
-  /** The subnet administration of InfiniBand is asked for a service, not a name server. rdma-core 60 or newer. */
+  /** Asks the subnet administration of InfiniBand for a service, not a name server. rdma-core 60 or newer. */
   readonly SA: 16;
-  /** A name server is asked, as without SA. rdma-core 60 or newer. */
+  /** Asks a name server, as without SA. rdma-core 60 or newer. */
   readonly DNS: 32;
 } = Object.freeze({
   PASSIVE: constants.RAI_PASSIVE,
@@ -41,7 +41,7 @@ export const AddrInfoFlags: {
 });
 
 /**
- * What is looked for. Attributes that are left out are 0: anything.
+ * Hints for a look-up. Attributes that are left out are 0, which matches anything.
  *
  * @category Addresses
  */
@@ -121,9 +121,9 @@ const FAILURES: Readonly<Record<number, string>> = {
  * console.log(info?.dstAddr);
  * ```
  *
- * @param node The name of the host; `undefined` with the flag PASSIVE: any address.
+ * @param node The name of the host; with the flag PASSIVE, `undefined` stands for any address.
  * @param service The name of the service, or the port as text; `undefined` for port 0.
- * @param hints What is looked for.
+ * @param hints What to look for.
  * @throws {TypeError} If an argument has the wrong type.
  * @throws {CmError} If the name has no address. `status` is what `getaddrinfo(3)` returns.
  * @throws {VerbsError} If there is no RDMA device (ENODEV), or the system refuses.
@@ -151,18 +151,18 @@ export async function getAddrInfo(
   });
 }
 
-/** What a look-up takes, in the form of C. */
+/** The arguments of a look-up, as C takes them. */
 export interface LookUp {
   readonly signal: AbortSignal | undefined;
   readonly host: Uint8Array<ArrayBuffer> | null;
   readonly port: Uint8Array<ArrayBuffer> | null;
   /** The hints. */
   readonly view: DataView<ArrayBuffer>;
-  /** What is done, for messages. */
+  /** The action, for messages. */
   readonly action: string;
 }
 
-/** Reads and checks what is looked for. */
+/** Reads and checks the arguments of a look-up. */
 export function readLookUp(
   node: string | undefined,
   service: string | undefined,
@@ -192,7 +192,7 @@ function free(list: BigUint64Array): void {
   if (list[0] !== 0n) rdmacm().rdma_freeaddrinfo(handleAt(list[0]!));
 }
 
-/** The answers of a list, which is freed. */
+/** Reads the answers of a list, and frees the list. */
 export function answersAt(list: BigUint64Array): AddrInfo[] {
   const answers: AddrInfo[] = [];
   for (let at = handleAt(list[0]!); at !== null;) {

@@ -1,11 +1,11 @@
-/** Why librdmacm does not take an IP address, or finds no way to it. */
+/** Why librdmacm refuses an IP address, or finds no route to it. */
 
 import { mappedIpv4, needsInterface, reachOf } from "../../internal/reach.ts";
 import { formatAddress, parseAddress } from "../address/ip_address.ts";
 import { causeOf, type Causes, type Words } from "../core/causes.ts";
 import type { SocketAddress } from "./socket_address.ts";
 
-/** What the address itself tells. */
+/** Causes that the address itself shows. */
 export const ADDRESS_CAUSES: Causes<SocketAddress> = [
   [
     "EINVAL, ENODEV, ENETUNREACH, EADDRNOTAVAIL",
@@ -15,8 +15,8 @@ export const ADDRESS_CAUSES: Causes<SocketAddress> = [
   ],
   [
     "EINVAL, ENODEV, ENETUNREACH, EADDRNOTAVAIL",
-    "{hostname} is a loopback address: it reaches this host only, and the connection manager of Linux goes by none of " +
-    "these, also where an RDMA device is on lo. Use another address of a device, or tcpPort of @rdma/ibverbs/net",
+    "{hostname} is a loopback address: it reaches this host only, and the connection manager of Linux does not connect " +
+    "by it, not even where an RDMA device is on lo. Use another address of a device, or tcpPort of @rdma/ibverbs/net",
     ({ hostname }) => reachOf(parseAddress(hostname)) === "host",
   ],
   [
@@ -50,13 +50,13 @@ function ipv4Of({ hostname }: SocketAddress): Words | undefined {
   return ipv4 && { hostname, ipv4: formatAddress(ipv4) };
 }
 
-/** Why an address of this host was not taken. */
+/** Why an address of this host was refused. */
 export function hintBind(code: string, address: SocketAddress): string | undefined {
   return hintAddress(code, address) ?? causeOf(BIND_CAUSES, code, address) ??
     causeOf(RESOLVE_CAUSES, code, {});
 }
 
-/** Why no way to an address was found. The first of the addresses that may be the cause is named. */
+/** Why no route to an address was found. The hint names the first address that may be the cause. */
 export function hintResolve(
   code: string,
   ...addresses: readonly (SocketAddress | null | undefined)[]
@@ -65,7 +65,7 @@ export function hintResolve(
   return hints.find((hint) => hint !== undefined) ?? causeOf(RESOLVE_CAUSES, code, {});
 }
 
-/** What an address itself tells of a failure. */
+/** The cause of a failure that an address itself shows. */
 export function hintAddress(code: string, address: SocketAddress): string | undefined {
   return causeOf(ADDRESS_CAUSES, code, address);
 }

@@ -14,7 +14,7 @@ import { CmEventType } from "./enums.ts";
 const { fields, size } = structs.rdma_cm_event;
 const TYPE = CmEventType;
 
-/** Events that tell of a peer. */
+/** Events about a peer. */
 export const OF_PEERS: readonly CmEventType[] = [
   ...[TYPE.CONNECT_REQUEST, TYPE.CONNECT_RESPONSE, TYPE.CONNECT_ERROR, TYPE.UNREACHABLE],
   ...[TYPE.REJECTED, TYPE.ESTABLISHED, TYPE.DISCONNECTED],
@@ -26,13 +26,13 @@ export interface NativeEvent {
   readonly status: number;
   /** The address of the id that the event is about. */
   readonly id: bigint;
-  /** The struct. What it points to is gone. */
+  /** The struct. Its pointers are no longer valid. */
   readonly view: DataView<ArrayBuffer>;
   /** The data of the peer's program; empty where the event has none. */
   readonly privateData: Uint8Array<ArrayBuffer>;
 }
 
-/** What those who wait for an event need to know of it. */
+/** What waiters need to know of an event. */
 export interface Delivered {
   /** The id that the event is about. */
   readonly id: Resource;
@@ -41,10 +41,10 @@ export interface Delivered {
   readonly type: CmEventType;
 }
 
-/** Takes the events of an id, and returns what others get. Its errors go to those who wait. */
-export type Receiver<E> = (event: NativeEvent) => E;
+/** Handles an event of an id, and turns it into the event that waiters get. Waiters also get its errors. */
+export type EventHandler<E> = (event: NativeEvent) => E;
 
-/** One who waits. A step of an id goes before those who take any event. */
+/** A waiter. A step of an id goes before those that take any event. */
 interface Key<E> {
   readonly step: Resource | undefined;
   /** The number of the group that the step joins. */
@@ -53,20 +53,20 @@ interface Key<E> {
 }
 
 /**
- * Reads the events of a channel for those who wait. Each is copied and acknowledged before anybody gets it: the end of an id
- * waits until all its events are acknowledged.
+ * Reads the events of a channel for waiters. Each is copied and acknowledged before a waiter gets it: destroying an id
+ * blocks until all its events are acknowledged.
  */
 export class CmEvents<E extends Delivered> {
   readonly #channel: NativeResource<RdmaEventChannel>;
   readonly #source: Events<Key<E>, E>;
   readonly #event: BigUint64Array<ArrayBuffer> = new BigUint64Array(1);
   /** The ids of the channel, by their addresses. */
-  readonly receivers: Map<bigint, Receiver<E>> = new Map();
-  /** The most requests that wait for those who listen. */
+  readonly handlers: Map<bigint, EventHandler<E>> = new Map();
+  /** The most requests that wait, for each id that listens. */
   readonly backlogs: WeakMap<Resource, number> = new WeakMap();
   /** Events that nobody has waited for, oldest first. */
   #unclaimed: E[] = [];
-  /** How many steps of each id are under way. */
+  /** How many steps of each id are in progress. */
   readonly #steps: Map<Resource, number> = new Map();
 
   /** Makes the descriptor of a channel non-blocking. */
@@ -84,7 +84,7 @@ export class CmEvents<E extends Delivered> {
     });
   }
 
-  /** Says whether waits keep the program alive. */
+  /** Sets whether waits keep the program alive. */
   hold(isHeld: boolean): void {
     this.#source.hold(isHeld);
   }
@@ -128,7 +128,7 @@ export class CmEvents<E extends Delivered> {
     return waiting >= (this.backlogs.get(listener) ?? Infinity);
   }
 
-  /** Takes the events out that are about an id, or with `requests` those to it as well. */
+  /** Removes and returns the events about an id, with `requests` also the requests to it. */
   takeOf(id: Resource, requests: boolean): E[] {
     const isOf = (event: E): boolean => event.id === id || requests && event.listenId === id;
     const taken = this.#unclaimed.filter(isOf);
@@ -136,12 +136,12 @@ export class CmEvents<E extends Delivered> {
     return taken;
   }
 
-  /** An id has moved here. Its events that the kernel has moved with it wake nobody. */
+  /** An id has moved to this channel. The kernel moves its events with it, but that wakes nobody. */
   wake(): void {
     this.#source.wake();
   }
 
-  /** Hands an event to the steps that want it, or else to one of the others, or keeps it. */
+  /** Hands an event to the steps that wait for it, otherwise to one of the other waiters, or keeps it. */
   deliver(event: E): void {
     const isStep = ({ step, wants }: Key<E>): boolean => step === event.id && wants(event);
     if (this.#source.resolve(event, isStep) > 0) return;
@@ -190,13 +190,13 @@ export class CmEvents<E extends Delivered> {
   }
 
   #receive(event: NativeEvent, listener: bigint): void {
-    const receiver = this.receivers.get(listener === 0n ? event.id : listener);
-    if (receiver === undefined) {
+    const handler = this.handlers.get(listener === 0n ? event.id : listener);
+    if (handler === undefined) {
       if (listener !== 0n) rdmacm().rdma_destroy_id(handleAt<RdmaCmId>(event.id)!);
       return;
     }
-    const received = receiver(event);
-    // What the receiver has called may have closed the id.
+    const received = handler(event);
+    // Code that the handler has called may have closed the id.
     if (isOpen(received.id)) this.deliver(received);
   }
 }

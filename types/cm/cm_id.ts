@@ -65,17 +65,17 @@ import { groupSockaddrOf, readSockaddr, sockaddrOf, type SocketAddress } from ".
 export interface CmEvent {
   /** Kind of event. */
   readonly type: CmEventType;
-  /** The id that the event is about. Of a request it is a new one, to accept or to reject. */
+  /** The id that the event is about. For a request it is a new id, to accept or to reject. */
   readonly id: CmId;
   /** The id that listens, if the event is a request. */
   readonly listenId: CmId | undefined;
   /** 0, or what failed: a negative errno value, or for REJECTED the reason as InfiniBand numbers them. */
   readonly status: number;
-  /** What the peer tells of its side of a connection. It is `undefined` where the event has none. */
+  /** The connection parameters from the peer. It is `undefined` where the event has none. */
   readonly conn: ConnParam | undefined;
   /** How datagrams reach the peer or the group. It is `undefined` where the event has none. */
   readonly ud: UdParam | undefined;
-  /** What the program gave to `CmId.writeCmEvent`. It is `undefined` for all events but USER. */
+  /** What the program gave to `CmId.writeCmEvent`. It is `undefined` for all events except USER. */
   readonly arg: bigint | undefined;
 }
 
@@ -86,11 +86,12 @@ function eventsOf(channel: EventChannel): CmEvents<CmEvent> {
 }
 
 /**
- * Where connection events come from (`struct rdma_event_channel`). Each `CmId` belongs to one. Any number of ids
- * may share a channel, and any number of channels share one thread that waits.
+ * A channel of connection events (`struct rdma_event_channel`). Each `CmId` belongs to one. Any number of ids may share
+ * a channel, and any number of channels share one thread that waits.
  *
- * A method of an id that waits gets the event that it waits for. All other events go to those who iterate over the channel,
- * each to one of them. Events are read only while somebody waits for one; a program that waits for none may end.
+ * A method of an id that waits gets the event that it waits for. All other events go to the loops over the channel,
+ * each event to one of them. Events are read only while the program waits for one. A program that waits for none may
+ * end.
  *
  * @example A server
  * ```ts
@@ -138,7 +139,7 @@ export class EventChannel extends NativeResource<RdmaEventChannel> {
   }
 
   /**
-   * The events that no method of an id waits for, as they come. Closing the channel ends it.
+   * The events that no method of an id waits for, as they come. Closing the channel ends the loop.
    *
    * @throws {TypeError} If the channel is disposed, or the signal is not an AbortSignal.
    * @throws {VerbsError} If reading fails.
@@ -161,7 +162,7 @@ export class EventChannel extends NativeResource<RdmaEventChannel> {
   }
 
   /**
-   * Lets the program live while something waits for events, as it does without `EventChannel.unref`.
+   * Keeps the program alive while something waits for events, as before `EventChannel.unref`.
    *
    * @throws {TypeError} If the channel is disposed.
    */
@@ -213,18 +214,18 @@ export interface JoinMulticastOptions extends AbortOptions {
 
 const TYPE = CmEventType;
 const { fields } = structs.rdma_cm_id;
-/** The default of the steps that ask the network. */
+/** The default timeout of steps that ask the network. */
 const RESOLVE_MS = 2000;
 const OF_GROUPS: readonly CmEventType[] = [TYPE.MULTICAST_JOIN, TYPE.MULTICAST_ERROR];
 const REFUSALS: readonly CmEventType[] = [TYPE.CONNECT_ERROR, TYPE.UNREACHABLE, TYPE.REJECTED];
 
-/** Which group an event is about, by the number that joining it had. */
+/** Which group an event is about: the number of the join. */
 const numbers = new WeakMap<CmEvent, bigint>();
 
 /**
- * One end of a connection, or one that waits for peers (`struct rdma_cm_id`). It finds the way by IP addresses, exchanges
- * the numbers of queue pairs, and tells when the connection has ended. Messages go through a `QueuePair` of the
- * program's own, which the id only moves from state to state.
+ * One end of a connection, or a listener for peers (`struct rdma_cm_id`). It finds the route by IP addresses, exchanges
+ * the numbers of queue pairs, and reports the end of the connection. Messages go through a `QueuePair` of the program's
+ * own, which the id only moves from state to state.
  *
  * A method that the state does not allow throws a TypeError that names the state. A method that waits takes a signal. If the
  * signal aborts, the wait ends and the step goes on: close the id to end it. Closing is possible at any time, also while a
@@ -265,13 +266,13 @@ export class CmId extends NativeResource<RdmaCmId> {
     }),
   };
 
-  /** What the port numbers count, and which transport the id has. */
+  /** The port space, which decides the transport. */
   readonly portSpace: PortSpace;
   readonly #states: CmStates<CmEvent>;
   /** The queue pair of the connection. */
   #qp: QueuePair | undefined;
   #channel: EventChannel;
-  /** Aborts when the id is closed. It is made by the first that needs it. */
+  /** Aborts when the id is closed. It is made on first use. */
   #ending: AbortController | undefined;
   /** The multicast groups that the id has not left. */
   readonly #groups: Groups = new Groups();
@@ -285,7 +286,7 @@ export class CmId extends NativeResource<RdmaCmId> {
    * Makes an id (`rdma_create_id`).
    *
    * @param channel The channel of its events.
-   * @param portSpace What its ports count, and which transport it has: `PortSpace.TCP` is RC, `PortSpace.UDP` is UD. The
+   * @param portSpace The port space, which decides the transport: `PortSpace.TCP` is RC, `PortSpace.UDP` is UD. The
    * default is TCP.
    * @throws {TypeError} If an argument has the wrong type, or the channel is disposed.
    * @throws {RangeError} If there is no such port space.
@@ -301,10 +302,10 @@ export class CmId extends NativeResource<RdmaCmId> {
     this.#states = new CmStates(this, this.portSpace, isRequest ? "REQUESTED" : "IDLE");
     this.#channel = channel;
     this.#address = handleAddress(handle);
-    this.#events.receivers.set(this.#address, (event) => this.#receive(event));
+    this.#events.handlers.set(this.#address, (event) => this.#receive(event));
   }
 
-  /** The handle of an object of this class. Called on an object of another class, a method stops here. */
+  /** The handle. A method that is called on an object of another class throws here. */
   get #handle(): RdmaCmId {
     return this.unsafeHandle;
   }
@@ -318,7 +319,7 @@ export class CmId extends NativeResource<RdmaCmId> {
     return this.#channel;
   }
 
-  /** The queue pair of the connection, if there is one, and the program has not given its number instead. */
+  /** The queue pair of the connection; `undefined` if there is none, or the program has given only its number. */
   get qp(): QueuePair | undefined {
     return this.#qp;
   }
@@ -368,7 +369,7 @@ export class CmId extends NativeResource<RdmaCmId> {
   }
 
   /**
-   * Sets options (`rdma_set_option`). It checks all before it sets one.
+   * Sets options (`rdma_set_option`). It checks all of them before it sets the first.
    *
    * @throws {TypeError} If an option is unknown or has the wrong type, or cannot be set any more; `ackTimeout` if the id is for
    * datagrams.
@@ -427,8 +428,8 @@ export class CmId extends NativeResource<RdmaCmId> {
   }
 
   /**
-   * Gives the id an address of its own (`rdma_bind_addr`). Port 0 lets the system choose one; `CmId.srcPort` tells
-   * which. An id that has the address of a device belongs to that device from then on.
+   * Gives the id an address of its own (`rdma_bind_addr`). Port 0 lets the system choose one, which is then
+   * `CmId.srcPort`. An id that has the address of a device belongs to that device from then on.
    *
    * **A loopback address stands for all addresses**, as in C: an id that listens on `127.0.0.1` or `::1` takes peers of all
    * networks. `device` of such an id is undefined.
@@ -436,8 +437,8 @@ export class CmId extends NativeResource<RdmaCmId> {
    * @throws {SyntaxError} If the host name is no IP address.
    * @throws {TypeError} If the state is not IDLE, or an argument has the wrong type.
    * @throws {RangeError} If a number is out of range.
-   * @throws {VerbsError} If the port is in use (EADDRINUSE; EADDRNOTAVAIL if one of both users has all addresses), or no RDMA
-   * device has the address (ENODEV, EADDRNOTAVAIL).
+   * @throws {VerbsError} If the port is in use (EADDRINUSE; EADDRNOTAVAIL if one of the two ids is bound to all
+   * addresses), or no RDMA device has the address (ENODEV, EADDRNOTAVAIL).
    */
   bindAddr(address: SocketAddress): void {
     const sockaddr = sockaddrOf(address);
@@ -511,9 +512,9 @@ export class CmId extends NativeResource<RdmaCmId> {
    *
    * @param node The name of the host; `undefined` with the flag PASSIVE or SA.
    * @param service The name of the service, or the port as text; `undefined` for port 0.
-   * @param hints What is looked for.
+   * @param hints What to look for.
    * @throws {TypeError} If an argument has the wrong type, or the state is not IDLE, BOUND, ADDR_RESOLVED or ROUTE_RESOLVED.
-   * @throws {CmError} If there is no answer. `status` is what `getaddrinfo(3)` returns, if it is not of an event.
+   * @throws {CmError} If there is no answer. `status` is that of the event, or what `getaddrinfo(3)` returns.
    * @throws {VerbsError} If an answer is still being looked for or was not taken (EBUSY), librdmacm is older (EOPNOTSUPP), or
    * the system refuses.
    */
@@ -566,12 +567,12 @@ export class CmId extends NativeResource<RdmaCmId> {
   }
 
   /**
-   * Makes an event of the program's own (`rdma_write_cm_event`). It comes by the channel of the id, to who iterates over it.
-   * It needs rdma-core 60 and Linux 6.17, or newer ones.
+   * Makes an event of the program's own (`rdma_write_cm_event`). Loops over the channel of the id get it. It needs
+   * rdma-core 60 and Linux 6.17, or newer ones.
    *
    * @param event The kind of event: `CmEventType.USER`.
    * @param status The status of the event, -2^31 to 2^31 - 1.
-   * @param arg What the event shall have in `CmEvent.arg`, 64 bits.
+   * @param arg The value of `CmEvent.arg`, 64 bits.
    * @throws {TypeError} If an argument has the wrong type, or the id is disposed.
    * @throws {RangeError} If the event is another one, or a number is out of range.
    * @throws {VerbsError} If librdmacm is older (EOPNOTSUPP), or the kernel is (EINVAL).
@@ -588,8 +589,8 @@ export class CmId extends NativeResource<RdmaCmId> {
   }
 
   /**
-   * Waits for peers from now on (`rdma_listen`). Each request is an event CONNECT_REQUEST of the channel, with an id of its
-   * own. Requests beyond the backlog, which nobody has taken from the channel, are rejected.
+   * Listens for peers (`rdma_listen`). Each request is an event CONNECT_REQUEST of the channel, with an id of its own.
+   * While as many requests as the backlog wait in the channel, further ones are rejected.
    *
    * @param backlog The most requests that wait, 1 to 2^31 - 1. The default is 128.
    * @throws {TypeError} If the state is not IDLE or BOUND.
@@ -620,13 +621,13 @@ export class CmId extends NativeResource<RdmaCmId> {
 
   /**
    * Asks the peer to connect (`rdma_connect`), and waits for the answer. RC needs `CmId.establish` afterwards; in
-   * between the program can look at the answer. Over iWARP, and for UD, the connection is established already. iWARP moves
-   * the queue pair itself: `qp.state`, which tells what this process has set, stays INIT.
+   * between the program can look at the answer. Over iWARP, and for UD, the connection is established already. iWARP
+   * moves the queue pair itself: `qp.state`, which is what this process has set, stays INIT.
    *
    * @param qp The queue pair of this side. It moves to INIT; for UD to RTS. Or its number, 24 bits: then the program moves the
    * queue pair itself, also to ERR at the end.
-   * @param param What the peer gets to know.
-   * @returns The answer. For UD it has what reaches the peer in `ud`.
+   * @param param The connection parameters for the peer. @returns The answer. For UD, its `ud` is how datagrams reach
+   * the peer.
    * @throws {TypeError} If the state is not ROUTE_RESOLVED, or the queue pair does not fit.
    * @throws {RangeError} If the private data is too long, or a number is out of range.
    * @throws {CmError} If the peer rejects the request or does not answer.
@@ -656,7 +657,7 @@ export class CmId extends NativeResource<RdmaCmId> {
   }
 
   /**
-   * Ends what `CmId.connect` began (`rdma_establish`): the queue pair moves to RTR and RTS, and the peer is told.
+   * Ends what `CmId.connect` began (`rdma_establish`): the queue pair moves to RTR and RTS, and the peer is informed.
    * States that the program has moved it to itself, by `CmId.initQpAttr`, are skipped. It does nothing where the
    * connection is established already.
    *
@@ -737,8 +738,8 @@ export class CmId extends NativeResource<RdmaCmId> {
   }
 
   /**
-   * Rejects the request that made this id (`rdma_reject`), or the answer that `CmId.connect` has got. The id can
-   * only be closed afterwards.
+   * Rejects the request that made this id (`rdma_reject`), or the answer that `CmId.connect` received. The id can only
+   * be closed afterwards.
    *
    * @param given Data for the peer's program, or options.
    * @throws {TypeError} If the state is not REQUESTED or RESPONDED, or an argument has the wrong type.
@@ -760,7 +761,7 @@ export class CmId extends NativeResource<RdmaCmId> {
   }
 
   /**
-   * Tells that the first message has arrived before the peer's confirmation did (`rdma_notify`).
+   * Reports that the first message has arrived before the peer's confirmation (`rdma_notify`).
    *
    * @throws {TypeError} If the state is not ACCEPTING or ESTABLISHED.
    * @throws {VerbsError} If the system refuses.
@@ -778,8 +779,8 @@ export class CmId extends NativeResource<RdmaCmId> {
    * @param options The most milliseconds to wait for the peer, 1 to 2^31 - 1. Without it the wait may take minutes, if the
    * peer does not answer.
    * @returns Whether the peer has answered.
-   * @throws {TypeError} If there is no connection; one of datagrams has no end.
-   * @throws {RangeError} If the time is out of range.
+   * @throws {TypeError} If there is no connection, which ids for datagrams never have. @throws {RangeError} If the time
+   * is out of range.
    * @throws {VerbsError} If the system refuses.
    */
   async disconnect(options: ResolveOptions = {}): Promise<boolean> {
@@ -811,7 +812,7 @@ export class CmId extends NativeResource<RdmaCmId> {
    * Waits until the connection has ended. If the peer ends it, the queue pair moves to ERR and the peer gets its answer when
    * the event is read: during this wait, or during any other of the channel.
    *
-   * @throws {TypeError} If there is no connection and no request; one of datagrams has no end. If this side rejects the
+   * @throws {TypeError} If there is no connection and no request, or the id is for datagrams; if this side rejects the
    * answer or the request meanwhile.
    * @throws {CmError} If the connection fails or has failed, the device goes away, or the neighbour that leads to the peer gets
    * another hardware address (Linux 6.0 or newer). Then the connection still exists, and its packets get lost:
@@ -833,12 +834,13 @@ export class CmId extends NativeResource<RdmaCmId> {
   }
 
   /**
-   * Joins a multicast group (`rdma_join_multicast`), also with the switches on the way. Attach the queue pair afterwards, by
-   * `QueuePair.attachMcast()` with the GID of the answer, if it shall receive.
+   * Joins a multicast group (`rdma_join_multicast`), also at the switches in between. If the queue pair is to receive,
+   * attach it afterwards: `QueuePair.attachMcast()` with the GID of the result.
    *
-   * @param address The IP address of the group, such as `"239.1.2.3"`. Over RoCE Linux has groups of IPv4 only. An IPv6 address
-   * may have a network interface behind it: `ff12::1%eth0`.
-   * @returns What reaches the group: `new AddressHandle(pd, ahAttr)`, and the number and the key for sends.
+   * @param address The IP address of the group, such as `"239.1.2.3"`. Over RoCE Linux supports only IPv4 groups. An
+   * IPv6 address may have a network interface behind it: `ff12::1%eth0`.
+   * @returns How datagrams reach the group: `ahAttr` for `new AddressHandle(pd, ahAttr)`, and the queue pair number and
+   * qkey for sends.
    * @throws {TypeError} If the id has no device yet, or is not for datagrams.
    * @throws {CmError} If the group cannot be joined.
    * @throws {VerbsError} If the system refuses, for instance EADDRNOTAVAIL, or ENOSYS over iWARP.
@@ -856,7 +858,7 @@ export class CmId extends NativeResource<RdmaCmId> {
       if (this.device === undefined) {
         const { hostname } = this.localAddress!;
         throw new TypeError(
-          `Cannot join group: the id has no device, because ${hostname} is of none`,
+          `Cannot join group: the id has no device, because no device has ${hostname}`,
         );
       }
       signal?.throwIfAborted();
@@ -873,7 +875,7 @@ export class CmId extends NativeResource<RdmaCmId> {
    * Leaves a multicast group (`rdma_leave_multicast`). A wait of `CmId.joinMulticast` for this group ends with a
    * TypeError. Closing the id leaves its groups too.
    *
-   * @param address The address, as it was joined. Of a group that was joined several times, the last one is left.
+   * @param address The address, as it was joined. If a group was joined several times, the last join is undone.
    * @throws {VerbsError} If the id has not joined it (EADDRNOTAVAIL).
    */
   leaveMulticast(address: string): void {
@@ -883,9 +885,8 @@ export class CmId extends NativeResource<RdmaCmId> {
   }
 
   /**
-   * Moves the id to another channel (`rdma_migrate_id`), with its events that nobody has taken: for instance to a channel of
-   * the connection's own, after it was accepted on that of the listener. With an id that listens move the requests that nobody
-   * has taken.
+   * Moves the id to another channel (`rdma_migrate_id`), together with its events that wait there: for instance to a
+   * channel of its own, after it was accepted on that of the listener. Requests that wait for a listener move with it.
    *
    * @throws {TypeError} If the channel is disposed, or a method of the id is waiting.
    * @throws {VerbsError} If the system refuses.
@@ -898,16 +899,16 @@ export class CmId extends NativeResource<RdmaCmId> {
     if (from.isBusy(this)) throw new TypeError("Cannot migrate: a method of the id is waiting");
     callCm("rdma_migrate_id", "migrate", [this.unsafeHandle, channel.unsafeHandle]);
     if (channel === old) return;
-    const receiver = from.receivers.get(this.#address)!;
-    from.receivers.delete(this.#address);
+    const handler = from.handlers.get(this.#address)!;
+    from.handlers.delete(this.#address);
     moveTo(this, old, channel);
     this.#channel = channel;
     const to = this.#events;
-    to.receivers.set(this.#address, receiver);
+    to.handlers.set(this.#address, handler);
     to.backlogs.set(this, from.backlogs.get(this) ?? 0);
     to.wake();
     for (const event of from.takeOf(this, true)) {
-      // Requests to the id come by the new channel, as those do that the kernel has not told yet.
+      // Requests to the id move to the new channel, as the kernel moves those that it has not reported yet.
       if (event.id !== this) event.id.migrate(channel);
       to.deliver(event);
     }
@@ -933,8 +934,8 @@ export class CmId extends NativeResource<RdmaCmId> {
   }
 
   /**
-   * Does a step of a connection. If the connection has ended, the system only says that it does not know it: the event tells
-   * why.
+   * Does a step of a connection. If the connection has ended, the system only says that it does not know it: the event
+   * has the reason.
    */
   async #orEnd(
     action: string,
@@ -1012,7 +1013,7 @@ export class CmId extends NativeResource<RdmaCmId> {
     return new CmId(this.#channel, handOver(new Adopted(handleAt<RdmaCmId>(address)!)));
   }
 
-  /** Takes over the state that an event leads to. */
+  /** Enters the state that an event leads to. */
   #follow(event: CmEvent): void {
     const { state } = this;
     if (!this.#states.follow(event)) return;
@@ -1022,16 +1023,16 @@ export class CmId extends NativeResource<RdmaCmId> {
       // Without an answer the peer waits for minutes.
       callCm("rdma_disconnect", "answer", [this.unsafeHandle]);
     } catch {
-      // The connection has gone altogether.
+      // The connection no longer exists.
     }
   }
 
   #closing(): void {
     const events = this.#events;
     const { isConnected } = this.#states;
-    events.receivers.delete(this.#address);
+    events.handlers.delete(this.#address);
     for (const { id } of events.takeOf(this, true)) {
-      // Requests that nobody has taken. The others of this id are only forgotten.
+      // Requests that nobody has taken are closed. The other events of this id are only dropped.
       if (id !== this) closeQuietly(id);
     }
     const why = "the connection identifier was disposed";
@@ -1056,7 +1057,7 @@ function closeQuietly(id: CmId): void {
   try {
     id.close();
   } catch {
-    // The channel closes it again, and gets the error.
+    // The channel tries to close it again, and reports the error.
   }
 }
 
@@ -1064,7 +1065,7 @@ function hostOrder(value: number): number {
   return (value & 0xff) << 8 | value >> 8;
 }
 
-/** Reads what rejects: private data alone, or options. */
+/** Reads the argument of reject(): private data alone, or options. */
 function readRejection(given: Uint8Array | RejectOptions | undefined): RejectOptions {
   if (given === undefined || ArrayBuffer.isView(given)) return { privateData: given };
   return snapshot(given, "options", ["privateData", "ece"]);

@@ -13,9 +13,12 @@ import { type CmState, PortSpace } from "./enums.ts";
 export interface CmOptions {
   /** Type of service of the connection's packets, 0 to 255. Set it before the address is resolved. */
   readonly tos?: number | undefined;
-  /** Whether an address may be bound that an older id has used. Set it before the id is bound; `false` only then. */
+  /**
+   * Whether the id may be bound to an address that another id uses. Set it before the id listens; `false` only before
+   * it is bound.
+   */
   readonly reuseAddr?: boolean | undefined;
-  /** Whether an id that is bound to an IPv6 address takes no IPv4. Set it before the id listens or resolves. */
+  /** Whether an id that is bound to an IPv6 address refuses IPv4. Set it before the id listens or resolves. */
   readonly afOnly?: boolean | undefined;
   /**
    * Time to wait for an acknowledgement, as an exponent 0 to 31: 4.096 us * 2^ackTimeout. Not for datagrams. Linux 5.3 or
@@ -24,7 +27,7 @@ export interface CmOptions {
   readonly ackTimeout?: number | undefined;
 }
 
-/** What decides in which way an id can be used. */
+/** What decides how an id can be used. */
 export interface CmFacts {
   readonly state: CmState;
   readonly portSpace: PortSpace;
@@ -34,7 +37,7 @@ export interface CmFacts {
 interface OptionRule<V> {
   readonly option: number;
   readonly bytes: (value: V) => Uint8Array<ArrayBuffer>;
-  /** Says what is in the way; the kernel only says EINVAL, when others are set already. */
+  /** Why the option cannot be set, if so: the kernel would only say EINVAL, after it has set other options. */
   readonly obstacle: (id: CmFacts, value: V) => string | undefined;
 }
 
@@ -68,7 +71,7 @@ const OPTIONS: { readonly [K in keyof CmOptions]-?: OptionRule<NonNullable<CmOpt
   },
 };
 
-/** What `rdma_set_option` gets for an option. */
+/** The arguments of `rdma_set_option` for an option. */
 interface CmSetting {
   readonly name: string;
   readonly option: number;

@@ -8,7 +8,7 @@ interface Transition {
   readonly action: string;
   /** The states in which it may be called. */
   readonly from: readonly CmState[];
-  /** The state once the system has taken the call; the same state if there is none. */
+  /** The state after the system has accepted the call; unchanged if left out. */
   readonly to?: CmState | undefined;
   /** It may not be called while another method moves the queue pair. */
   readonly isAlone?: true | undefined;
@@ -22,7 +22,7 @@ interface Transition {
 const CONNECTED: readonly CmState[] = [
   ...["CONNECTING", "RESPONDED", "ACCEPTING", "ESTABLISHED", "DISCONNECTING"] as const,
 ];
-/** States of a connection that exists, whatever becomes of the neighbour that leads to the peer. */
+/** States of a connection that exists, whatever happens to the neighbour that leads to the peer. */
 const EXISTING: readonly CmState[] = [
   ...["RESPONDED", "ESTABLISHED", "DISCONNECTING", "DISCONNECTED"] as const,
 ];
@@ -106,7 +106,7 @@ export class CmStates<E extends { readonly type: CmEventType }> {
     return this.#now;
   }
 
-  /** What has ended the connection. */
+  /** The event that has ended the connection. */
   get end(): E | undefined {
     return this.#end;
   }
@@ -116,7 +116,7 @@ export class CmStates<E extends { readonly type: CmEventType }> {
     return CONNECTED.includes(this.#now);
   }
 
-  /** Whether there is a connection, whatever becomes of the neighbour that leads to the peer. */
+  /** Whether there is a connection, whatever happens to the neighbour that leads to the peer. */
   get exists(): boolean {
     return EXISTING.includes(this.#now);
   }
@@ -149,13 +149,13 @@ export class CmStates<E extends { readonly type: CmEventType }> {
     }
   }
 
-  /** The system has taken the call of a method. */
+  /** Call it when the system has accepted the call of a method. */
   enter(method: Method): void {
     const { to }: Transition = TRANSITIONS[method];
     if (to !== undefined) this.#now = to;
   }
 
-  /** Takes over the state that an event leads to. Returns whether the event has ended the connection. */
+  /** Enters the state that an event leads to. Returns whether the event has ended the connection. */
   follow(event: E): boolean {
     const { type } = event;
     const next = AFTER_EVENT[type];

@@ -9,19 +9,19 @@ import { instance } from "../core/checks.ts";
 import { QueuePair } from "../queue_pair/queue_pair.ts";
 
 /**
- * What a peer tells of its side of a connection (`struct rdma_conn_param`).
+ * The connection parameters from a peer, seen from this side (`struct rdma_conn_param`).
  *
  * @category Connections
  */
 export interface ConnParam {
   /**
-   * Data of the peer's program. InfiniBand and RoCE fill it with zeros to the length of the field, so that a program sends
-   * the length in it where it matters: 56 bytes in a request, 196 in a reply, 148 in a rejection.
+   * Data of the peer's program. InfiniBand and RoCE pad it with zeros to the length of the field: 56 bytes in a
+   * request, 196 in a reply, 148 in a rejection. Where the length matters, the program has to send it in the data.
    */
   readonly privateData: Uint8Array<ArrayBuffer>;
   /** RDMA reads and atomics of the peer that this side serves at the same time, 0 to 255. */
   readonly responderResources: number;
-  /** RDMA reads and atomics that this side has outstanding at most, 0 to 255. */
+  /** The most RDMA reads and atomics that this side has outstanding, 0 to 255. */
   readonly initiatorDepth: number;
   /** Whether the hardware controls the flow. */
   readonly flowControl: boolean;
@@ -36,8 +36,7 @@ export interface ConnParam {
 }
 
 /**
- * What a program tells of its side of a connection. `CmId.connect` and
- * `CmId.accept` take it.
+ * The connection parameters that a program gives to `CmId.connect` and `CmId.accept`.
  *
  * - `responderResources`, `initiatorDepth`: the default 255 is as many as the device has, or as the peer asks for
  * - `retryCount`, `rnrRetryCount`: the default is 7
@@ -52,18 +51,18 @@ export interface ConnParamInit extends Optional<Omit<ConnParam, "privateData" | 
 }
 
 /**
- * How datagrams reach a peer (`struct rdma_ud_param`), as the events of an id for datagrams tell.
+ * How datagrams reach a peer (`struct rdma_ud_param`), as the events of an id for datagrams report it.
  *
  * @category Connections
  */
 export interface UdParam {
-  /** Data of the peer's program, filled with zeros: 180 bytes in a request, 136 in a reply. Of a group it is empty. */
+  /** Data of the peer's program, padded with zeros: 180 bytes in a request, 136 in a reply. For a group it is empty. */
   readonly privateData: Uint8Array<ArrayBuffer>;
-  /** The address: `new AddressHandle(pd, ahAttr)` takes it as it is. Of a request it is all 0. */
+  /** The address: `new AddressHandle(pd, ahAttr)` takes it as it is. In a request it is all 0. */
   readonly ahAttr: AhAttr;
-  /** Number of the peer's queue pair; of a group 0xffffff. */
+  /** Number of the peer's queue pair; 0xffffff for a group. */
   readonly qpNum: number;
-  /** The key that datagrams to the peer must carry. */
+  /** The qkey that datagrams to the peer must carry. */
   readonly qkey: number;
 }
 

@@ -56,7 +56,7 @@ export function prepare(qp: QueuePair, isOfDatagrams: boolean, attr: AttrOf): vo
   if (qp.state === QpState.RTR) qp.modify({ qpState: QpState.RTS, sqPsn: 0 });
 }
 
-/** librdmacm knows what the peer may do only since the request, before which connect() has moved the queue pair. */
+/** librdmacm learns what the peer may do only with the request, and connect() has moved the queue pair before that. */
 export function grant(qp: QueuePair, attr: AttrOf): void {
   if (qp.state === QpState.INIT && !qpCore(qp).states.hasOwnAccess) {
     moveConnected(qp, attr(QpState.INIT));
@@ -69,7 +69,7 @@ export function complete(qp: QueuePair, attr: AttrOf): void {
   if (qp.state !== QpState.RTS) moveConnected(qp, attr(QpState.RTS));
 }
 
-/** The part of `complete` that may take a second, on another thread. The queue pair exists until the call ends. */
+/** The part of `complete` that may block for a second, on another thread. The queue pair exists until the call ends. */
 export async function beginLater(
   qp: QueuePair,
   attr: AttrOf,

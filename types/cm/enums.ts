@@ -21,9 +21,12 @@ export const CmEventType: {
   readonly CONNECT_RESPONSE: CEnum.rdma_cm_event_type.RDMA_CM_EVENT_CONNECT_RESPONSE;
   /** The connection has failed. */
   readonly CONNECT_ERROR: CEnum.rdma_cm_event_type.RDMA_CM_EVENT_CONNECT_ERROR;
-  /** The peer does not answer. Of an id that is connected: the neighbour that leads to the peer has another hardware address. */
+  /**
+   * The peer does not answer. If the id is connected: the neighbour that leads to the peer has another hardware
+   * address.
+   */
   readonly UNREACHABLE: CEnum.rdma_cm_event_type.RDMA_CM_EVENT_UNREACHABLE;
-  /** The peer does not want the connection. */
+  /** The peer has rejected the connection. */
   readonly REJECTED: CEnum.rdma_cm_event_type.RDMA_CM_EVENT_REJECTED;
   /** The connection can be used. */
   readonly ESTABLISHED: CEnum.rdma_cm_event_type.RDMA_CM_EVENT_ESTABLISHED;
@@ -43,9 +46,9 @@ export const CmEventType: {
   readonly ADDRINFO_RESOLVED: CEnum.rdma_cm_event_type.RDMA_CM_EVENT_ADDRINFO_RESOLVED;
   /** `CmId.resolveAddrInfo` has failed. */
   readonly ADDRINFO_ERROR: CEnum.rdma_cm_event_type.RDMA_CM_EVENT_ADDRINFO_ERROR;
-  /** A program has made it, by `CmId.writeCmEvent`. */
+  /** A program has made the event, by `CmId.writeCmEvent`. */
   readonly USER: CEnum.rdma_cm_event_type.RDMA_CM_EVENT_USER;
-  /** One of librdmacm itself, which programs do not get. */
+  /** An event of librdmacm itself, which programs do not get. */
   readonly INTERNAL: CEnum.rdma_cm_event_type.RDMA_CM_EVENT_INTERNAL;
 } = members("rdma_cm_event_type", "RDMA_CM_EVENT_");
 /**
@@ -56,7 +59,7 @@ export const CmEventType: {
 export type CmEventType = typeof CmEventType[keyof typeof CmEventType];
 
 /**
- * What the port numbers of an id count, and which transport it has (`enum rdma_port_space`).
+ * Port space of an id, which decides its transport (`enum rdma_port_space`).
  *
  * @category Connections
  */

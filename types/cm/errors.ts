@@ -16,7 +16,7 @@ import { CmEventType } from "./enums.ts";
 import type { SocketAddress } from "./socket_address.ts";
 
 /**
- * A connection event told that something failed: an address, a route, a connection or a multicast group. The message
+ * A failure that a connection event reports: of an address, a route, a connection or a multicast group. The message
  * names the action, the event and the cause.
  *
  * @category Errors
@@ -27,8 +27,8 @@ export class CmError extends Error {
   /** The event; `undefined` for an error of `getAddrInfo()`. */
   readonly event: CmEventType | undefined;
   /**
-   * The status of the event: for a rejection the reason as InfiniBand numbers them, otherwise a negative errno value. Of
-   * `getAddrInfo()`: what `getaddrinfo(3)` returns.
+   * The status of the event: for a rejection the reason as InfiniBand numbers them, otherwise a negative errno value.
+   * For `getAddrInfo()`: what `getaddrinfo(3)` returns.
    */
   readonly status: number;
   /**
@@ -81,15 +81,15 @@ const CAUSES: Readonly<Record<number, Readonly<Record<string, string>>>> = {
   },
   [TYPE.UNREACHABLE]: { ETIMEDOUT: SILENT_HOST },
   [TYPE.REJECTED]: {
-    // Of iWARP, which uses TCP.
+    // iWARP uses TCP.
     ECONNREFUSED: "nobody listens on this port of the peer, or its program does not want it",
     ECONNRESET: "the peer has gone away",
   },
 };
 
 /**
- * The error of an event that tells of a failure: of a connection that `exists`, or of one that is being made to the address
- * `peer`.
+ * The error of an event that reports a failure: of a connection that `exists`, or of one that is being made to the
+ * address `peer`.
  */
 export function eventError(
   action: string,
@@ -106,7 +106,7 @@ export function eventError(
 }
 
 function reasonOf(event: CmEventType, status: number, peer: SocketAddress | undefined): string {
-  // librdmacm gives this one as it is in errno.
+  // The status of this event is positive, as in errno.
   if (status < 0 || event === TYPE.ADDRINFO_ERROR) {
     const value = Math.abs(status);
     const code = errnoName(value);
@@ -119,7 +119,7 @@ function reasonOf(event: CmEventType, status: number, peer: SocketAddress | unde
   return reason === undefined ? `status ${status}` : `${status}: ${reason}`;
 }
 
-/** Calls a function of librdmacm. If it fails it throws the error. */
+/** Calls a function of librdmacm. If that fails, this throws the error. */
 export function callCm<F extends keyof Rdmacm>(
   name: F,
   action: string,
@@ -137,7 +137,7 @@ export const CHANNEL_CAUSES: Causes = [
   ],
 ];
 
-/** Why librdmacm cannot begin. */
+/** Why librdmacm cannot start. */
 export function hintNoDevice(code: string): string | undefined {
   return causeOf(CHANNEL_CAUSES, code, {});
 }

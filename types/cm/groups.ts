@@ -19,7 +19,7 @@ const joinCodec: AttributeCodec<JoinAttr, JoinAttr, { compMask: number; addr: Ui
   });
 
 interface Group {
-  /** What librdmacm gives back in the events of the group. */
+  /** librdmacm returns it in the events of the group. */
   readonly number: bigint;
   readonly sockaddr: DataView<ArrayBuffer>;
   isJoined: boolean;
@@ -58,10 +58,10 @@ export class Groups {
     for (const { sockaddr } of [...this.#groups]) this.#leaveQuietly(id, sockaddr);
   }
 
-  /** Reads which group an event is about. One that could not be joined is left. */
+  /** Returns which group an event is about. A group that could not be joined is left. */
   answered(id: RdmaCmId, view: DataView<ArrayBuffer>, type: CmEventType): bigint {
     const { offset } = structs.rdma_cm_event.fields.param;
-    // It stands in the place of private data.
+    // The number is where other events have private data.
     const number = readField(view, structs.rdma_ud_param.fields.private_data, offset);
     const group = this.#groups.find((known) => known.number === number);
     if (group === undefined) return number;
@@ -84,7 +84,7 @@ function isSame(left: DataView, right: DataView): boolean {
   return new Uint8Array(left.buffer).every((byte, i) => byte === right.getUint8(i));
 }
 
-// A number of Linux itself, which errno(3) does not have.
+// A number that Linux uses internally (ENOTSUPP), which errno(3) does not have.
 export const JOIN_CAUSES: Causes = [["errno 524", "Linux joins only IPv4 groups over RoCE"]];
 
 const HINT: CheckOptions = {

@@ -7,7 +7,7 @@ import { milliseconds, snapshot } from "../../internal/checks.ts";
  * @category Connections
  */
 export interface ResolveOptions extends AbortOptions {
-  /** The most milliseconds, 1 to 2^31 - 1. The default is 2000. */
+  /** The longest wait in milliseconds, 1 to 2^31 - 1. The default is 2000. */
   readonly timeout?: number | undefined;
 }
 

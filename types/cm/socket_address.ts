@@ -14,7 +14,7 @@ import { AttributeCodec } from "../core/attributes.ts";
 export interface SocketAddress {
   /** The IPv4 or IPv6 address, not a name. An IPv6 address may have a network interface behind it: `fe80::1%eth0`. */
   readonly hostname: string;
-  /** The port, 0 to 65535. 0 lets the system choose one where the address is the program's own. */
+  /** The port, 0 to 65535. For an address of the program's own, 0 lets the system choose one. */
   readonly port: number;
   /**
    * The index of the network interface, for IPv6 addresses that reach one link only (`fe80::`, `ff02::`). Addresses that the
@@ -73,7 +73,7 @@ export function groupSockaddrOf(hostname: string): DataView<ArrayBuffer> {
   return sockaddrOf({ hostname: text(hostname, "address"), port: 0 });
 }
 
-/** The index of a network interface, which is told by its name or by the index itself. */
+/** The index of a network interface, which is given by its name or by the index itself. */
 function interfaceOf({ hostname, scopeId }: SocketAddress, zone: string): number {
   const index = netdevIndex(zone) || (DIGITS.test(zone) ? Number(zone) : 0);
   if (index === 0) {

@@ -63,7 +63,7 @@ const codec: AttributeCodec<{ readonly type: CompCntrType }> = codecOf(
  *
  * A counter that is disposed while queue pairs use it is destroyed with the last of them.
  *
- * @experimental No device of the tests has it: it has only run on a library that records calls.
+ * @experimental Not tested on any device: it has only run on a library that records calls.
  * @category Completions
  */
 export class CompletionCounter extends NativeResource<IbvCompCntr> {

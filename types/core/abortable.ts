@@ -10,15 +10,15 @@ import type { Verbs } from "../../ffi/verbs.ts";
 import { isOpen, release, type Resource, retain } from "./resource.ts";
 
 /**
- * Options of a call on another thread that a peer may be the reason for.
+ * Options of a call on another thread that a peer may have caused.
  *
  * @category Objects and lifetimes
  */
 export interface PeerOptions extends AbortOptions {
   /**
-   * Whether a peer that nobody has vouched for is the reason for the call. It may name a host that does not answer, for
-   * which the kernel waits for a second. Such calls wait in a queue of their own, and other calls pass them: at most 3 run
-   * at the same time in a thread of JavaScript, and the newest one goes first. Of more than 256 that wait, the oldest one
+   * Whether a stranger, a peer that the program does not know, has caused the call. A stranger may name a host that
+   * does not answer, for which the kernel waits a second. So such calls do not delay others: they have a queue of their
+   * own. At most 3 run at the same time in a thread of JavaScript, the newest first. If more than 256 wait, the oldest
    * rejects with `Deno.errors.Busy`. The default is false.
    */
   readonly forStranger?: boolean | undefined;
@@ -38,7 +38,7 @@ export type { Cause };
 export interface AbortableCall<T, R> {
   /** The object that the call works on, if there is one. Its native handle is kept until the call ends. */
   readonly owner?: Resource | undefined;
-  /** The reason for the call; the program if it is left out. */
+  /** Who has caused the call; the program if it is left out. */
   readonly cause?: Cause | undefined;
   /** Ends the wait. A call that has not started is dropped. */
   readonly signal: AbortSignal | undefined;

@@ -39,7 +39,7 @@ export interface NumberRule extends Common {
   readonly bits?: 4 | 5 | 20 | 24 | 32 | 53 | undefined;
   /** The smallest value, if it is not 0. */
   readonly min?: number | undefined;
-  /** The largest value, if it is not a matter of bits. */
+  /** The largest value, if it does not follow from the bits. */
   readonly max?: number | undefined;
   /** The enum that the value must be a member of. */
   readonly values?: Readonly<Record<string, number>> | undefined;
@@ -77,13 +77,13 @@ export interface ResourceRule<T> extends Common {
 
 /** Memory, written as its address. It lives as long as the struct. */
 export interface PointerRule extends Common {
-  /** Tells the rule from others. */
+  /** Distinguishes the rule from others. */
   readonly pointer: true;
 }
 
-/** An attribute that is no field of the struct: it is read and handed back, nothing else. */
+/** An attribute that is no field of the struct: it is only read and handed back. */
 export interface OtherRule extends Common {
-  /** Tells the rule from others. */
+  /** Distinguishes the rule from others. */
   readonly other: true;
 }
 
@@ -338,7 +338,7 @@ export type LayoutOf<L extends keyof Structs> = {
     | undefined;
 };
 
-/** What the rules of attributes must have besides, as the layout says. */
+/** What the layout requires of the rules of attributes in addition. */
 type Matching<T, L extends keyof Structs> = {
   readonly [K in keyof T]: K extends keyof LayoutOf<L>
     ? NonNullable<T[K]> extends number

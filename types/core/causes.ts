@@ -13,7 +13,7 @@ export type Cause<Given> = readonly [
   when?: (given: Given) => Words | boolean | undefined,
 ];
 
-/** The causes of a verb, the most certain first. The first that holds is told. */
+/** The causes of a verb, the most certain first. The first that applies is reported. */
 export type Causes<Given = unknown> = readonly Cause<Given>[];
 
 /** The likely cause of a failure, in a sentence. */
@@ -41,5 +41,5 @@ export function aboveLimit(limits: readonly Limit[]): Words | undefined {
   return found && { attribute: found[0], value: found[1], most: found[2] };
 }
 
-/** What is told of an attribute that `aboveLimit` finds. */
+/** The hint for an attribute that `aboveLimit` finds. */
 export const ABOVE_LIMIT = "{attribute} {value} is too large: the device allows up to {most}";

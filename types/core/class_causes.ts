@@ -7,20 +7,20 @@ import { causeOf, type Causes, type Words } from "./causes.ts";
 /** How many objects of a kind a device has. */
 export type Count = {
   readonly object: string;
-  /** The attribute of the device that tells it. */
+  /** The attribute of the device that has the number. */
   readonly attribute: string;
   readonly most: number;
   /** How many of them this program has. */
   readonly own: number;
 };
 
-/** Tells how many objects a device has of the kind that a verb makes. */
+/** Returns how many objects of the kind that a verb makes the device has. */
 export type CountOf = (verb: string) => Count | undefined;
 
 /** A verb that failed. */
 export interface Failed {
   readonly verb: string;
-  /** What the device has, if the verb makes an object of a device. */
+  /** How many objects the device has, if the verb makes one. */
   readonly countOf: CountOf | undefined;
 }
 
@@ -48,7 +48,7 @@ const PIN: Causes<Failed> = [
   ],
 ];
 
-/** Verbs that make an object of which a device has so many. */
+/** Verbs that make an object of which a device has a limited number. */
 const COUNT: Causes<Failed> = [
   [
     "ENOMEM, ENOSPC",
@@ -95,7 +95,7 @@ export interface Class {
   readonly causes: Causes<Failed>;
 }
 
-/** Classes whose causes are found out, and asked before those of the verb itself. */
+/** Classes whose causes can be verified. They are checked before the causes of the verb itself. */
 export const CERTAIN: readonly Class[] = [
   {
     title: "`ibv_open_device`, `rdma_create_event_channel`, `rdma_create_id`, `rdma_getaddrinfo`",
@@ -104,11 +104,11 @@ export const CERTAIN: readonly Class[] = [
   },
 ];
 
-/** Classes whose causes are asked after those of the verb itself, the most certain first. */
+/** Classes whose causes are checked after those of the verb itself, the most certain first. */
 export const LIKELY: readonly Class[] = [
   {
     title:
-      "all that register memory or make or resize a queue, but for DMA buffers and device memory",
+      "all that register memory or make or resize a queue, except DMA buffers and device memory",
     verbs: /^ibv_(re)?reg_(buf_)?mr|^(ibv|\w+dv)_create_(cq|qp|driver_qp|srq|wq)|^ibv_resize_cq$/,
     causes: PIN,
   },
@@ -126,7 +126,7 @@ export const LIKELY: readonly Class[] = [
   { title: "any", verbs: /./, causes: ANY },
 ];
 
-/** A cause that a verb shares with others, and that was found out. */
+/** A verified cause that a verb shares with others. */
 export function certainCause(failed: Failed, code: string): string | undefined {
   return causeIn(CERTAIN, failed, code);
 }
@@ -144,7 +144,7 @@ function causeIn(classes: readonly Class[], failed: Failed, code: string): strin
   return undefined;
 }
 
-/** What a device has that this program has used up the most of. */
+/** The kind of object that a verb makes, if this program has more than half of those that the device has. */
 function usedUp({ verb, countOf }: Failed): Words | undefined {
   const count = countOf?.(verb);
   return count !== undefined && count.own * 2 > count.most ? count : undefined;

@@ -12,7 +12,7 @@ import { certainCause, type CountOf, likelyCause } from "./class_causes.ts";
 /**
  * A verb failed. The message names the action, the verb, its errno and, where it is known, the cause.
  *
- * @example Telling errors apart
+ * @example Distinguishing errors
  * ```ts
  * import { VerbsError } from "@rdma/ibverbs";
  *
@@ -83,7 +83,7 @@ export interface CheckOptions {
   readonly countOf?: CountOf | undefined;
 }
 
-/** Calls a verb. If it fails, in the way that its row says, it throws the error. */
+/** Calls a verb. If that fails, as the row of the verb reports failure, this throws the error. */
 export function call<V extends keyof Verbs>(
   verb: V,
   action: string,
@@ -94,14 +94,14 @@ export function call<V extends keyof Verbs>(
   try {
     result = (verbs()[verb] as AnyFunction)(...args);
   } catch (error) {
-    // One that cannot fail has no result to say that the installed libibverbs lacks it.
+    // A verb that cannot fail has no result that could say that the installed libibverbs lacks it.
     if (!(error instanceof SystemError) || error.errno !== constants.EOPNOTSUPP) throw error;
     throw ofCaller(failure(verb, action, constants.EOPNOTSUPP, options), call);
   }
   return checked(verb, rows()[verb] as Optional<NativeRow>, result, action, options, call);
 }
 
-/** What a function returned. If it tells a failure, in the way that its row says, this throws the error. */
+/** Checks what a function returned. If it reports a failure, as the row of the function says, this throws the error. */
 export function checked<T>(
   verb: string,
   { fails = "code" }: Optional<NativeRow>,
@@ -113,7 +113,7 @@ export function checked<T>(
   const isNone = typeof result === "number" ? result < 0 : result === null;
   const failed = fails === "code" ? result !== 0 : fails !== "never" && isNone;
   if (!failed) return result!;
-  // Some providers return errno values negative.
+  // Some providers return negated errno values.
   const value = fails === "errno" ? errno() : Math.abs(result as number);
   throw ofCaller(failure(verb, action, value, options), inside);
 }

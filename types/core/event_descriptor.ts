@@ -13,12 +13,15 @@ export function makeNonblocking(fd: number): void {
   asVerbsError(() => setNonblocking(fd));
 }
 
-/** The descriptor of events, which rings while there are some. */
+/** A descriptor that is readable while there are events. */
 export class EventDescriptor implements Bell {
   readonly #fd: number;
   readonly #isSeldom: boolean;
 
-  /** It must be non-blocking. With `isSeldom` two looks a second are enough for those who do not keep the process alive. */
+  /**
+   * The descriptor must be non-blocking. With `isSeldom` it is looked at only twice a second for waits that do not keep
+   * the process alive.
+   */
   constructor(fd: number, isSeldom: boolean = false) {
     this.#fd = fd;
     this.#isSeldom = isSeldom;
@@ -41,7 +44,7 @@ export class EventDescriptor implements Bell {
   }
 }
 
-/** Says that a verb which reads an event has read none. It throws if none will come. */
+/** The result of a verb that has read no event: false, or the error if none will come. */
 export function noEvent(verb: string): false {
   const value = errno();
   const code = errnoName(value);
@@ -50,7 +53,7 @@ export function noEvent(verb: string): false {
   return false;
 }
 
-/** Runs a function of the system, whose errors have errno but are not ours. */
+/** Runs a function of the system, and turns its errors into a `VerbsError`. */
 function asVerbsError<T>(body: () => T): T {
   try {
     return body();

@@ -16,14 +16,14 @@ export class Adopted<H extends Handle> {
 }
 
 /**
- * Hands a constructor what only the library has, in the place of a public argument. An overload would do it too, but the
- * compiler would show it to everybody who gives a wrong argument.
+ * Hands a constructor what only the library has, in the place of a public argument. An overload would do so too, but
+ * the compiler would show it for every wrong argument.
  */
 export function handOver<T>(part: object): T {
   return part as T;
 }
 
-/** The handle of a resource that is disposed but not yet destroyed, for the disposal of what hangs on it. */
+/** The handle of a resource that is disposed but not yet destroyed, for the disposal of what depends on it. */
 export function handleOf<H extends Handle>(resource: NativeResource<H>): H {
   return lifetimeOf(resource).handle as H;
 }

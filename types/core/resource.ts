@@ -5,7 +5,10 @@ import { closeOpen, closeQuietly } from "../../internal/program_end.ts";
 
 /** The depth of nested disposals. */
 let depth = 0;
-/** Serial number of the outermost disposal: a resource with several parents is tried once in it, and fails once. */
+/**
+ * Serial number of the outermost disposal: within it a resource with several parents is tried only once, and fails
+ * once.
+ */
 let round = 0;
 
 /** The resources that were made from nothing and still exist, oldest first. */
@@ -173,8 +176,8 @@ export function release(resource: Resource): void {
 }
 
 /**
- * A process can outlive the program: `deno run --watch` starts it again in the same one, whose devices and ports are still
- * open. All that is left to run of a program that ends is this listener.
+ * A process can outlive the program: `deno run --watch` starts it again in the same process, whose devices and ports
+ * are still open. Of a program that ends, only this listener still runs.
  */
 function addRoot(root: Resource): void {
   if (!isListening) addEventListener("unload", closeAll);
@@ -190,7 +193,7 @@ function closeAll(): void {
   for (const root of [...roots].reverse()) closeQuietly(root);
 }
 
-/** Puts another parent in the place of one. Both are open. */
+/** Replaces a parent with another one. Both are open. */
 export function moveTo(resource: Resource, from: Resource, to: Resource): void {
   const lifetime = lifetimeOf(resource);
   lifetime.parents = lifetime.parents.map((parent) => parent === from ? to : parent);
@@ -208,7 +211,7 @@ export function refuse(resource: Resource): never {
   throw disposedError(resource);
 }
 
-/** What those get who use a disposed resource. */
+/** The error for the use of a disposed resource. */
 export function disposedError(resource: Resource): TypeError {
   return new TypeError(`Cannot use ${kindOf(resource)}: it is disposed`);
 }

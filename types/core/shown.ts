@@ -14,12 +14,12 @@ export function namesIn(flags: object): Show {
   return (value: number) => namesOf(flags, value);
 }
 
-/** A GUID as tools of RDMA print it, such as `0102:0304:0506:0708`. */
+/** A GUID as RDMA tools print it, such as `0102:0304:0506:0708`. */
 export function guidText(guid: bigint): string {
   return guid.toString(16).padStart(16, "0").match(/.{4}/g)!.join(":");
 }
 
-/** Lets `console.log` and `String()` show some attributes as text. The values stay, and so do JSON and comparisons. */
+/** Lets `console.log` and `String()` show some attributes as text. Values, JSON and comparisons do not change. */
 export function shown<T extends object>(
   attributes: T,
   shows: Readonly<{ [K in keyof T]?: Show | undefined }>,

@@ -2,8 +2,8 @@ import { toCaller } from "../../internal/caller.ts";
 import { isOpen, type Resource } from "./resource.ts";
 
 /**
- * What comes from a resource, for `for await`, until the resource is closed. Closing it ends the loop, also while the loop
- * waits. A signal that aborts during the wait and all other errors go to the loop.
+ * What a resource delivers, for `for await`. Closing the resource ends the loop, also while the loop waits. A signal
+ * that aborts during the wait and all other errors go to the loop.
  */
 export async function* untilClosed<T>(
   resource: Resource,
@@ -22,7 +22,7 @@ export async function* untilClosed<T>(
   }
 }
 
-/** What a wait gives that has ended because its resource was closed. */
+/** The result of a wait that has ended because its resource was closed. */
 export const CLOSED: unique symbol = Symbol("closed");
 
 /** The outcome of a wait that has failed: `CLOSED`, or the error is thrown. */

@@ -21,7 +21,7 @@ export const NEEDS_GRH = {
   OTHER: "Port {portNum} needs a GRH in every address (IBV_QPF_GRH_REQUIRED)",
 } as const;
 
-/** What is said of a port that `linkDown` finds. */
+/** The hint for a port that `linkDown` finds. */
 export const LINK_DOWN =
   "Port {portNum} of {device} is {state}: nothing is sent while its link is down";
 
@@ -29,7 +29,7 @@ const EMPTY = "Slot {sgidIndex} of the GID table is empty: context.gidTable() li
 const UNRESOLVED =
   "The peer's link address was not resolved in time: is the peer up, and on this network?";
 
-/** What a port that is down is the cause of, for all verbs that look for a way from it. */
+/** Failures that a port causes while it is down, for all verbs that look for a route from it. */
 export const PORT_CAUSES: Causes<Pick<HintedAddress, "context" | "portNum">> = [
   [
     "ENODATA, ENOENT, ETIMEDOUT, ENETDOWN, ENETUNREACH, EHOSTUNREACH",
@@ -74,7 +74,7 @@ export const ADDRESS_CAUSES: Causes<HintedAddress> = [
   ],
 ];
 
-/** Why a device refuses an address, or a verb that looks for a way to one. */
+/** Why a device refuses an address, or a verb that looks for a route to one. */
 export function addressCause(code: string, address: HintedAddress): string | undefined {
   const { context, grh } = address;
   const own = grh === undefined

@@ -23,7 +23,7 @@ const { fields } = structs.ibv_async_event;
 export const EventType: {
   /** A completion queue has overrun or failed. */
   readonly CQ_ERR: CEnum.ibv_event_type.IBV_EVENT_CQ_ERR;
-  /** An error of a queue pair, which is in state ERR. */
+  /** A queue pair has failed, and is in state ERR. */
   readonly QP_FATAL: CEnum.ibv_event_type.IBV_EVENT_QP_FATAL;
   /** A request of the peer to a queue pair was invalid. */
   readonly QP_REQ_ERR: CEnum.ibv_event_type.IBV_EVENT_QP_REQ_ERR;
@@ -102,7 +102,7 @@ const OF_PORTS: ReadonlySet<EventType> = new Set([
   EventType.GID_CHANGE,
 ]);
 
-/** The objects that events may be about, by context and native address. It keeps no context that is forgotten. */
+/** The objects that events may be about, by context and native address. It does not keep contexts alive. */
 const elements = new WeakMap<Resource, Map<bigint, Resource>>();
 
 function elementsOf(context: Resource): Map<bigint, Resource> {
@@ -111,7 +111,7 @@ function elementsOf(context: Resource): Map<bigint, Resource> {
   return known;
 }
 
-/** Makes events about an object name it. Call it when the native object is made. */
+/** Lets events name an object. Call it when the native object is made. */
 export function registerElement(resource: NativeResource): void {
   elementsOf(rootOf(resource)).set(handleAddress(handleOf(resource)), resource);
 }
@@ -161,7 +161,7 @@ export class AsyncEvents {
     this.#source = new Events({
       isOpen: () => isOpen(context),
       refusal: () => disposedError(context),
-      // They come seldom, and a program that waits for nothing else needs none of them at once.
+      // They are rare, and a program that waits for nothing else needs none of them at once.
       bell: new EventDescriptor(fd, true),
       read: () => this.#read(),
       readsAhead: true,
@@ -177,7 +177,7 @@ export class AsyncEvents {
     await this.#source.wait(undefined, signal);
   }
 
-  /** Waits on this thread for events, and reads them. Returns `false` if the time is over. */
+  /** Waits on this thread for events, and reads them. Returns `false` if the time has run out. */
   readSync(until: number): boolean {
     return this.#source.readSync(until);
   }
@@ -193,7 +193,7 @@ export class AsyncEvents {
     return Object.assign(events, { [Symbol.dispose]: () => void this.listeners.delete(listener) });
   }
 
-  /** Ends all waits. Listeners that have something for those who wait call it. */
+  /** Ends all waits. Listeners that have something for the waiters call it. */
   wake(): void {
     this.#source.resolve(undefined, () => true);
   }
@@ -205,8 +205,8 @@ export class AsyncEvents {
   }
 
   /**
-   * Reads all events there are, acknowledges them, and calls the listeners. It is one system call if there are none. The
-   * context must be open.
+   * Reads all events there are, acknowledges them, and calls the listeners. If there are none, it takes one system
+   * call. The context must be open.
    *
    * @throws What a listener throws, after all listeners were called.
    */
@@ -276,7 +276,7 @@ export async function* iterateEvents(
   });
 }
 
-/** As `iterateEvents`, on this thread. It also ends if no event comes for as long as the time limit. */
+/** As `iterateEvents`, on this thread. It also ends if no event comes within the time limit. */
 export function* iterateEventsSync(
   context: NativeResource<IbvContext>,
   timeout: number,

@@ -115,11 +115,11 @@ export class Context extends NativeResource<IbvContext> {
 
   /**
    * Opens a device (`ibv_open_device`). Without a name it opens the first device that has an active port; a device that
-   * cannot be opened is passed over.
+   * cannot be opened is skipped.
    *
    * @param name The name of the device, such as `rxe0`.
    * @throws {Deno.errors.NotFound} If there is no such device. The message lists the devices, and without a name the
-   * reason why each one was passed over.
+   * reason why each one was skipped.
    * @throws {VerbsError} If the named device cannot be opened.
    */
   static open(name?: string): Context {
@@ -147,7 +147,7 @@ export class Context extends NativeResource<IbvContext> {
    * @throws {TypeError} If it is not an integer.
    * @throws {RangeError} If it is negative.
    * @throws {VerbsError} EOPNOTSUPP if the provider cannot import; another code if the descriptor is not of a device.
-   * @experimental No device of the tests has it: it has only run on a library that records calls.
+   * @experimental Not tested on any device: it has only run on a library that records calls.
    */
   static import(cmdFd: number): Context {
     integer(cmdFd, "cmdFd", 0, 0x7fff_ffff);
@@ -251,7 +251,7 @@ export class Context extends NativeResource<IbvContext> {
   }
 
   /**
-   * Lets waits for `Context.events` keep the program alive, as they do at first.
+   * Lets waits for `Context.events` keep the program alive, as before `Context.unref`.
    *
    * @throws {TypeError} If the context is disposed.
    */
@@ -261,8 +261,8 @@ export class Context extends NativeResource<IbvContext> {
   }
 
   /**
-   * Lets the program end although something waits for `Context.events`, as `unref()` of Deno's sockets does.
-   * While nothing else is waited for, it looks for events now and then, after half a second at the latest.
+   * Lets the program end although something waits for `Context.events`, as `unref()` of Deno's sockets does. If the
+   * program waits for nothing else, events may be read up to half a second late.
    *
    * @throws {TypeError} If the context is disposed.
    */
@@ -272,9 +272,9 @@ export class Context extends NativeResource<IbvContext> {
   }
 
   /**
-   * Asynchronous events of the device, for a program that has the thread to itself: as `Context.events`, but it
-   * blocks the thread. The iteration also ends when no event comes for as long as `timeout`. What others read between two
-   * iterations, such as a `ReplyPath`, is not given. `CompletionQueue.waitSync` tells when blocking is right, and what
+   * Asynchronous events of the device, for a program that has the thread to itself: as `Context.events`, but it blocks
+   * the thread. The iteration also ends when no event comes within `timeout`. Events that others read between two
+   * iterations, such as a `ReplyPath`, are missed. `CompletionQueue.waitSync` explains when blocking is right, and what
    * ends the wait.
    *
    * @throws {TypeError} If the context is disposed, or the time limit is not an integer.
@@ -350,7 +350,7 @@ export class Context extends NativeResource<IbvContext> {
     return readPortAttr(this.#portAttr(portNum));
   }
 
-  /** Apart from reading all of it, which takes longer than the rest of opening a device. */
+  /** The struct is not decoded here: that takes longer than the rest of opening a device. */
   #portAttr(portNum: number): DataView<ArrayBuffer> {
     checkPort(this, portNum);
     const attr = allocStruct(structs.ibv_port_attr);
@@ -364,8 +364,8 @@ export class Context extends NativeResource<IbvContext> {
    * @param portNum The port, from 1.
    * @returns The speed in units of 100 Mb/s.
    * @throws {RangeError} If the device has no such port.
-   * @throws {VerbsError} EOPNOTSUPP if the device or the installed libibverbs does not tell.
-   * @experimental No device of the tests has it: it has only run on a library that records calls.
+   * @throws {VerbsError} EOPNOTSUPP if the device or the installed libibverbs does not report it.
+   * @experimental Not tested on any device: it has only run on a library that records calls.
    */
   queryPortSpeed(portNum: number): bigint {
     checkPort(this, portNum);
@@ -444,9 +444,9 @@ export class Context extends NativeResource<IbvContext> {
    * `sgidIndex`.
    *
    * The order is: RoCE v2 with an IPv4 address, RoCE v2 with a global IPv6 address, RoCE v2 with a link-local address
-   * (`fe80::/10`, then 169.254.0.0/16), RoCE v2 on the loopback interface, RoCE v1 or InfiniBand. A port of an iWARP device
-   * has one GID, which connections do not use. Zero GIDs are passed over. Where containers share the port, it is a GID of a
-   * network interface of this process's namespace, if there is one.
+   * (`fe80::/10`, then 169.254.0.0/16), RoCE v2 on the loopback interface, RoCE v1 or InfiniBand. A port of an iWARP
+   * device has one GID, which connections do not use. Zero GIDs are skipped. Where containers share the port, it is a
+   * GID of a network interface of this process's namespace, if there is one.
    *
    * @param portNum The port, from 1.
    * @throws {RangeError} If the device has no such port.
@@ -526,7 +526,7 @@ export function checkPort(context: Context, port: number, name = "portNum"): num
   throw new RangeError(`Cannot use ${name} ${port}: device "${context.device.name}" has ${known}`);
 }
 
-/** The error of a host without a device: such as the one that is asked for. */
+/** The error of a host without any device, or without the one that was asked for. */
 function noDevice(what: string): Error {
   const cause = causeOfNone().replace("There is no RDMA device", `there is no ${what}`);
   return new Deno.errors.NotFound(`Cannot open device: ${cause}`);

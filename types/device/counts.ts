@@ -32,7 +32,7 @@ const KINDS: readonly Kind[] = [
   ),
 ];
 
-/** What devices report that have no such limit. */
+/** The value that devices without such a limit report. */
 const UNLIMITED = 0x7fff_ffff;
 
 function kind(verbs: RegExp, object: string, attribute: keyof DeviceAttr): Kind {
@@ -48,7 +48,7 @@ function extended(
   return [verbs, object, attribute, (context) => read(context.queryDeviceEx())];
 }
 
-/** Tells how many objects a device has of the kind that a verb makes, if it tells a number. */
+/** Returns how many objects of the kind that a verb makes the device has, if it reports a number. */
 export function countsOf(context: Context): CountOf {
   return (verb) => {
     const found = KINDS.find(([verbs]) => verbs.test(verb));

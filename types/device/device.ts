@@ -92,7 +92,7 @@ export interface DeviceInfo {
  * The order is that of libibverbs. A process that lists devices again gets those that came in the meantime first; a
  * process that starts later gets them at another place. Programs that need a certain device choose it by its name.
  *
- * @throws {VerbsError} If the system does not give the list.
+ * @throws {VerbsError} If the system does not provide the list.
  *
  * @example Print the names of all devices
  * ```ts

@@ -209,7 +209,7 @@ export function queryDeviceEx(context: IbvContext): DeviceAttrEx {
  * @category Devices and ports
  */
 export interface CompCntrCaps {
-  /** The largest count. The next one is 0. */
+  /** The largest count, after which a counter starts again at 0. */
   readonly maxValue: bigint;
   /** The largest number of counters. */
   readonly maxCounters: number;

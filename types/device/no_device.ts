@@ -12,7 +12,7 @@ const REMEDY =
 /**
  * Why libibverbs lists no device, and what to do.
  *
- * @param folder Where the kernel tells of the device files.
+ * @param folder Where the kernel lists the device files.
  */
 export function causeOfNone(folder = "/sys/class/infiniband_verbs"): string {
   const files = Array.from({ length: MOST_FILES }, (_, i) => `${folder}/uverbs${i}/ibdev`);

@@ -14,13 +14,13 @@ export const PortState: {
   readonly NOP: CEnum.ibv_port_state.IBV_PORT_NOP;
   /** There is no link. */
   readonly DOWN: CEnum.ibv_port_state.IBV_PORT_DOWN;
-  /** There is a link, and the subnet manager has not configured it. */
+  /** There is a link, but the subnet manager has not configured it. */
   readonly INIT: CEnum.ibv_port_state.IBV_PORT_INIT;
-  /** The link is configured and does not carry data yet. */
+  /** The link is configured, but does not carry data yet. */
   readonly ARMED: CEnum.ibv_port_state.IBV_PORT_ARMED;
   /** The link carries data. */
   readonly ACTIVE: CEnum.ibv_port_state.IBV_PORT_ACTIVE;
-  /** The link carries data and is failing for a moment. */
+  /** The link is active, and is recovering from a failure. */
   readonly ACTIVE_DEFER: CEnum.ibv_port_state.IBV_PORT_ACTIVE_DEFER;
 } = members("ibv_port_state", "IBV_PORT_");
 /**
@@ -260,7 +260,7 @@ export function readPortAttr(view: DataView<ArrayBuffer>): PortAttr {
   });
 }
 
-/** The longest datagram of a port in bytes; infinite if the port does not tell it, as one that is down may not. */
+/** The longest datagram of a port in bytes; infinite if the port does not report it, as one that is down may not. */
 export function longestDatagram({ activeMtu, linkLayer, maxMsgSz }: PortAttr): number {
   // Its packets are longer than any code of an MTU says.
   if (linkLayer === LinkLayer.UNSPECIFIED) return maxMsgSz;

@@ -10,11 +10,9 @@ import { providerFacts } from "./provider_facts.ts";
  * @category Devices and ports
  */
 export interface RecommendedGid extends GidEntry {
-  /** Why it is, in a sentence. */
+  /** The reason, in a sentence. */
   readonly reason: string;
-  /**
-   * How far packets go that are sent from it. It is undefined where GIDs are no IP addresses, as on iWARP devices.
-   */
+  /** How far packets that are sent from it go. It is undefined where GIDs are no IP addresses, as on iWARP devices. */
   readonly reach: Reach | undefined;
 }
 
@@ -25,7 +23,7 @@ interface Rule {
 
 const isRoceV2 = ({ gidType }: GidEntry): boolean => gidType === GidType.ROCE_V2;
 
-/** Hosts give such addresses to themselves, so they may not be unique. */
+/** Hosts choose such addresses themselves, so they may not be unique. */
 const isIpv4LinkLocal = ({ gid }: GidEntry): boolean => gid.isIpv4Mapped && gid.reach === "link";
 
 const LOOPBACK = "RoCE v2 on the loopback interface: it reaches this host only";
@@ -66,7 +64,7 @@ export function onlyReason(device: DrivenDevice): string | undefined {
  * Recommends one of a port's GIDs. The interfaces of containers may share a port: GIDs of interfaces that `isHere` does
  * not find are a last resort.
  *
- * @param other What `onlyReason` gives for the device.
+ * @param other The result of `onlyReason` for the device.
  * @throws {Deno.errors.NotFound} If none is usable.
  */
 export function recommendGid(

@@ -15,7 +15,7 @@ import { callEfa } from "./call.ts";
 export const EfaDeviceCaps: {
   /** SRD queue pairs read memory of peers. */
   readonly RDMA_READ: 1;
-  /** SRD queue pairs take `rnrRetry`: how often they try where the peer has no receive. */
+  /** SRD queue pairs have `rnrRetry`: how often they try again if the peer has no receive. */
   readonly RNR_RETRY: 2;
   /** Completion queues report the GID of an unknown sender: `EfaCompletionQueue`. */
   readonly CQ_WITH_SGID: 4;
@@ -114,13 +114,13 @@ export function efaAhNumber(ah: AddressHandle): number {
 }
 
 /**
- * The interconnects by which an Elastic Fabric Adapter reaches a memory region (`struct efadv_mr_attr`): numbers that the
- * driver gives. One that the driver does not report is undefined.
+ * The interconnects by which an Elastic Fabric Adapter reaches a memory region (`struct efadv_mr_attr`), by the numbers
+ * that the driver gives them. One that the driver does not report is undefined.
  *
  * @category Memory
  */
 export interface EfaMrAttr {
-  /** For what is received. */
+  /** For received messages. */
   readonly recvIcId: number | undefined;
   /** For the results of the program's own RDMA reads. */
   readonly rdmaReadIcId: number | undefined;

@@ -4,7 +4,7 @@ import type { AnyFunction } from "../../ffi/function_pointer.ts";
 import { causeOf, type Causes } from "../core/causes.ts";
 import { checked, type CheckOptions } from "../core/errors.ts";
 
-/** Calls a function of libefa. If it fails it throws the error, with a hint if the device is another one. */
+/** Calls a function of libefa. If that fails, this throws the error, with a hint if the device is another one. */
 export function callEfa<F extends keyof Efa>(
   name: F,
   action: string,

@@ -44,7 +44,7 @@ function gidAt(view: DataView, extra: number): Gid | undefined {
  * @category Senders
  */
 export class EfaWorkCompletion extends WorkCompletionEx {
-  /** The GID of a sender to whom the receiver has no address handle; undefined of a known one, and of sends. */
+  /** The GID of a sender to whom the receiver has no address handle; undefined for a known sender, and for sends. */
   readonly sgid: Gid | undefined;
 
   /** @ignore Reads a completion. */
@@ -79,7 +79,7 @@ export class EfaWorkCompletionList extends WorkCompletionList<EfaWorkCompletion>
     this.#core = batchCore(this);
   }
 
-  /** The GID of a sender to whom the receiver has no address handle; undefined of a known one, and of sends. */
+  /** The GID of a sender to whom the receiver has no address handle; undefined for a known sender, and for sends. */
   sgid(index: number): Gid | undefined {
     const { view } = this.#core;
     const at = this.#core.extraAt(uint32(index, "index"));
@@ -105,7 +105,7 @@ class EfaCqCore extends CqCoreEx<EfaWorkCompletion> {
   protected override readExtra(cq: IbvCqEx, batch: BatchCore<unknown>, at: number): void {
     super.readExtra(cq, batch, at);
     if (batch.format.extra < FORMAT.extra) return;
-    // Only a message has the GID: of an RDMA write there is a length in its place.
+    // Only a message has the GID: an RDMA write has a length in its place.
     const isMessage = this.#readOpcode(cq) === WcOpcode.RECV;
     if (!isMessage || this.#readSgid(this.#cq, this.#gid) !== 0) return;
     new Uint8Array(batch.view.buffer, at + EXTENDED.extra, structs.ibv_gid.size).set(this.#gid);
@@ -118,7 +118,7 @@ const initAttr: AttributeCodec<{ readonly wcFlags: number }> = codecOf(
   { wcFlags: { bits: 32 } },
 );
 
-/** Makes the native queue; what EFA adds to it lies beside it. */
+/** Makes the native queue. */
 function create(context: Context, view: DataView<ArrayBuffer>, explain: CheckOptions): IbvCqEx {
   const { view: attr } = initAttr.write({ wcFlags: constants.EFADV_WC_EX_WITH_SGID });
   const args = [context.unsafeHandle, view, attr, attr.byteLength] as const;
@@ -134,8 +134,8 @@ const PROVIDER: CqExProvider<EfaWorkCompletion> = {
 };
 
 /**
- * A completion queue of an Elastic Fabric Adapter that reports the GID of each unknown sender (`efadv_create_cq`). EFA has
- * no GRH: this is how a reply finds its way.
+ * A completion queue of an Elastic Fabric Adapter that reports the GID of each unknown sender (`efadv_create_cq`). EFA
+ * has no GRH: a reply uses this GID.
  *
  * @example An answer
  * ```ts
@@ -156,8 +156,8 @@ export class EfaCompletionQueue extends CompletionQueueEx<EfaWorkCompletion> {
    *
    * @param context The device.
    * @param init The attributes. EFA reports no timestamps.
-   * @throws {TypeError} As of `CompletionQueueEx`.
-   * @throws {RangeError} As of `CompletionQueueEx`.
+   * @throws {TypeError} As the constructor of `CompletionQueueEx`.
+   * @throws {RangeError} As the constructor of `CompletionQueueEx`.
    * @throws {Deno.errors.NotFound} If there is no libefa. The message names the package that has it.
    * @throws {VerbsError} EOPNOTSUPP if the device is another one, or an older one that reports no GIDs.
    */

@@ -46,7 +46,7 @@ interface Made {
 export class EfaSenders implements Senders {
   readonly #pd: ProtectionDomain;
   readonly #address: ReplyAddress;
-  /** By its number. A number is that of one GID as long as there is a handle that has it. */
+  /** By its number. A number belongs to one GID as long as a handle has it. */
   readonly #made: Map<number, Made> = new Map();
   /** Handles of the program's own, which it may close at any time. */
   readonly #lent: Map<number, AhCore> = new Map();

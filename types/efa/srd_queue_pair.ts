@@ -36,7 +36,7 @@ export interface SrdInitAttr {
    */
   readonly sendOpsFlags?: number | undefined;
   /**
-   * The service level, 0 to 15: 8 is for low latency. The default is 0. An older libefa knows no other one, and gives
+   * The service level, 0 to 15: 8 is for low latency. The default is 0. With an older libefa any other one fails with
    * EINVAL.
    */
   readonly sl?: number | undefined;
@@ -48,15 +48,15 @@ export interface SrdInitAttr {
  * @category Queue pairs
  */
 export interface SrdActivation {
-  /** The key that received messages must carry. */
+  /** The qkey that received messages must carry. */
   readonly qkey: number;
   /** The port to use. The default is 1: the adapters have one port. */
   readonly portNum?: number | undefined;
   /** The index of the P_Key in the table of the port. The default is 0: the adapters have one P_Key. */
   readonly pkeyIndex?: number | undefined;
   /**
-   * How often a send is tried again where the peer has no receive, 0 to 7. The default is what the device does: it tries
-   * for ever, as with 7.
+   * How often a send is tried again if the peer has no receive, 0 to 7. The default is that of the device: 7, which is
+   * infinite.
    */
   readonly rnrRetry?: number | undefined;
 }
@@ -87,7 +87,7 @@ function creator(sl: number): QpProvider["create"] {
 /**
  * A queue pair of scalable reliable datagrams (SRD), which only Elastic Fabric Adapters have (`efadv_create_qp_ex`). It
  * sends to any peer, as UD does, and each message arrives once. Messages may arrive, and sends may complete, in any
- * order. A send that fails has a completion that says so, and the queue pair goes on.
+ * order. A send that fails has a completion with the error, and the queue pair stays usable.
  *
  * A receive needs no room for a GRH. Each send is signaled. A message has at most as many bytes as `maxMsgSz` of
  * `Context.queryPort()` says.

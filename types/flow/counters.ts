@@ -66,7 +66,7 @@ const MAX_COUNTERS = 65_536;
  * A set of counters (`struct ibv_counters`). Attach counting points first, then name the set in the specifications of a
  * flow with `FlowSpecType`.ACTION_COUNT, then read.
  *
- * @experimental No device of the tests has it: it has only run on a library that records calls.
+ * @experimental Not tested on any device: it has only run on a library that records calls.
  * @category Flow steering
  */
 export class Counters extends NativeResource<IbvCounters> {
@@ -103,7 +103,7 @@ export class Counters extends NativeResource<IbvCounters> {
     flow?: Resource & { readonly context: Context; readonly unsafeHandle: IbvFlow },
   ): void {
     const { view, given } = attachAttr.write(attr);
-    // The class of flows imports this file: they are known by their kind.
+    // The class of flows imports this file, so flows are recognised by their kind.
     const isFlow = (value: Resource): boolean => isResource(value) && kindOf(value) === "flow";
     if (flow !== undefined && (!isFlow(flow) || rootOf(flow) !== rootOf(this))) {
       throw new TypeError("Cannot attach counter: flow is not a flow of the same context");

@@ -177,12 +177,12 @@ export const FLOW_CAUSES: Causes<{ readonly type: QpType; readonly attr: FlowAtt
     "EINVAL",
     "The device does not take this rule: its kind, its port, its priority, a specification or a mask",
   ],
-  // mlx5 takes a second rule for the same packets if it only adds a queue pair.
+  // mlx5 accepts a second rule for the same packets if it only adds a queue pair.
   [
     "EEXIST",
     "A rule for the same packets has another tag or another action, of this program or of another one",
   ],
-  // mlx5 says so of a priority that is too large.
+  // mlx5 also reports a priority that is too large like this.
   [
     "ENOMEM",
     "The device has no room for a further rule, or none with priority {priority}: close some, or give a smaller priority",

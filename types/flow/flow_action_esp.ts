@@ -181,7 +181,7 @@ function encapOf(
  * An action that encrypts or decrypts the packets of a flow with IPsec ESP (`struct ibv_flow_action`). Name it in the
  * specifications of a flow with `FlowSpecType`.ACTION_HANDLE.
  *
- * @experimental No device of the tests has it: it has only run on a library that records calls.
+ * @experimental Not tested on any device: it has only run on a library that records calls.
  * @category Flow steering
  */
 export class FlowActionEsp extends NativeResource<IbvFlowAction> {

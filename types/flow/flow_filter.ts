@@ -198,7 +198,7 @@ export type Filters = ReadonlyMap<
   readonly [layout: Layout, fields: AttributeCodec<object>]
 >;
 
-/** Of each condition. They are made on first use, because few programs have flows. */
+/** The struct and the codec of each condition. They are made on first use, because few programs have flows. */
 export const filters: () => Filters = once(() =>
   new Map(
     Object.entries(codecs()).map(([header, codec]) => {

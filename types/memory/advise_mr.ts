@@ -57,7 +57,7 @@ export const sgeCodec: AttributeCodec<Sge> = codecOf("ibv_sge", "sge", {
  * @throws {RangeError} Also if a part is not within its region.
  * @throws {VerbsError} If the device refuses, or its provider takes no advice (EOPNOTSUPP).
  *
- * @experimental No device of the tests has it: it has only run on a library that records calls.
+ * @experimental Not tested on any device: it has only run on a library that records calls.
  * @category Memory
  */
 export function adviseMr(

@@ -18,9 +18,9 @@ import { AccessFlags, REGISTER_CAUSES } from "./reg_mr.ts";
 export const EXPORT_CAUSES: Causes = [["ENODATA", "The memory of the buffer is no DMA buffer"]];
 
 /**
- * Memory that the provider allocates (`ibv_alloc_buf`, since rdma-core 64): for instance shared memory of a confidential
- * guest, or a DMA buffer. It is zeroed and starts on a page. An `AllocatedBufferRegion` registers it; a
- * `MemoryRegion` of its bytes is refused, because the buffer would not know of it.
+ * Memory that the provider allocates (`ibv_alloc_buf`, since rdma-core 64): for instance shared memory of a
+ * confidential guest, or a DMA buffer. It is zeroed and starts on a page. An `AllocatedBufferRegion` registers it; a
+ * `MemoryRegion` of its bytes is refused, because the buffer could be freed before the region.
  *
  * @category Memory
  */
@@ -44,7 +44,7 @@ export class AllocatedBuffer extends NativeResource<IbvBuf> {
    *
    * @param length The length in bytes.
    * @throws {RangeError} If the length is not positive.
-   * @throws {VerbsError} If there is not so much memory (ENOMEM), or libibverbs is too old (EOPNOTSUPP).
+   * @throws {VerbsError} If there is not enough memory (ENOMEM), or libibverbs is too old (EOPNOTSUPP).
    */
   constructor(pd: ProtectionDomain, length: number) {
     instance(pd, ProtectionDomain, "pd");
@@ -62,7 +62,7 @@ export class AllocatedBuffer extends NativeResource<IbvBuf> {
     this.length = length;
     this.#memory = nativeView(handleAt(addr)!, length).buffer;
     takeOver(this.#memory);
-    // The C library may give memory that was used before.
+    // The C library may return memory that was used before.
     this.bytes().fill(0);
   }
 
@@ -88,7 +88,7 @@ export class AllocatedBuffer extends NativeResource<IbvBuf> {
    * closes it.
    *
    * @throws {VerbsError} ENODATA if the memory is no DMA buffer, EOPNOTSUPP if libibverbs is too old.
-   * @experimental No device of the tests has it: it has only run on a library that records calls.
+   * @experimental Not tested on any device: it has only run on a library that records calls.
    */
   exportDmabufFd(): number {
     return call("ibv_export_buf_dmabuf_fd", "export allocated buffer", [this.unsafeHandle], {

@@ -57,7 +57,7 @@ function alloc(context: Context, attr: AllocDmAttr): AdoptedDm {
  * Memory on the device (`struct ibv_dm`), which the device accesses faster than memory of the host. This process copies
  * bytes in and out; a `DeviceMemoryRegion` registers it for work requests.
  *
- * @experimental No device of the tests has it: it has only run on a library that records calls.
+ * @experimental Not tested on any device: it has only run on a library that records calls.
  * @category Memory
  */
 export class DeviceMemory extends NativeResource<IbvDm> {
@@ -95,7 +95,7 @@ export class DeviceMemory extends NativeResource<IbvDm> {
    * memory to the process that allocated it.
    *
    * @param handle The number of the memory: `DeviceMemory.handle` in the other process.
-   * @param length The length of the memory in bytes, which the kernel does not tell.
+   * @param length The length of the memory in bytes, which the kernel does not report.
    * @throws {VerbsError} If there is no such memory, or the provider cannot import (EOPNOTSUPP).
    */
   static import(context: Context, handle: number, length: number): DeviceMemory {
@@ -117,7 +117,7 @@ export class DeviceMemory extends NativeResource<IbvDm> {
    * Copies bytes to the device (`ibv_memcpy_to_dm`).
    *
    * @param dmOffset Where to write in the device memory, in bytes. Devices may need a multiple of 4.
-   * @param bytes The bytes, as many as devices need: a multiple of 4.
+   * @param bytes The bytes. Devices may need a multiple of 4.
    * @throws {RangeError} If the bytes do not fit.
    */
   memcpyTo(dmOffset: number, bytes: Uint8Array): void {
@@ -189,7 +189,7 @@ export interface RegDmMrInit {
  * A memory region of device memory (`ibv_reg_dm_mr`). Its addresses count from 0. This process cannot read its bytes
  * through the region; work requests can use it.
  *
- * @experimental No device of the tests has it: it has only run on a library that records calls.
+ * @experimental Not tested on any device: it has only run on a library that records calls.
  * @category Memory
  */
 export class DeviceMemoryRegion extends MemoryRegion {

@@ -51,7 +51,7 @@ const codec: AttributeCodec<DmahInitAttr> = codecOf("ibv_dmah_init_attr", "DMA h
  * A DMA handle (`struct ibv_dmah`, since rdma-core 59): hints for the device's accesses to a memory region that is made
  * with it, a `MemoryRegionEx`.
  *
- * @experimental No device of the tests has it: it has only run on a library that records calls.
+ * @experimental Not tested on any device: it has only run on a library that records calls.
  * @category Memory
  */
 export class DmaHandle extends NativeResource<IbvDmah> {

@@ -21,7 +21,7 @@ import { AccessFlags, WRITE_CAUSE } from "./reg_mr.ts";
  * }
  * ```
  *
- * @experimental No device of the tests has it: it has only run on a library that records calls.
+ * @experimental Not tested on any device: it has only run on a library that records calls.
  * @category Memory
  */
 export class NullMemoryRegion extends MemoryRegion {
@@ -61,7 +61,7 @@ export interface DmaBufInit {
  * A memory region of a DMA buffer (`ibv_reg_dmabuf_mr`): memory of another device, such as a GPU, which exports it as a
  * file descriptor. This process cannot read its bytes; work requests can use it.
  *
- * @experimental No device of the tests has it: it has only run on a library that records calls.
+ * @experimental Not tested on any device: it has only run on a library that records calls.
  * @category Memory
  */
 export class DmaBufMemoryRegion extends MemoryRegion {

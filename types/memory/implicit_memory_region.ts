@@ -38,7 +38,7 @@ export class ImplicitMemoryRegion extends MemoryRegion {
    * Registers the whole address space.
    *
    * @param access `AccessFlags`, combined with `|`. `ON_DEMAND` is added.
-   * @throws {VerbsError} If the device refuses, or does not support it: `context.queryDeviceEx().odpCaps` tells.
+   * @throws {VerbsError} If the device refuses, or does not support it: see `context.queryDeviceEx().odpCaps`.
    */
   constructor(pd: ProtectionDomain, access: number) {
     instance(pd, ProtectionDomain, "pd");
@@ -63,7 +63,7 @@ export class ImplicitMemoryRegion extends MemoryRegion {
    * Provides new memory for work requests. It is zeroed, starts on a page, and is freed when the region is disposed. In
    * the slice, `offset` is the address.
    *
-   * @throws {RangeError} If the length is not positive, or the system cannot provide so much memory.
+   * @throws {RangeError} If the length is not positive, or the system cannot provide enough memory.
    */
   allocate(length: number): MemorySlice {
     integer(length, "length", 1, Number.MAX_SAFE_INTEGER);

@@ -29,8 +29,8 @@ export interface Sge {
 }
 
 /**
- * A memory region as a peer needs it for RDMA: `mr.remote` of the peer. It is plain data, so it can be
- * sent as JSON. Who has it can use the memory, as far as the rights of the region go.
+ * A memory region as a peer needs it for RDMA: `mr.remote` of the peer. It is plain data, so it can be sent as JSON.
+ * Whoever has it can use the memory, as far as the rights of the region allow.
  *
  * @category Memory
  */
@@ -46,7 +46,7 @@ export interface RemoteMemory {
   readonly rkey: number;
 }
 
-/** In the place of memory: a native region to adopt. The constructor's types show users only theirs. */
+/** Passes a native region to adopt in the place of memory. The public type of the constructor does not show it. */
 export function adopting(native: NativeRegion): MemorySource {
   return new Region(native) as never;
 }
@@ -63,13 +63,13 @@ export let regionCore: (mr: MemoryRegion) => Region;
  * `AccessFlags`.LOCAL_WRITE. For a peer that writes or reads it by RDMA, it also needs REMOTE_WRITE or
  * REMOTE_READ, and the peer needs `MemoryRegion.remote`.
  *
- * The region registers new memory, or a buffer of the caller's:
+ * The region registers new memory, or a buffer of the caller:
  *
  * - New memory belongs to the region. It is zeroed, starts on a page, and is freed when the region is disposed: every
  *   view of it then has length 0.
- * - A buffer of the caller's is kept alive until the memory is deregistered, even if the region and everything it was
- *   made from is forgotten. It cannot be transferred any more, even after the region is disposed: `transfer()`,
- *   `structuredClone()` and `postMessage()` throw; before Deno 2.9.4 the last two may share it in place of that. A
+ * - A buffer of the caller is kept alive until the memory is deregistered, even if the program drops the region and
+ *   everything it was made from. It can no longer be transferred, not even after the region is disposed: `transfer()`,
+ *   `structuredClone()` and `postMessage()` throw; before Deno 2.9.4 the last two may share it instead. A
  *   `SharedArrayBuffer` can be sent to other threads. The memory of a `WebAssembly.Memory` is refused, unless it is
  *   shared. In a Worker all such buffers are refused, because the buffers of a Worker are freed when it is terminated,
  *   while the device may still write to them.
@@ -127,7 +127,7 @@ export class MemoryRegion extends NativeResource<IbvMr> {
   readonly #core: Region;
 
   static {
-    // The region of a slice that only looks like one can be anything. The general test takes 50 ns.
+    // An object that only looks like a slice can have anything as its region. The general test takes 50 ns.
     regionCore = (mr) =>
       (mr instanceof MemoryRegion ? mr : instance<MemoryRegion>(mr, MemoryRegion, "mr")).#core;
   }
@@ -138,11 +138,11 @@ export class MemoryRegion extends NativeResource<IbvMr> {
    *
    * @param source A length in bytes, or the buffer.
    * @param access `AccessFlags`, combined with `|`. 0 is enough to send from the memory.
-   * @param options The address, if another one than that of the memory is wanted.
-   * @throws {RangeError} If there is no byte to register, or the system cannot provide so much memory.
+   * @param options The address, if it is not to be that of the memory.
+   * @throws {RangeError} If there is no byte to register, or the system cannot provide enough memory.
    * @throws {TypeError} If the protection domain is disposed; if the buffer is detached, resizable or that of a
    * `WebAssembly.Memory`; in a Worker, if the source is a buffer.
-   * @throws {VerbsError} If the device refuses. ENOMEM mostly means the limit on locked memory.
+   * @throws {VerbsError} If the device refuses. ENOMEM mostly means that the limit on locked memory is reached.
    */
   constructor(pd: ProtectionDomain, source: MemorySource, access: number, options?: RegMrOptions) {
     const region = source instanceof Region ? source : register(pd, source, access, options);
@@ -178,9 +178,9 @@ export class MemoryRegion extends NativeResource<IbvMr> {
    * bytes; work requests can use it. Closing the object leaves the region to the process that made it.
    *
    * @param handle The number of the region: `MemoryRegion.handle` in the other process.
-   * @param addr `MemoryRegion.addr` in the other process, which the kernel does not tell.
+   * @param addr `MemoryRegion.addr` in the other process, which the kernel does not report.
    * @throws {VerbsError} If there is no such region, or the provider cannot import (EOPNOTSUPP).
-   * @experimental No device of the tests has it: it has only run on a library that records calls.
+   * @experimental Not tested on any device: it has only run on a library that records calls.
    */
   static import(pd: ProtectionDomain, handle: number, addr: bigint | number): MemoryRegion {
     instance(pd, ProtectionDomain, "pd");
@@ -226,7 +226,7 @@ export class MemoryRegion extends NativeResource<IbvMr> {
   }
 
   /**
-   * The bytes of a part of the region, as of `MemoryRegion.slice`, shared with the device.
+   * The bytes of a part of the region, shared with the device. The arguments are those of `MemoryRegion.slice`.
    *
    * @throws {TypeError} Also if this process cannot access the memory of the region.
    */
@@ -240,7 +240,7 @@ export class MemoryRegion extends NativeResource<IbvMr> {
    * The GRH in a buffer that a UD receive was written to: a copy of the buffer's first 40 bytes.
    *
    * @param offset Where the buffer starts in the region, in bytes.
-   * @throws {RangeError} If the region has no 40 bytes there.
+   * @throws {RangeError} If the region does not have 40 bytes there.
    */
   grhAt(offset: number): Grh {
     return new Grh(this.bytes(offset, Grh.SIZE));

@@ -24,7 +24,7 @@ import { AccessFlags, REGISTER_CAUSES } from "./reg_mr.ts";
 export interface MrInitAttr {
   /** `AccessFlags`, combined with `|`. */
   readonly access: number;
-  /** A length in bytes of new memory, or a buffer: as of `MemoryRegion`. */
+  /** A length in bytes of new memory, or a buffer, as for `MemoryRegion`. */
   readonly source?: MemorySource | undefined;
   /** A buffer of the same protection domain. */
   readonly buf?: AllocatedBuffer | undefined;
@@ -74,8 +74,7 @@ interface Plan extends Pick<Attr, "buf" | "fd" | "fdOffset" | "iova"> {
 }
 
 /**
- * A memory region with all attributes that there are (`ibv_reg_mr_ex`, since rdma-core 59), such as a
- * `DmaHandle`.
+ * A memory region with the attributes of `ibv_reg_mr_ex` (since rdma-core 59), such as a `DmaHandle`.
  *
  * @category Memory
  */
@@ -98,7 +97,7 @@ export class MemoryRegionEx extends MemoryRegion {
       throw new TypeError("Cannot register memory: dmah belongs to another context");
     }
     const plan = planOf(pd, given);
-    // Nothing of the caller's runs or is refused any more but disposed objects.
+    // From here on no code of the caller runs, and only disposed objects are refused.
     const { unsafeHandle } = pd;
     void dmah?.unsafeHandle;
     const { memory, length, ...place } = plan();
@@ -158,6 +157,6 @@ function planOf(
   }
   const descriptor = integer(fd!, "fd", 0, 0x7fff_ffff);
   const size = integer(length!, "length", 1, Number.MAX_SAFE_INTEGER);
-  // The kernel wants all of them.
+  // The kernel requires all of them.
   return () => ({ fd: descriptor, fdOffset: start, length: size, iova: iova ?? start });
 }

@@ -4,13 +4,13 @@ import { keepsBuffers } from "../../ffi/threads.ts";
 import { integer } from "../../internal/checks.ts";
 
 /**
- * Memory to register: a length in bytes of new memory, or a buffer of the caller's.
+ * Memory to register: a length in bytes of new memory, or a buffer of the caller.
  *
  * @category Memory
  */
 export type MemorySource = number | ArrayBufferLike | ArrayBufferView;
 
-/** The memory of a region: its own, or a buffer of the caller's. */
+/** The memory of a region: its own, or a buffer of the caller. */
 export class Memory {
   /** The bytes that are registered. Its length is 0 once the memory is gone. */
   readonly bytes: Uint8Array;
@@ -37,7 +37,7 @@ export class Memory {
   }
 }
 
-/** Buffers of memory that an object frees. Only regions that are made from that object end before. */
+/** Buffers of memory that an object frees. Only regions that are made from that object are sure to end before it. */
 const owned: WeakSet<ArrayBufferLike> = new WeakSet();
 
 /** Refuses to register a buffer by itself from now on. */

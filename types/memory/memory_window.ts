@@ -102,7 +102,7 @@ export let windowCore: (mw: MemoryWindow) => WindowCore;
 
 /**
  * A memory window (`struct ibv_mw`): a part of a memory region with a key and access rights of its own, which can be
- * given to a peer and taken back faster than a registration.
+ * granted to a peer and revoked faster than a registration.
  *
  * **Soft-RoCE does not check the bounds of a window**: a peer with its rkey reaches the whole region, with the rights of
  * the window. Register a region of its own where this matters.
@@ -114,9 +114,9 @@ export let windowCore: (mw: MemoryWindow) => WindowCore;
  * A window is bound to a part of a region. While it is bound, the native region is kept: if the region is disposed, it is
  * deregistered when the window is closed or bound to another region.
  *
- * Close a bound window of type 2 before the queue pair that it is bound through. Otherwise soft-RoCE of Linux 6.1 waits 50 s
- * in `ibv_destroy_qp`, and complains in the kernel's log. Disposing the protection domain or the context closes both in the
- * right order. So does `using`, if the window is made after the queue pair.
+ * Close a bound window of type 2 before the queue pair that it is bound through. Otherwise soft-RoCE of Linux 6.1 waits
+ * 50 s in `ibv_destroy_qp`, and warns in the kernel's log. Disposing the protection domain or the context closes both
+ * in the right order. So does `using`, if the window is made after the queue pair.
  *
  * @example Lend memory to a peer, and take it back
  * ```ts

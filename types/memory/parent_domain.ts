@@ -26,7 +26,7 @@ const KIND: NativeKind<IbvTd, ThreadDomain> = {
  * All objects of this module belong to one thread of JavaScript, but calls that run on other threads, such as
  * `MemoryRegion.createAsync`, do not.
  *
- * @experimental No device of the tests has it: it has only run on a library that records calls.
+ * @experimental Not tested on any device: it has only run on a library that records calls.
  * @category Protection domains
  */
 export class ThreadDomain extends NativeResource<IbvTd> {
@@ -62,7 +62,7 @@ export interface ParentDomainInitAttr {
   readonly pdContext?: bigint | number | undefined;
   /**
    * Gives the provider allocators (`alloc` and `free`) for the memory of queues: those of the C library, with at least
-   * this alignment in bytes, a power of two from 8 to 2^30. With 2 MiB the memory can be of huge pages. If it is left
+   * this alignment in bytes, a power of two from 8 to 2^30. With 2 MiB the memory can use huge pages. If it is left
    * out, the provider allocates memory itself.
    */
   readonly alignment?: number | undefined;
@@ -96,7 +96,7 @@ const codec: AttributeCodec<Attr> = codecOf("ibv_parent_domain_init_attr", "pare
  * Allocators in JavaScript are not offered: memory of JavaScript may be freed while the device uses it, and the engine may
  * end the process in such a callback (https://github.com/denoland/deno/issues/31122).
  *
- * @experimental No device of the tests has it: it has only run on a library that records calls.
+ * @experimental Not tested on any device: it has only run on a library that records calls.
  * @category Protection domains
  */
 export class ParentDomain extends ProtectionDomain {
@@ -108,7 +108,8 @@ export class ParentDomain extends ProtectionDomain {
   /**
    * Allocates a parent domain.
    *
-   * @param pd The protection domain that decides what works together. It is not a parent domain.
+   * @param pd The protection domain whose objects those of the parent domain work with. It must not be a parent domain
+   * itself.
    * @throws {TypeError} Also if the thread domain belongs to another context.
    * @throws {RangeError} Also if the alignment is not a power of two.
    * @throws {VerbsError} If the device refuses, or its provider has no parent domains (EOPNOTSUPP).

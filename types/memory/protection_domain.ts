@@ -13,7 +13,7 @@ import { countsOf } from "../device/counts.ts";
 /** A native protection domain that exists already, for the constructor of its class. */
 export class AdoptedPd extends Adopted<IbvPd> {
   readonly context: Context;
-  /** The domain that decides what works together, if that is another one. */
+  /** The domain that decides which objects work together, if that is another one. */
   base: ProtectionDomain | undefined;
   /** The objects that it was made from, besides the context. */
   parents: readonly Resource[] = [];
@@ -28,7 +28,10 @@ export class AdoptedPd extends Adopted<IbvPd> {
 /** What the library reads of a protection domain. */
 export interface PdCore {
   readonly context: Context;
-  /** The domain that decides what works together: a parent domain has the one that it was made from, others themselves. */
+  /**
+   * The domain that decides which objects work together: for a parent domain the one that it was made from, otherwise
+   * itself.
+   */
   readonly base: ProtectionDomain;
 }
 
@@ -87,7 +90,7 @@ export class ProtectionDomain extends NativeResource<IbvPd> {
    * @param context The device, which is imported from that process, too.
    * @param handle The number of the domain: `ProtectionDomain.handle` in the other process.
    * @throws {VerbsError} If there is no such domain, or the provider cannot import (EOPNOTSUPP).
-   * @experimental No device of the tests has it: it has only run on a library that records calls.
+   * @experimental Not tested on any device: it has only run on a library that records calls.
    */
   static import(context: Context, handle: number): ProtectionDomain {
     instance(context, Context, "context");

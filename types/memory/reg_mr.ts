@@ -36,12 +36,12 @@ export const AccessFlags: {
   readonly ZERO_BASED: CEnum.ibv_access_flags.IBV_ACCESS_ZERO_BASED;
   /**
    * Pages need not be present and locked when the memory is registered; the device fetches each one when it first uses
-   * it. `context.queryDeviceEx().odpCaps` tells the operations that do so. `adviseMr` fetches pages before.
-   * Soft-RoCE of Linux 7.3 does so, but it copies each packet from and to the start of a page: right are only messages
-   * of one packet that start on a page.
+   * it. `context.queryDeviceEx().odpCaps` has the operations that support this. `adviseMr` fetches pages in advance.
+   * **Soft-RoCE of Linux 7.3** copies each packet from and to the start of a page: only messages of one packet that
+   * start on a page arrive intact.
    */
   readonly ON_DEMAND: CEnum.ibv_access_flags.IBV_ACCESS_ON_DEMAND;
-  /** The memory is of huge pages. */
+  /** The memory consists of huge pages. */
   readonly HUGETLB: CEnum.ibv_access_flags.IBV_ACCESS_HUGETLB;
   /** Peers use `WrBuilder.flush` with `PlacementType`.GLOBAL. */
   readonly FLUSH_GLOBAL: CEnum.ibv_access_flags.IBV_ACCESS_FLUSH_GLOBAL;
@@ -176,7 +176,7 @@ export const WRITE_CAUSE: Cause<number> = [
   (access) => has(REMOTE_WRITE | REMOTE_ATOMIC)(access) && !has(LOCAL_WRITE)(access),
 ];
 
-/** Why memory is not registered, by the access that was asked for. */
+/** Why memory is not registered, by the access that was requested. */
 export const REGISTER_CAUSES: Causes<number> = [
   WRITE_CAUSE,
   [

@@ -17,7 +17,7 @@ export interface NativeRegion {
   readonly length: number;
   /** The memory, if this process can access it. The region keeps it and frees it. */
   readonly memory?: Memory | undefined;
-  /** The objects that the region was made from, too. */
+  /** Further objects that the region was made from. */
   readonly parents?: readonly Resource[] | undefined;
   /** Destroys the native region; `ibv_dereg_mr` if it is left out. */
   readonly destroy?: ((handle: IbvMr) => void) | undefined;
@@ -32,12 +32,12 @@ export class Region {
   readonly lkey: number;
   readonly rkey: number;
   readonly parents: readonly Resource[];
-  /** Whether the object of the region is not disposed. */
+  /** Whether the object of the region is open. */
   isOpen = true;
   readonly #view: DataView | undefined;
   /** The address of the first byte, if the addresses of slices are those of this process. */
   readonly #start: bigint | undefined;
-  /** The memory that is registered. More is kept after an attempt to register other memory went wrong. */
+  /** The memory that is registered. After a failed attempt to register other memory, more is kept. */
   readonly #memories: Memory[];
   /** It is undefined if another object destroys the native region. */
   #destroy: ((handle: IbvMr) => void) | undefined;

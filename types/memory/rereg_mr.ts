@@ -22,7 +22,7 @@ const ERR = members("ibv_rereg_mr_err_code", "IBV_REREG_MR_ERR_");
 export interface RegMrChange {
   /** Another protection domain of the same device (`IBV_REREG_MR_CHANGE_PD`). */
   readonly pd?: ProtectionDomain | undefined;
-  /** Other memory (`IBV_REREG_MR_CHANGE_TRANSLATION`): a length in bytes of new memory, or a buffer of the caller's. */
+  /** Other memory (`IBV_REREG_MR_CHANGE_TRANSLATION`): a length in bytes of new memory, or a buffer of the caller. */
   readonly source?: MemorySource | undefined;
   /** Other `AccessFlags`, combined with `|` (`IBV_REREG_MR_CHANGE_ACCESS`). */
   readonly access?: number | undefined;
@@ -40,10 +40,11 @@ interface Plan {
  * may be faster than a new registration.
  *
  * The result is a new object for the same native region. The old object is disposed, so that requests made with it are
- * refused: the keys and addresses of the region may have changed. If other memory is registered, the old memory is freed,
- * or released if it is a buffer of the caller's. The new object is disposed with what the old one was made from, too.
+ * refused: the keys and addresses of the region may have changed. If other memory is registered, the old memory is
+ * freed, or released if it is a buffer of the caller. The new object is also disposed with what the old one was made
+ * from.
  *
- * After most errors the old object stays as it is. If the device failed on the way, neither the old nor the new
+ * After most errors the old object stays as it is. If the device failed halfway, neither the old nor the new
  * registration can be used: the old object is then closed.
  *
  * @returns The region that takes the place of `mr`.

@@ -21,8 +21,8 @@ export interface InitOptions {
   readonly portNum: number;
   /**
    * Index of the GID to send from, in the table of the port, 0 to 255. On RoCE, RC and UC need it. On UD each address
-   * handle has its own: here it is what `QueuePair.address` tells peers. If it is left out, the queue pair uses
-   * LIDs only. `Context.recommendGid` helps to choose.
+   * handle has its own: here it only appears in `QueuePair.address`. If it is left out, the queue pair uses LIDs only.
+   * `Context.recommendGid` helps to choose.
    */
   readonly gidIndex?: number | undefined;
   /** Index into the P_Key table of the port. The default is 0, usually the default partition. */
@@ -33,7 +33,7 @@ export interface InitOptions {
   readonly psn?: number | undefined;
   /** RC: number of RDMA reads and atomics to serve at the same time. The default is what the device allows. */
   readonly maxDestRdAtomic?: number | undefined;
-  /** UD: the key that received datagrams must carry. UD needs it. */
+  /** UD: the qkey that received datagrams must carry. UD needs it. */
   readonly qkey?: number | undefined;
 }
 
@@ -87,13 +87,13 @@ export interface RcActivation extends UcActivation {
    */
   readonly timeout?: number | undefined;
   /**
-   * Number of retries after that time, 0 to 7. The default is 6. **Soft-RoCE takes 7 for infinitely many**: a send to a
-   * peer that is gone never completes then.
+   * Number of retries after that time, 0 to 7. The default is 6. **Soft-RoCE treats 7 as infinite**: a send to a peer
+   * that is gone then never completes.
    */
   readonly retryCnt?: number | undefined;
   /**
-   * Number of retries after the peer had no receive, 0 to 7. **The default is 7, that is infinite**: a peer may be slow. A
-   * send to a peer that posts no receive completes only when the peer ends; with 6 or less it fails.
+   * Number of retries after the peer had no receive, 0 to 7. **The default is 7, which is infinite**: a peer may be
+   * slow. A send to a peer that posts no receive completes only when the peer ends; with 6 or less it fails.
    */
   readonly rnrRetry?: number | undefined;
   /** Time that the peer waits after it found no receive, as a code 0 to 31. The default is 12, that is 0.64 ms. */
@@ -232,10 +232,10 @@ export function connection(
   };
 }
 
-/** Soft-RoCE takes an MTU that the link does not carry, and then sends nothing without an error. */
+/** Soft-RoCE accepts an MTU that the link does not carry, and then sends nothing, without an error. */
 function pathMtu(given: Mtu | undefined, { activeMtu }: PortAttr, peer: Peer): Mtu {
   const codes = Object.values(Mtu);
-  // A port that is down may not report one: what the device answers then names the link.
+  // A port that is down may not report one. Then the error of the device is the one to report: it names the link.
   const own = codes.includes(activeMtu) ? activeMtu : Mtu[4096];
   const common = Math.max(
     ...codes.filter((code) => code <= own && mtuBytes(code) <= peer.mtu),

@@ -12,7 +12,7 @@ import { QpAttrMask, QpState, QpType } from "./qp_enums.ts";
 import type { AnyQpInitAttr } from "./qp_init_attr.ts";
 import { requiredFor } from "./activation.ts";
 
-/** What a queue pair that was not made should have been. */
+/** The attributes of a queue pair that could not be made. */
 interface Making {
   readonly context: Context;
   readonly init: AnyQpInitAttr;
@@ -21,19 +21,19 @@ interface Making {
 export const CREATE_CAUSES: Causes<Making> = [
   [
     "EPERM",
-    "Raw packet queue pairs take the capability CAP_NET_RAW",
+    "Raw packet queue pairs need the capability CAP_NET_RAW",
     ({ init }) => init.type === QpType.RAW_PACKET,
   ],
   [
     "EINVAL, EOPNOTSUPP",
-    "RSS, where the device has it, takes type RAW_PACKET, both rwqIndTbl and rxHashConf, a key of 40 bytes, " +
+    "RSS, where the device has it, needs type RAW_PACKET, both rwqIndTbl and rxHashConf, a key of 40 bytes, " +
     "and a combination of fields that the device knows",
     ({ init }) => init.rwqIndTbl !== undefined || init.rxHashConf !== undefined,
   ],
   ["EINVAL, ENOMEM", ABOVE_LIMIT, capAboveLimit],
   [
     "EINVAL",
-    "cap.maxInlineData {maxInlineData} may be too large: no verb tells the limit of a device. Try fewer bytes",
+    "cap.maxInlineData {maxInlineData} may be too large: no verb reports the limit of a device. Try fewer bytes",
     ({ init: { cap } }) => cap?.maxInlineData !== undefined && cap.maxInlineData > 0 && { ...cap },
   ],
 ];
@@ -65,7 +65,7 @@ interface Change {
 export const MODIFY_CAUSES: Causes<Change> = [
   [
     "EPERM",
-    "A qkey with the highest bit set takes the capability CAP_NET_RAW: use a smaller one, such as 0x11111111",
+    "A qkey with the highest bit set needs the capability CAP_NET_RAW: use a smaller one, such as 0x11111111",
     ({ given: { qkey = 0 } }) => qkey >= PRIVILEGED_QKEY,
   ],
   [
@@ -167,7 +167,7 @@ export const GROUP_CAUSES: Causes<Group> = [
   ],
 ];
 
-/** From here on qkeys are for the kernel and for privileged programs. */
+/** Qkeys from this one on are for the kernel and for privileged programs. */
 const PRIVILEGED_QKEY = 0x8000_0000;
 
 const { RESET, INIT, RTR, RTS, SQD, SQE, ERR } = QpState;
@@ -193,7 +193,7 @@ function namesOf({ from, given: { qpState } }: Change): Words {
   return { from: nameOf(QpState, from), to: nameOf(QpState, qpState!) };
 }
 
-/** The names of two states of which one does not lead to the other. */
+/** The names of the two states of a transition that does not exist. */
 function wrongWay(change: Change): Words | undefined {
   const { from, given: { qpState: to } } = change;
   const always = to === RESET || (to === ERR && from !== RESET);
@@ -216,7 +216,7 @@ interface Unsent extends Optional<Pick<QpAttr, "portNum" | "ahAttr">> {
   readonly context: Context;
 }
 
-/** Why a request has failed, if the port or the address that its queue pair sends from tells it. */
+/** Why a request has failed, if it can be seen from the port of its queue pair or the address that it sends from. */
 export const UNSENT_CAUSES: Causes<Unsent> = [
   [
     "LOC_LEN_ERR",
@@ -250,7 +250,7 @@ export const UNSENT_CAUSES: Causes<Unsent> = [
   ],
 ];
 
-/** A queue that refused a post: the state of its queue pair, and how many requests it takes. */
+/** A queue that refused a post: the state of its queue pair, and how many requests it has room for. */
 interface Queue {
   readonly state: QpState;
   readonly size: number;
@@ -285,7 +285,7 @@ export const RECV_CAUSES: Causes<Queue> = [
 export const QUERY_CAUSES: Causes<{ readonly mask: number }> = [
   [
     "EOPNOTSUPP",
-    "RATE_LIMIT and the bits above it can be set, and not be asked for",
+    "RATE_LIMIT and the bits above it can be set, but not queried",
     ({ mask }) => mask >= QpAttrMask.RATE_LIMIT,
   ],
 ];

@@ -47,9 +47,9 @@ const KIND: NativeKind<IbvQp, OpenedQueuePair> = {
 };
 
 /**
- * A receiving queue pair of an XRC domain that another process has made, or another object of this process. Each object
- * keeps the queue pair; it is destroyed with the last one. The shared receive queues of the domain receive for it. The
- * methods are those of `QueuePair` that move and describe such a queue pair.
+ * A receiving queue pair of an XRC domain, which another process or another object of this process has made. Each
+ * object keeps the queue pair; it is destroyed with the last one. The shared receive queues of the domain receive for
+ * it. The methods are those of `QueuePair` that move and describe such a queue pair.
  *
  * @category Queue pairs
  */

@@ -23,7 +23,7 @@ export interface QpAddress {
   readonly mtu: number;
   /** Number of RDMA reads and atomics that the queue pair serves at the same time. */
   readonly rdAtomic: number;
-  /** UD: the key that received datagrams must carry. `null` for other transports. */
+  /** UD: the qkey that received datagrams must carry. `null` for other transports. */
   readonly qkey: number | null;
 }
 

@@ -36,7 +36,7 @@ export interface QpAttr {
   readonly pathMtu: Mtu;
   /** State of path migration (RC, UC). */
   readonly pathMigState: MigState;
-  /** The key that received datagrams must carry (UD). */
+  /** The qkey that received datagrams must carry (UD). */
   readonly qkey: number;
   /** Packet sequence number of the first packet to receive, 24 bits (RC, UC). */
   readonly rqPsn: number;
@@ -60,7 +60,7 @@ export interface QpAttr {
   readonly enSqdAsyncNotify: number;
   /** Whether the send queue is draining: 0 or 1. It can only be queried. */
   readonly sqDraining: number;
-  /** Number of RDMA reads and atomics that the queue pair has outstanding at most (RC). */
+  /** The most RDMA reads and atomics that the queue pair has outstanding (RC). */
   readonly maxRdAtomic: number;
   /** Number of RDMA reads and atomics of the peer that it serves at the same time (RC). */
   readonly maxDestRdAtomic: number;

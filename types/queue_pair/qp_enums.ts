@@ -43,7 +43,7 @@ export const QpState: {
   readonly RTR: CEnum.ibv_qp_state.IBV_QPS_RTR;
   /** Ready to send. */
   readonly RTS: CEnum.ibv_qp_state.IBV_QPS_RTS;
-  /** The send queue is drained. */
+  /** The send queue drains: sends in progress are completed, and no further one starts. */
   readonly SQD: CEnum.ibv_qp_state.IBV_QPS_SQD;
   /** The send queue is in error. */
   readonly SQE: CEnum.ibv_qp_state.IBV_QPS_SQE;
@@ -118,7 +118,7 @@ export const QpAttrMask: {
  * @category Queue pairs
  */
 export const MigState: {
-  /** The queue pair uses the path that it is given, and does not migrate. */
+  /** The queue pair uses the path that it was given, and does not migrate. */
   readonly MIGRATED: CEnum.ibv_mig_state.IBV_MIG_MIGRATED;
   /** A new alternative path is being set up. */
   readonly REARM: CEnum.ibv_mig_state.IBV_MIG_REARM;
@@ -193,14 +193,14 @@ export const SendOpsFlags: {
  * @category Queue pairs
  */
 export const PlacementType: {
-  /** Where all of the peer's system sees it. */
+  /** Where the whole system of the peer sees it. */
   readonly GLOBAL: CEnum.ibv_placement_type.IBV_FLUSH_GLOBAL;
   /** In persistent memory, where it survives a loss of power. */
   readonly PERSISTENT: CEnum.ibv_placement_type.IBV_FLUSH_PERSISTENT;
 } = members("ibv_placement_type", "IBV_FLUSH_");
 
 /**
- * What a flush is about (`enum ibv_selectivity_level`).
+ * What a flush applies to (`enum ibv_selectivity_level`).
  *
  * @category Queue pairs
  */
@@ -226,7 +226,7 @@ export const DataInOrderFlags: {
   /** The result is `DataInOrderCaps`. */
   readonly RETURN_CAPS:
     CEnum.ibv_query_qp_data_in_order_flags.IBV_QUERY_QP_DATA_IN_ORDER_RETURN_CAPS;
-  /** Only what the device does counts, not the whole path to the memory. */
+  /** The answer is about the device only, not about the whole path to the memory. */
   readonly DEVICE_ONLY:
     CEnum.ibv_query_qp_data_in_order_flags.IBV_QUERY_QP_DATA_IN_ORDER_DEVICE_ONLY;
 } = members("ibv_query_qp_data_in_order_flags", "IBV_QUERY_QP_DATA_IN_ORDER_");

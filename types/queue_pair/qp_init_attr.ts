@@ -39,13 +39,13 @@ export interface AnyQpInitAttr {
   /** The shared receive queue that the queue pair takes its receives from. */
   readonly srq?: SharedReceiveQueue | undefined;
   /**
-   * XRC_RECV: the domain of the queue pair. The device gets no protection domain then, as in C. The one that the queue pair
-   * is made from gives the context only, and disposes the queue pair when it is disposed.
+   * XRC_RECV: the domain of the queue pair. The device gets no protection domain then, as in C. The one in the
+   * constructor only provides the context. Disposing it disposes the queue pair.
    */
   readonly xrcd?: XrcDomain | undefined;
   /**
-   * Sizes of the queues. The device may grant more. `maxSendWr` and `maxRecvWr` are needed for the queues that the queue
-   * pair has; 0 makes a queue that takes nothing. The default is one scatter/gather element and no inline data. With a
+   * Sizes of the queues. The device may grant more. `maxSendWr` and `maxRecvWr` are needed for the queues that the
+   * queue pair has; 0 makes a queue without room. The default is one scatter/gather element and no inline data. With a
    * shared receive queue `maxRecvWr` and `maxRecvSge` have no effect, as in C (ibv_create_qp(3)).
    */
   readonly cap?: Optional<QpCap> | undefined;
@@ -85,7 +85,7 @@ export type QpInitAttr =
         readonly sendCq: CompletionQueue;
         readonly cap: Optional<QpCap> & Pick<QpCap, "maxSendWr">;
       }
-      // The compiler names what the last one lacks.
+      // The compiler reports what the last type of a union lacks.
       & (
         | { readonly type: typeof QpType.XRC_SEND }
         | { readonly type: QpType; readonly recvCq: CompletionQueue }
@@ -95,7 +95,7 @@ export type QpInitAttr =
 
 const MASK = members("ibv_qp_init_attr_mask", "IBV_QP_INIT_ATTR_");
 
-/** What the library gives. */
+/** The attributes that the library sets. */
 interface Own {
   readonly pd: ProtectionDomain;
   readonly hash?: NativeRxHash | undefined;
@@ -129,7 +129,7 @@ const codec: AttributeCodec<AnyQpInitAttr, AnyQpInitAttr, Own> = codecOf(
   },
 );
 
-/** A plain copy of the attributes of a new queue pair. No code of the caller runs any more when it is read. */
+/** A plain copy of the attributes of a new queue pair: reading it runs no code of the caller. */
 export function copyQpInit<T extends AnyQpInitAttr>(init: T): T {
   return snapshot(init, "queue pair attributes", codec.names);
 }
@@ -140,7 +140,7 @@ function noneOfXrcRecv({ type }: Given): null | undefined {
   return type === QpType.XRC_RECV ? null : undefined;
 }
 
-/** The completion queue of a send queue that is not made is left out. */
+/** Leaves out the completion queue of a send queue that is not made. */
 function noneWithoutQueue(init: Given): null | undefined {
   const { rwqIndTbl } = init as unknown as AnyQpInitAttr;
   return rwqIndTbl === undefined || hasSendQueue(init as unknown as AnyQpInitAttr)
@@ -181,7 +181,7 @@ export function isBasic(mask: number): boolean {
   return mask === MASK.PD;
 }
 
-/** Queues have one scatter/gather element unless the caller says otherwise. */
+/** Requests have one scatter/gather element unless the caller says otherwise. */
 function withElements(init: Given): Optional<QpCap> {
   const cap = snapshot((init.cap ?? {}) as Optional<QpCap>, "cap", qpCapCodec.names);
   const attributes = init as unknown as AnyQpInitAttr;

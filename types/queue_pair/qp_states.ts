@@ -86,7 +86,7 @@ export class QpStates {
   readonly context: Context;
   readonly type: QpType;
   readonly qpNum: number;
-  /** Whether the program has chosen what peers may do since the last reset: nothing else grants it then. */
+  /** Whether the program has set the access rights of peers since the last reset: then nothing else grants any. */
   hasOwnAccess = false;
   readonly #qp: NativeResource<IbvQp>;
   readonly #modified: Modified;
@@ -119,12 +119,12 @@ export class QpStates {
     const { signal, forStranger } = peerOptions(options);
     const modification = this.#modification(attr);
     signal?.throwIfAborted();
-    // What is posted during such a call would be taken for a send that it has ended.
+    // A send that is posted during such a call would be treated as ended by it.
     if (modification.endsSends) return callNow(modification);
     await callLater({ ...modification, cause: forStranger ? "connection" : "program" }, signal);
   }
 
-  /** Reads and checks attributes. Returns what sets them. */
+  /** Reads and checks attributes. Returns the call that sets them. */
   #modification(
     attr: QpModifyAttr,
   ): BlockingCall<"ibv_modify_qp", void> & { readonly endsSends: boolean } {
@@ -152,7 +152,7 @@ export class QpStates {
         });
         done();
       },
-      // Nobody waits for it, and yet it has changed the queue pair.
+      // Nobody waits for the call any more, but it has changed the queue pair.
       discard: ({ value }) => {
         if (value === 0 && isOpen(this.#qp)) done();
       },
@@ -190,7 +190,7 @@ export class QpStates {
     throw new TypeError("Cannot use queue pair: init() or activateUd() was not called");
   }
 
-  /** Moves from INIT to RTR and RTS by the rules of a method: `activateRc` or `activateUc`. */
+  /** Moves from INIT to RTR and RTS, as a method does: `activateRc` or `activateUc`. */
   activate(method: Connects, peer: QpAddress, options: RcActivation): void {
     cutTo(this.activate, () => {
       const steps = this.#steps(this.#connection(method, method, peer, options));

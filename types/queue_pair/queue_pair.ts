@@ -74,13 +74,13 @@ export interface QpCore {
   readonly cap: QpCap;
   readonly sendOpsFlags: number | undefined;
   readonly states: QpStates;
-  /** What the sends have in common; `undefined` if there is no send queue. */
+  /** Posts the sends; `undefined` if there is no send queue. */
   readonly sender: SendPoster | undefined;
 }
 
 export let qpCore: (qp: QueuePair) => QpCore;
 
-/** A transport of a provider's own, of reliable datagrams that complete in any order. */
+/** A transport of reliable datagrams that complete in any order, which a provider adds. */
 export interface QpProvider {
   /** The transport in messages. */
   readonly transport: string;
@@ -261,12 +261,12 @@ export class QueuePair extends NativeResource<IbvQp> {
     registerFailing(this.qpNum, (code) => this.#hintFailure(code));
   }
 
-  /** The handle of an object of this class. Called on an object of another class, a method stops here. */
+  /** The handle. A method that is called on an object of another class throws here. */
   get #handle(): IbvQp {
     return this.unsafeHandle;
   }
 
-  /** Why a request has failed, as far as the state of the device tells it now. */
+  /** Why a request has failed, as far as the current state of the device shows it. */
   #hintFailure(code: string): string | undefined {
     try {
       const isConnected = this.type === QpType.RC || this.type === QpType.UC;
@@ -274,7 +274,7 @@ export class QueuePair extends NativeResource<IbvQp> {
       const { attr } = this.query(isConnected ? PORT | AV : PORT);
       return causeOf(UNSENT_CAUSES, code, { ...attr, type: this.type, context: this.context });
     } catch {
-      // The device may be gone: the usual cause is told.
+      // The device may be gone: the usual cause is reported.
       return undefined;
     }
   }
@@ -343,8 +343,8 @@ export class QueuePair extends NativeResource<IbvQp> {
   }
 
   /**
-   * `QueuePair.modify` on another thread. The queue pair exists until the call ends, even if it is disposed
-   * meanwhile. A modification that ends sends, such as one to RESET, waits for nobody: it is done at once.
+   * `QueuePair.modify` on another thread. The queue pair exists until the call ends, even if it is disposed meanwhile.
+   * A modification that ends sends, such as one to RESET, is done at once and on this thread.
    *
    * If the signal aborts, the call rejects with the signal's reason. A modification that has begun goes on: reset or close
    * the queue pair to undo it.
@@ -451,7 +451,7 @@ export class QueuePair extends NativeResource<IbvQp> {
   /**
    * The attributes of an `AddressHandle` for a peer of a UD queue pair, from the port and the GID of this one.
    *
-   * @example A datagram to a peer that has told its address
+   * @example A datagram to a peer that has sent its address
    * ```ts
    * import { AddressHandle, type MemorySlice, type QpAddress, type QueuePair } from "@rdma/ibverbs";
    *
@@ -489,7 +489,7 @@ export class QueuePair extends NativeResource<IbvQp> {
    * @throws {TypeError} If an attribute is missing, is unknown or has the wrong type.
    * @throws {RangeError} If a number is out of range.
    * @throws {VerbsError} If the device has no rate limits (EOPNOTSUPP), or refuses.
-   * @experimental No device of the tests has it: it has only run on a library that records calls.
+   * @experimental Not tested on any device: it has only run on a library that records calls.
    */
   modifyRateLimit(attr: QpRateLimitAttr): void {
     const { view } = rateLimitCodec.write(attr);
@@ -501,7 +501,7 @@ export class QueuePair extends NativeResource<IbvQp> {
    * INIT or RTR.
    *
    * @throws As `QueuePair.modifyRateLimit`, for these options.
-   * @experimental No device of the tests has it: it has only run on a library that records calls.
+   * @experimental Not tested on any device: it has only run on a library that records calls.
    */
   setEce(ece: Ece): void {
     const { view } = eceCodec.write(ece);
@@ -513,7 +513,7 @@ export class QueuePair extends NativeResource<IbvQp> {
    * the connection those that are in use.
    *
    * @throws {VerbsError} If the device has no such options (EOPNOTSUPP).
-   * @experimental No device of the tests has it: it has only run on a library that records calls.
+   * @experimental Not tested on any device: it has only run on a library that records calls.
    */
   queryEce(): Ece {
     const view = allocStruct(structs.ibv_ece);
@@ -525,12 +525,11 @@ export class QueuePair extends NativeResource<IbvQp> {
    * Whether the device writes the data of an operation into memory in order (`ibv_query_qp_data_in_order`).
    *
    * @param opcode The operation.
-   * @param flags `DataInOrderFlags`, combined with `|`: newer versions of libibverbs have them. The default is 0.
-   * @returns 1 if it does, and 0 if not or if it is not known. With the flag RETURN_CAPS: `DataInOrderCaps`,
-   * combined.
+   * @param flags `DataInOrderFlags`, combined with `|`: only newer versions of libibverbs have them. The default is 0.
+   * @returns 1 if it does, 0 if not or if that is not known. With the flag RETURN_CAPS: `DataInOrderCaps`, combined.
    * @throws {RangeError} If a number is out of range.
    * @throws {VerbsError} EOPNOTSUPP if the installed libibverbs is older than rdma-core 36.
-   * @experimental No device of the tests has it: it has only run on a library that records calls.
+   * @experimental Not tested on any device: it has only run on a library that records calls.
    */
   queryDataInOrder(opcode: WrOpcode, flags: number = 0): number {
     integer(opcode, "opcode", 0, Math.max(...Object.values(WrOpcode)));
@@ -607,7 +606,8 @@ export class QueuePair extends NativeResource<IbvQp> {
   /**
    * Joins a multicast group (`ibv_attach_mcast`): the queue pair then receives the datagrams of the group (UD). Closing
    * the queue pair leaves its groups. On RoCE the host has to be in the group too, or it drops the packets:
-   * `CmId.joinMulticast()` and `UdConn.join()` do that. Without it nobody receives on soft-RoCE (rxe), also within one host.
+   * `CmId.joinMulticast()` and `UdConn.join()` do that. Otherwise nobody receives on soft-RoCE (rxe), not even within
+   * one host.
    *
    * @param gid The GID of the group, or its text.
    * @param lid The LID of the group on InfiniBand. The default is 0, as RoCE needs it.
@@ -629,7 +629,7 @@ export class QueuePair extends NativeResource<IbvQp> {
   }
 
   /**
-   * Leaves a multicast group (`ibv_detach_mcast`). It works on a queue pair whose `close()` failed, too.
+   * Leaves a multicast group (`ibv_detach_mcast`). It also works on a queue pair whose `close()` failed.
    *
    * @param gid The GID of the group, or its text.
    * @param lid The LID with which it was joined. The default is 0.
@@ -657,14 +657,14 @@ export class QueuePair extends NativeResource<IbvQp> {
   }
 
   /**
-   * Lets a counter count completions of the queue pair (`ibv_qp_attach_comp_cntr`), which is in state RESET or INIT. The
-   * end of the queue pair detaches it.
+   * Lets a counter count completions of the queue pair (`ibv_qp_attach_comp_cntr`), which is in state RESET or INIT.
+   * Destroying the queue pair detaches it.
    *
    * @param opMask `QpAttachCompCntrOp`, combined with `|`: what is counted. Each operation has one counter.
    * @throws {TypeError} If the counter is disposed or of another context.
    * @throws {RangeError} If `opMask` does not fit 32 bits.
    * @throws {VerbsError} If the device refuses: EBUSY if an operation has a counter.
-   * @experimental No device of the tests has it: it has only run on a library that records calls.
+   * @experimental Not tested on any device: it has only run on a library that records calls.
    */
   attachCompCntr(counter: CompletionCounter, opMask: number): void {
     const { view } = attachCodec.write({ opMask });
@@ -715,7 +715,7 @@ function groupOf(gid: Gid | string, lid: number): [name: string, gid: Uint8Array
   return [`${bytes.toHex()} ${uint16(lid, "lid")}`, bytes];
 }
 
-/** Posting does not check for the ops: it is done once, here. */
+/** Posting does not check that the ops exist: this is done once, here. */
 function checkPostOps(context: Context, { sendCq, recvCq }: AnyQpInitAttr): void {
   const needed = [sendCq && "post_send", recvCq && "post_recv"] as const;
   for (const op of needed) {

@@ -26,8 +26,8 @@ export type QpInitAttrEx = QpInitAttr & {
 };
 
 /**
- * An extended queue pair (`struct ibv_qp_ex`). It is a queue pair whose sends can also be built one attribute after the
- * other, see `WrBuilder`.
+ * An extended queue pair (`struct ibv_qp_ex`). It is a queue pair whose sends can also be built attribute by attribute,
+ * see `WrBuilder`.
  *
  * @example A queue pair for RDMA writes
  * ```ts
@@ -50,9 +50,10 @@ export class QueuePairEx extends QueuePair {
   /**
    * Makes an extended queue pair (`ibv_create_qp_ex`, `ibv_qp_to_qp_ex`).
    *
-   * @throws {TypeError} As of `QueuePair`; if `sendOpsFlags` is missing.
-   * @throws {RangeError} As of `QueuePair`.
-   * @throws {VerbsError} As of `QueuePair`; EOPNOTSUPP if the provider has no builders, or not these operations.
+   * @throws {TypeError} As the constructor of `QueuePair`; if `sendOpsFlags` is missing.
+   * @throws {RangeError} As the constructor of `QueuePair`.
+   * @throws {VerbsError} As the constructor of `QueuePair`; EOPNOTSUPP if the provider has no builders, or not these
+   * operations.
    */
   constructor(pd: ProtectionDomain, init: QpInitAttrEx) {
     const other = init instanceof ProviderQp ? init as ProviderQp<QpInitAttrEx> : undefined;
@@ -69,7 +70,8 @@ export class QueuePairEx extends QueuePair {
       throw lacking(`ibv_${missing}`, "create extended queue pair");
     }
     this.#handle = handle!;
-    // Verbs of builders are not guarded: a provider has a null pointer for what the queue pair was not made for.
+    // Verbs of builders are not guarded: a provider has a null pointer for an operation that the queue pair was not
+    // made for.
     this.#opcodes = setOf(...asked.map((name) => WrOpcode[name]));
   }
 

@@ -78,7 +78,7 @@ export class WrBuilder implements Disposable {
     poster.reset();
   }
 
-  /** The number that the completions of the requests that are begun from now on carry, 64 bits. It starts as 0. */
+  /** The number that completions carry, 64 bits, for requests that are begun from now on. It starts as 0. */
   get wrId(): number | bigint {
     return this.#wrId;
   }
@@ -95,8 +95,8 @@ export class WrBuilder implements Disposable {
   }
 
   /**
-   * Sets `WrBuilder.wrFlags`. It throws a RangeError if the number is out of range, and a TypeError for INLINE,
-   * in whose place `WrBuilder.setInlineData` is used.
+   * Sets `WrBuilder.wrFlags`. It throws a RangeError if the number is out of range, and a TypeError for INLINE: use
+   * `WrBuilder.setInlineData` instead.
    */
   set wrFlags(wrFlags: number) {
     uint32(wrFlags, "wrFlags");
@@ -131,7 +131,7 @@ export class WrBuilder implements Disposable {
    *
    * @param hdr The header of each packet. It is copied.
    * @param mss The size of the payload of each packet in bytes.
-   * @experimental No device of the tests has it: it has only run on a library that records calls.
+   * @experimental Not tested on any device: it has only run on a library that records calls.
    */
   sendTso(hdr: Uint8Array, mss: number): this {
     const bytes = copyOfBytes(hdr, "hdr");
@@ -161,7 +161,7 @@ export class WrBuilder implements Disposable {
     return this.#begin(WrOpcode.RDMA_READ, (list, i) => list.setRdma(i, remoteAddr, rkey));
   }
 
-  /** Begins an atomic compare and swap (`ibv_wr_atomic_cmp_swp`). The data is where the old value goes: 8 bytes. */
+  /** Begins an atomic compare and swap (`ibv_wr_atomic_cmp_swp`). The old value is written to the data, 8 bytes. */
   atomicCmpSwp(
     rkey: number,
     remoteAddr: number | bigint,
@@ -173,7 +173,7 @@ export class WrBuilder implements Disposable {
     });
   }
 
-  /** Begins an atomic fetch and add (`ibv_wr_atomic_fetch_add`). The data is where the old value goes: 8 bytes. */
+  /** Begins an atomic fetch and add (`ibv_wr_atomic_fetch_add`). The old value is written to the data, 8 bytes. */
   atomicFetchAdd(rkey: number, remoteAddr: number | bigint, add: number | bigint): this {
     return this.#begin(WrOpcode.ATOMIC_FETCH_AND_ADD, (list, i) => {
       list.setAtomic(i, remoteAddr, rkey, add);
@@ -181,8 +181,8 @@ export class WrBuilder implements Disposable {
   }
 
   /**
-   * Begins an atomic write (`ibv_wr_atomic_write`, since rdma-core 44). The 8 bytes are copied. Soft-RoCE needs a kernel that
-   * is newer than Linux 6.1: there the request completes with LOC_QP_OP_ERR.
+   * Begins an atomic write (`ibv_wr_atomic_write`, since rdma-core 44). The 8 bytes are copied. Soft-RoCE needs a
+   * kernel newer than Linux 6.1, where the request still completes with LOC_QP_OP_ERR.
    */
   atomicWrite(rkey: number, remoteAddr: number | bigint, value: Uint8Array): this {
     const bytes = copyOfBytes(value, "value");
@@ -207,15 +207,15 @@ export class WrBuilder implements Disposable {
    * @param bindInfo What it is bound to.
    */
   bindMw(mw: MemoryWindow, rkey: number, bindInfo: MwBindInfo): this {
-    // Code of the caller that runs now may begin other requests.
+    // Code of the caller that this runs may begin other requests.
     const binding = readBinding(bindInfo);
     return this.#begin(WrOpcode.BIND_MW, (list, i) => list.setBindMw(i, mw, rkey, binding));
   }
 
   /**
    * Begins a flush (`ibv_wr_flush`): it completes when what earlier requests wrote to the peer's memory is where `type`
-   * says. The peer's region and queue pair need `AccessFlags`.FLUSH_GLOBAL or FLUSH_PERSISTENT. It takes
-   * rdma-core 49 or newer, and for soft-RoCE a kernel that is newer than Linux 6.1.
+   * says. The peer's region and queue pair need `AccessFlags`.FLUSH_GLOBAL or FLUSH_PERSISTENT. It needs rdma-core 49
+   * or newer, and for soft-RoCE a kernel newer than Linux 6.1.
    *
    * @param rkey The rkey of the peer's memory region.
    * @param remoteAddr The address of the first byte.
@@ -265,7 +265,8 @@ export class WrBuilder implements Disposable {
   }
 
   /**
-   * UD, and datagrams of a provider's own: sets the receiver of the request that was begun last (`ibv_wr_set_ud_addr`).
+   * UD, and datagrams that a provider adds: sets the receiver of the request that was begun last
+   * (`ibv_wr_set_ud_addr`).
    *
    * @throws {TypeError} If no request was begun, the queue pair is of another type, or the address handle is disposed.
    * @throws {RangeError} If a number is out of range.

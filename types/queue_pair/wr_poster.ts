@@ -48,7 +48,7 @@ export interface Extra {
   readonly header?: Part & { readonly mss: number } | undefined;
   /** ATOMIC_WRITE: the 8 bytes. */
   readonly value?: Part | undefined;
-  /** FLUSH: what it makes durable or visible. */
+  /** FLUSH: the memory that it makes persistent or visible. */
   readonly flush?:
     | { readonly length: bigint; readonly type: number; readonly level: number }
     | undefined;
@@ -158,7 +158,7 @@ export class WrPoster {
     this.#native.lengths[index] = length;
   }
 
-  /** Copies bytes of the caller's, which may change afterwards. */
+  /** Copies bytes of the caller, which may change afterwards. */
   copy(bytes: Uint8Array): Part {
     const offset = this.#used;
     const { length } = bytes;
@@ -205,7 +205,7 @@ export class WrPoster {
     const opcode = list.opcodeOf(index);
     this.#qpEx[WR_ID] = list.words[at]!;
     this.#qpEx[WR_ID + 1] = list.words[at + 1]!;
-    // rxe reads the flag, and others do not look at it.
+    // Only rxe reads the flag.
     const inline = extra?.inline === undefined ? 0 : SendFlags.INLINE;
     this.#qpEx[WR_FLAGS] = list.flags(index) | inline;
     this.#begin(index, opcode, extra, address);

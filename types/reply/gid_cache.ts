@@ -8,16 +8,16 @@ import { type GidEntry, GidType } from "../address/gid.ts";
 import { failure } from "../core/errors.ts";
 import type { Context } from "../device/context.ts";
 
-/** The types in keys. The C search makes no difference between RoCE v1 and InfiniBand. */
+/** The types in keys. The C search does not distinguish RoCE v1 from InfiniBand. */
 const ROCE_V1_OR_IB = 1;
 const ROCE_V2 = 2;
 
 /** Finds the index of a GID in a time that does not depend on the size of the table. */
 export class GidCache {
-  /** errno of a search that finds nothing. */
+  /** The errno of a search that finds nothing. */
   readonly missErrno: number;
   readonly #indices: WordCache<number>;
-  /** What was looked for last: four words of GID, and the type. Most packets are sent to the same GID. */
+  /** The last search: four words of the GID, and the type. Most packets are sent to the same GID. */
   readonly #key: Uint32Array<ArrayBuffer> = new Uint32Array(8);
   #index = -1;
 

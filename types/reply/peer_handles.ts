@@ -22,33 +22,33 @@ interface Pending {
 
 interface RetiredHandles {
   readonly handles: readonly AhCore[];
-  /** They are closed when so many answers were given. */
+  /** They are closed after this many look-ups. */
   readonly until: number;
 }
 
 /**
  * Address handles by the words of their `struct ibv_ah_attr`. It makes them, keeps them and closes them.
  *
- * Age is counted in answers, not in time. A handle that was given out stays open for at least `maxPeers - 1` further
- * answers: its caller may not have posted with it yet. So many are needed until it is the least recently used one, and a
+ * Age is counted in look-ups, not in time. A handle that was handed out stays open for at least `maxPeers - 1` further
+ * look-ups, because its caller may not have posted with it yet: only then can it be the least recently used one. A
  * handle whose address is no longer valid is kept as long.
  */
 export class PeerHandles implements Disposable {
   readonly #pd: ProtectionDomain;
   readonly #maxPeers: number;
   readonly #cache: WordCache<AhCore>;
-  /** Those that are not given out any more, oldest first. */
+  /** Handles that are no longer handed out, oldest first. */
   readonly #retired: RetiredHandles[] = [];
   /** Handles for packets that are being made. */
   readonly #pending: Map<string, Pending> = new Map();
-  /** Those that the program asked for. */
+  /** Handles for the program that are being made. */
   readonly #own: Map<string, Pending> = new Map();
   /** Checks whether addresses have changed, and calls `PeerHandles.retire` if so. */
   readonly #refresh: () => void;
-  /** Where completions name senders by the numbers of handles. */
+  /** The senders, where completions name them by the numbers of handles. */
   readonly #senders: Senders | undefined;
   #changes = 0;
-  #answers = 0;
+  #lookUps = 0;
 
   constructor(
     pd: ProtectionDomain,
@@ -68,7 +68,7 @@ export class PeerHandles implements Disposable {
   }
 
   find(words: Uint32Array): AhCore | undefined {
-    this.#answers++;
+    this.#lookUps++;
     return this.#known(words);
   }
 
@@ -85,7 +85,7 @@ export class PeerHandles implements Disposable {
   }
 
   /**
-   * `PeerHandles.make` on another thread. For a packet it fails if `maxPending` others are being made. All who
+   * `PeerHandles.make` on another thread. For a packet it fails if `maxPending` others are being made. All callers that
    * ask for a peer, for one cause, share one call, which is aborted when the last of them aborts.
    *
    * @param maxPending For a packet; the program's own calls have no limit.
@@ -138,7 +138,7 @@ export class PeerHandles implements Disposable {
     this.#refresh();
     if (changes !== this.#changes) return undefined;
     const known = this.#known(words);
-    // Another caller has made one in the meantime, and may be about to post with it.
+    // Another caller has made a handle in the meantime, and may be about to post with it.
     if (known !== undefined) return known;
     this.#senders?.made(words, ah);
     partOf(ah.handle);
@@ -150,7 +150,7 @@ export class PeerHandles implements Disposable {
     return ah;
   }
 
-  /** Gives none of the handles out any more, because addresses have changed. */
+  /** Hands out none of the present handles any more, because addresses have changed. */
   retire(): void {
     this.#changes++;
     const handles = this.#cache.takeAll();
@@ -158,21 +158,21 @@ export class PeerHandles implements Disposable {
   }
 
   #retire(handles: readonly AhCore[]): void {
-    this.#retired.push({ handles, until: this.#answers + this.#maxPeers });
+    this.#retired.push({ handles, until: this.#lookUps + this.#maxPeers });
   }
 
   trim(): void {
-    if (this.#retired.length > 0) this.#closeRetired(this.#answers);
+    if (this.#retired.length > 0) this.#closeRetired(this.#lookUps);
   }
 
-  #closeRetired(answers: number): void {
+  #closeRetired(lookUps: number): void {
     using stack = new DisposableStack();
-    while (this.#retired.length > 0 && answers >= this.#retired[0]!.until) {
+    while (this.#retired.length > 0 && lookUps >= this.#retired[0]!.until) {
       for (const { handle } of this.#retired.shift()!.handles) stack.use(handle);
     }
   }
 
-  /** Ends all calls on other threads. Those who wait for them get the reason. */
+  /** Ends all calls on other threads. Their callers get the reason. */
   abort(reason: unknown): void {
     for (const all of [this.#pending, this.#own]) {
       for (const { controller } of all.values()) controller.abort(reason);

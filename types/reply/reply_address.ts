@@ -83,7 +83,7 @@ export class ReplyAddress {
     return this.#compute(wcFlags, local, grh, at, gids);
   }
 
-  /** Computes the address of a GID, which the port's first GID reaches. Returns whether it is one. */
+  /** Computes the address of a GID, which the port's first GID reaches. Returns whether it is a GID. */
   computeFromGid(view: DataView, at: number): boolean {
     const { words } = this;
     let bits = 0;
@@ -119,8 +119,8 @@ export class ReplyAddress {
   }
 
   /**
-   * Clears a flow label that is not of the packet. The C function reads it even if there is no GRH, or if the header is
-   * IPv4: the bytes there are undefined, and must not make many peers of one.
+   * Clears a flow label that does not come from the packet. The C function reads it even if there is no GRH, or if the
+   * header is IPv4. The bytes there are undefined, and would turn one peer into many.
    */
   dropStrayFlowLabel(): void {
     if (!this.#hasFlowLabel) this.words[FLOW_LABEL] = 0;
@@ -179,7 +179,7 @@ function leave(words: Uint32Array, errno: number): number {
   return errno;
 }
 
-/** Drops the upper bits of the index, as the C function does. */
+/** Cuts off the upper bits of the index, as the C function does. */
 function routeWord(index: number, hopLimit: number, trafficClass: number): number {
   return (index & 0xff) << SGID_INDEX | hopLimit << HOP_LIMIT | trafficClass << TRAFFIC_CLASS;
 }

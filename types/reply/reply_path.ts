@@ -58,33 +58,31 @@ export interface ReplyPathInit {
 }
 
 /**
- * Replies to datagrams: gives the `AddressHandle` of a packet's sender from the packet's completion and GRH.
- * The handle is for the same address as that of `AddressHandle.fromWc`. The path keeps the port's GID table
- * and the handles of known peers: it does not search the table or make a handle for each packet.
+ * Replies to datagrams: returns the `AddressHandle` of a packet's sender, found by the packet's completion and GRH. The
+ * handle is for the same address as that of `AddressHandle.fromWc`. The path keeps the port's GID table and the handles
+ * of known peers: it does not search the table or make a handle for each packet.
  *
- * - `ReplyPath.to` gives the handle for a `WorkCompletion` and its GRH.
+ * - `ReplyPath.to` returns the handle for a `WorkCompletion` and its GRH.
  * - `ReplyPath.toAsync` does not block while the kernel finds the link address
  *   of an unknown peer.
  * - `ReplyPath.toAt` is for completions of
  *   `CompletionQueue.pollInto`.
- * - `ReplyPath.toAddress` gives the handle for an address that the program
- *   knows.
+ * - `ReplyPath.toAddress` returns the handle for an address that the program knows.
  *
- * **The handles belong to the path: do not dispose them.** The handle that is given out for a packet can be posted with
- * until `maxPeers` further packets are answered: post no more than `maxPeers` replies at once. A send in progress keeps its
- * handle.
+ * **The handles belong to the path: do not dispose them.** A handle for a packet can be used for posts until `maxPeers`
+ * further packets are answered: post no more than `maxPeers` replies at once. A send in progress keeps its handle.
  *
- * **Without a GRH.** Packets of some devices never have one: a completion then names a known sender by `slid`, the number
- * of an address handle, and a stranger by its GID, and the same calls find the sender. The module of such a device has the
- * classes that read the GID. `grh` is ignored. If the program has a handle of its own to a peer in the protection domain,
- * the path gives that handle. A completion has the number that its sender had when the message came: `maxPeers` must be no
- * smaller than the completion queue.
+ * **Without a GRH.** Packets of some devices never have one: a completion then names a known sender by `slid`, the
+ * number of an address handle, and a stranger by its GID, and the same calls find the sender. The module of such a
+ * device has the classes that read the GID. `grh` is ignored. If the program itself has made a handle for a peer in the
+ * protection domain, the path returns that handle. A completion has the number that its sender had when the message
+ * came: `maxPeers` must be no smaller than the completion queue.
  *
  * **Handles follow the device's addresses.** Each call first reads the events of the device, with one system call.
  * After a change of the port's GIDs, of its LID or state, or after a failure of the device, the path reads the GID
  * table again and makes new handles. The methods that take a batch read the events before the first completion of a
- * poll, but at most once a millisecond, and also when there is no address or no handle: the kernel reports a change later
- * than it makes it in any case.
+ * poll, but at most once a millisecond, and also when they find no address or no handle. Even so, the kernel reports
+ * each change only after it has made it.
  *
  * @example Answering all datagrams of a poll
  * ```ts
@@ -119,7 +117,7 @@ export class ReplyPath extends Resource {
   static readonly #KIND: Kind<ReplyPath> = {
     name: "reply path",
     closing: (path) => {
-      // The next use looks at the path again.
+      // The next use checks the path again.
       path.#poll = -1;
       path.#events.listeners.delete(path.#listener);
       path.#peers.abort(new TypeError("Cannot use reply path: it is disposed"));
@@ -141,10 +139,10 @@ export class ReplyPath extends Resource {
   /** The address that was computed last. */
   readonly #address: ReplyAddress;
   readonly #memory: GrhMemory = new GrhMemory();
-  /** Who the senders are, where packets have no GRH. */
+  /** The senders, where packets have no GRH. */
   readonly #senders: Senders | undefined;
   #gids: GidCache | undefined;
-  /** The batch whose poll needs no further look at the events, and the number of that poll. */
+  /** The batch for whose poll the events were read already, and the number of that poll. */
   #batch: WorkCompletionList | undefined;
   #core: BatchCore | undefined;
   #poll = -1;
@@ -154,7 +152,7 @@ export class ReplyPath extends Resource {
   #mayBeStale = false;
 
   /**
-   * Makes a reply path. The device is not asked before the first packet is answered.
+   * Makes a reply path. The device is not queried before the first packet is answered.
    *
    * @throws {TypeError} If an attribute has the wrong type or is unknown, or the protection domain is disposed.
    * @throws {RangeError} If the device has no such port, or a number is not positive.
@@ -195,8 +193,8 @@ export class ReplyPath extends Resource {
    * @param grh The packet's GRH. It may be left out if the completion's flags lack `WcFlags`.GRH.
    * @throws {RangeError} If an attribute of the completion is out of range.
    * @throws {TypeError} If the path is disposed.
-   * @throws {VerbsError} As `AddressHandle.fromWc`; where packets have no GRH, ENODATA for a stranger whose GID was
-   * not read, ENOENT if there is no handle of the number any more. The path does not remember a failure.
+   * @throws {VerbsError} As `AddressHandle.fromWc`; where packets have no GRH, ENODATA for a stranger whose GID was not
+   * read, ENOENT if no handle has the number any more. The path does not remember a failure.
    */
   to(wc: WcAddress & { readonly sgid?: Gid | undefined }, grh?: Grh): AddressHandle {
     return this.#make(this.#addressOf(wc, grh));
@@ -222,7 +220,7 @@ export class ReplyPath extends Resource {
     });
   }
 
-  /** Reads a completion and its GRH now. Returns what computes the address of the sender. */
+  /** Reads a completion and its GRH now. Returns the function that computes the address of the sender. */
   #addressOf(
     wc: WcAddress & { readonly sgid?: Gid | undefined },
     grh: Grh | undefined,
@@ -236,8 +234,8 @@ export class ReplyPath extends Resource {
   }
 
   /**
-   * The handle of a known address. The path keeps it as it keeps those of senders, and gives it to who asks for the same
-   * address again. If it makes one, it may block: `ReplyPath.toAddressAsync` does not.
+   * The handle of a known address. The path keeps it like those of senders, and returns it again for the same address.
+   * If it has to make one, it may block: `ReplyPath.toAddressAsync` does not.
    *
    * @throws {TypeError} If an attribute has the wrong type, is missing or is unknown, or the path is disposed.
    * @throws {RangeError} If an attribute is out of range, or `portNum` is not the port of the path.
@@ -249,8 +247,8 @@ export class ReplyPath extends Resource {
   }
 
   /**
-   * `ReplyPath.toAddress` on another thread, as `ReplyPath.toAsync`, but without the limit
-   * `maxPending`, unless the address is that of a stranger: no packet chooses the others.
+   * `ReplyPath.toAddress` on another thread, as `ReplyPath.toAsync`. The limit `maxPending` applies only with
+   * `forStranger`: other addresses are not chosen by packets.
    *
    * @throws As `ReplyPath.toAddress`; the signal's reason if it aborts.
    * @throws {VerbsError} EAGAIN with `forStranger` as `ReplyPath.toAsync`.
@@ -290,7 +288,7 @@ export class ReplyPath extends Resource {
       const words = address();
       if (words instanceof AhCore) return words.handle;
       const made = this.#peers.find(words) ?? this.#made(words, maxPending, signal);
-      // Those who ask for one peer go on in their order.
+      // Callers that ask for one peer continue in their order.
       const ah = made instanceof Promise ? await made : made;
       if (ah?.isOpen) return ah.handle;
     }
@@ -433,7 +431,10 @@ export class ReplyPath extends Resource {
     this.#peers.retire();
   }
 
-  /** The inside of a batch. If it was polled into since, this reads the events, unless they were read in this millisecond. */
+  /**
+   * The inside of a batch. If it was polled into since the last call, this reads the events, unless they were read in
+   * this millisecond.
+   */
   #look(batch: WorkCompletionList): BatchCore {
     if (batch === this.#batch && this.#core?.polls === this.#poll) return this.#core!;
     const core = batchCore(batch);

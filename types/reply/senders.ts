@@ -9,11 +9,11 @@ import type { ProtectionDomain } from "../memory/protection_domain.ts";
 export type Words = Uint32Array<ArrayBuffer>;
 
 /**
- * Who has sent a message, where completions name senders by the numbers of their address handles. Such a device looks for no
- * link address: a handle is made at once, and is kept while completions may have its number.
+ * Who has sent a message, where completions name senders by the numbers of their address handles. Such a device does
+ * not resolve link addresses: a handle is made at once, and is kept while completions may have its number.
  */
 export interface Senders {
-  /** Takes note of a handle that a path has made. */
+  /** Notes a handle that a path has made. */
   made(words: Uint32Array, ah: AhCore): void;
   /**
    * The address of a sender, or a handle of the program's own that reaches it.
@@ -29,8 +29,8 @@ export interface Senders {
   addressAt(batch: BatchCore, index: number): Words;
 }
 
-/** Makes what knows the senders to a port, for handles of a protection domain. */
+/** Makes the object that knows the senders of messages to a port, for handles of a protection domain. */
 export type MakeSenders = (pd: ProtectionDomain, portNum: number) => Senders;
 
-/** Of providers whose packets have no GRH. */
+/** For providers whose packets have no GRH. */
 export const senderMakers: ProviderTable<MakeSenders> = new ProviderTable();

@@ -168,7 +168,7 @@ function writePort(
   input[offset + 1] = port;
 }
 
-/** Keeps the selected ones of a source and the destination that follows it. Returns the length of what is left. */
+/** Of a source and the destination that follows it, keeps those that are selected. Returns their length. */
 function keep(
   input: Uint8Array,
   offset: number,

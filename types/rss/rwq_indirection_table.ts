@@ -139,7 +139,7 @@ function logSizeOf({ length }: readonly WorkQueue[]): number {
   );
 }
 
-/** The kernel gets the number of the work queue. In another context that number means another work queue, or none. */
+/** The kernel gets only the number of the work queue, which in another context means another work queue, or none. */
 function checkEntry(context: Context, wq: WorkQueue, entry: number): void {
   instance(wq, WorkQueue, `workQueues[${entry}]`);
   if (rootOf(wq) === context) return;

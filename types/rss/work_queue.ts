@@ -65,7 +65,7 @@ export const WqFlags: {
   readonly CVLAN_STRIPPING: CEnum.ibv_wq_flags.IBV_WQ_FLAGS_CVLAN_STRIPPING;
   /** Writes the frame check sequence after the packet. */
   readonly SCATTER_FCS: CEnum.ibv_wq_flags.IBV_WQ_FLAGS_SCATTER_FCS;
-  /** Lets packets wait for a receive for some time before they are dropped. */
+  /** Lets packets wait some time for a receive before they are dropped. */
   readonly DELAY_DROP: CEnum.ibv_wq_flags.IBV_WQ_FLAGS_DELAY_DROP;
   /** Pads writes to whole cache lines. */
   readonly PCI_WRITE_END_PADDING: CEnum.ibv_wq_flags.IBV_WQ_FLAGS_PCI_WRITE_END_PADDING;
@@ -255,7 +255,7 @@ export class WorkQueue extends NativeResource<IbvWq> {
   }
 }
 
-/** Posting does not check for the op: it is done once, here. */
+/** Posting does not check that the op exists: this is done once, here. */
 function checkPostOp(handle: IbvWq): void {
   if (hasOwnOp(handle, "ibv_wq", "post_recv")) return;
   verbs().ibv_destroy_wq(handle);

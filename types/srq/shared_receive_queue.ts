@@ -115,7 +115,7 @@ export class SharedReceiveQueue extends NativeResource<IbvSrq> {
   /**
    * The number of the queue (`ibv_get_srq_num`), 24 bits. The senders of an XRC domain need it.
    *
-   * @throws {VerbsError} If the queue has none: only those of types XRC and TM have.
+   * @throws {VerbsError} If the queue has no number: only queues of types XRC and TM have one.
    */
   get srqNum(): number {
     const number = new DataView(new ArrayBuffer(Uint32Array.BYTES_PER_ELEMENT));
@@ -126,9 +126,9 @@ export class SharedReceiveQueue extends NativeResource<IbvSrq> {
   /**
    * Sets the attributes that are given (`ibv_modify_srq`).
    *
-   * `srqLimit` asks for one event `SRQ_LIMIT_REACHED`, when fewer receives than that are posted. The limit is 0 afterwards:
-   * set it again. Post receives first: soft-RoCE looks at the limit only when a message takes a receive, so that an empty
-   * queue sends no event.
+   * `srqLimit` asks for one event `SRQ_LIMIT_REACHED`, when fewer receives than that are left. The event sets the limit
+   * to 0: set it again for another event. Post receives first: soft-RoCE checks the limit only when a message takes a
+   * receive, so an empty queue sends no event.
    *
    * @throws {TypeError} Also if no attribute is given.
    * @throws {VerbsError} If the device refuses: EINVAL for a limit above the size of the queue.
@@ -170,7 +170,7 @@ export class SharedReceiveQueue extends NativeResource<IbvSrq> {
    * @returns TAG_ADD: the handle of the receive, for TAG_DEL. Otherwise 0.
    * @throws {TypeError} Also if an attribute does not belong to the opcode.
    * @throws {VerbsError} If the device has no tag matching (EOPNOTSUPP), or refuses.
-   * @experimental No device of the tests has it: it has only run on a library that records calls.
+   * @experimental Not tested on any device: it has only run on a library that records calls.
    */
   postOps(op: OpsWr): number {
     const written = writeOps(op);
@@ -204,7 +204,7 @@ function checkType(
   }
 }
 
-/** Posting does not check for the ops: it is done once, here. */
+/** Posting does not check that the ops exist: this is done once, here. */
 function checkPostOps(context: Context, { srqType }: SrqInitAttr): void {
   const needed = ["post_srq_recv", srqType === SrqType.TM ? "post_srq_ops" : undefined] as const;
   for (const op of needed) {

@@ -54,7 +54,7 @@ export interface SrqInitAttr {
   readonly srqType?: SrqType | undefined;
   /** XRC: the domain. */
   readonly xrcd?: XrcDomain | undefined;
-  /** XRC, TM: completion queue of the receives. Receives of a basic queue complete where their queue pair says. */
+  /** XRC, TM: completion queue of the receives. Receives of a basic queue complete in `recvCq` of their queue pair. */
   readonly cq?: CompletionQueue | undefined;
   /** TM: limits of tag matching (`struct ibv_tm_cap`). */
   readonly tmCap?: {

@@ -52,7 +52,7 @@ export interface OpsWr {
   readonly flags?: number | undefined;
   /** Number of unexpected messages that were handled. It is used with TAG_SYNC and the flag TM_SYNC. */
   readonly unexpectedCnt?: number | undefined;
-  /** TAG_DEL: the handle that adding the receive gave. */
+  /** TAG_DEL: the handle that TAG_ADD returned. */
   readonly handle?: number | undefined;
   /** TAG_ADD: a number of your choice, 64 bits. The completion of the receive carries it. 0 if left out. */
   readonly recvWrId?: number | bigint | undefined;

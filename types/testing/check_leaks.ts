@@ -12,26 +12,27 @@ export interface LeakCheck extends Disposable, AsyncDisposable {
   /**
    * Ends the check. It closes what was left open.
    *
-   * @throws {Error} If something was left open. The message names each object, and the line that has made it.
+   * @throws {Error} If something was left open. The message names each object, and the line that made it.
    */
   [Symbol.dispose](): void;
   /**
-   * Ends the check, as `[Symbol.dispose]` does, and waits until nothing waits for events of closed objects any more. The
-   * sanitizers of `deno test` then find nothing of the library.
+   * Ends the check, as `[Symbol.dispose]` does, and waits until nothing waits for events of closed objects any more.
+   * After that the sanitizers of `deno test` find nothing of the library.
    */
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 /**
- * Finds what a test leaves open: connections, listeners, contexts, and all objects of a device that are made while the check
- * lasts. Make it first in a test, by `using`: it then ends last, after what the test has opened by `using` is closed.
+ * Finds what a test leaves open: connections, listeners, contexts, and all objects of a device that are made while the
+ * check lasts. Make it first in a test, with `using`: it then ends last, after what the test has opened with `using` is
+ * closed.
  *
- * What was left open is named by its class, with the line of the program that has made it. An object is named once: not the
- * objects that were made from it too, and not those that a connection is made of. Then all of it is closed, so that it does
- * not disturb the tests that follow. What was made before the check, such as a device that all tests of a file share, may
- * stay open.
+ * What was left open is named by its class, with the line of the program that made it. The objects that were made from
+ * it, and the parts of a connection, are not named. Then all of it is closed, so that it does not disturb the tests
+ * that follow. What was made before the check, such as a device that all tests of a file share, may stay open.
  *
- * The sanitizers of `deno test` find no verbs objects. Of a connection they find timers, in each test that follows too.
+ * The sanitizers of `deno test` do not find verbs objects. Of an open connection they find only timers, also in each
+ * test that follows.
  *
  * @example A test that leaves nothing open
  * ```ts
@@ -90,7 +91,7 @@ export function checkLeaks(): LeakCheck {
 
 type Left = readonly [object: Disposable, place: string];
 
-/** The objects that are open, and that nothing closes which is. */
+/** The open objects that no other open object closes. */
 function leftOpen(made: Made): Left[] {
   const open = [...made].filter(([object]) => isLeft(object));
   const objects = new Set(open.map(([object]) => object));
@@ -108,7 +109,7 @@ function ancestorsOf(object: Disposable): Resource[] {
   return [...parents, ...parents.flatMap(ancestorsOf)];
 }
 
-/** Closes an object. Returns why it could not be closed, if so. */
+/** Closes an object. Returns the error if that fails. */
 function close(object: Disposable): unknown[] {
   try {
     object[Symbol.dispose]();

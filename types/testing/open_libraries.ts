@@ -1,4 +1,7 @@
-/** Opens what the library otherwise opens on first use, so that no test does: if it may without asking. */
+/**
+ * Opens what the library otherwise opens on first use, so that no test does. It does nothing where it would have to ask
+ * for a permission.
+ */
 
 import { isFfiGranted } from "../../ffi/permission.ts";
 import { IS_DENO } from "../../internal/runtime.ts";

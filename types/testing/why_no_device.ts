@@ -4,12 +4,12 @@ import { Context } from "../device/context.ts";
 import { openLibraries } from "./libraries.ts";
 
 /**
- * Why tests cannot use a device here. It throws nothing and asks no person for a permission, so it can decide at the top level
- * of a test file which tests are ignored. With a permission broker (`DENO_PERMISSION_BROKER_PATH`) it asks that, and opens the
- * libraries as the import does with `--allow-ffi`.
+ * Why tests cannot use a device here. It never throws and never prompts, so it can decide at the top level of a test
+ * file which tests are ignored. With a permission broker (`DENO_PERMISSION_BROKER_PATH`) it asks the broker, and opens
+ * the libraries as the import does with `--allow-ffi`.
  *
- * @param device The name of the device that the tests use, such as `rxe0`. If it is left out, any device
- * with an active port does, as for `Context.open()`.
+ * @param device The name of the device that the tests use, such as `rxe0`. If it is left out, any device with an active
+ * port will do, as for `Context.open()`.
  * @returns The reason in a few words, for the name of a test; `undefined` if the device can be opened. The error of
  * `Context.open()` has the remedy too.
  *
@@ -36,7 +36,7 @@ export function whyNoDevice(device?: string): string | undefined {
     checkPlatform();
     const reason = whyNoFfi();
     if (reason !== undefined) return reason;
-    // By a permission broker: the import has opened nothing.
+    // With a permission broker the import has opened nothing.
     if (!isFfiGranted()) openLibraries();
     Context.open(device).close();
     return undefined;
@@ -45,7 +45,7 @@ export function whyNoDevice(device?: string): string | undefined {
   }
 }
 
-/** The longest reason in characters: names of tests have it. */
+/** The longest reason in characters: it is put into names of tests. */
 const LONGEST = 70;
 
 /** What follows the first part of a message, which may begin "Cannot open libibverbs: ". */

@@ -85,7 +85,7 @@ const ALL: readonly SendField[] = Object.values(FIELDS);
 
 export const DATAGRAM: number = FIELDS.ah.bit | FIELDS.remoteQpn.bit | FIELDS.remoteQkey.bit;
 
-/** The attributes that a request may lack whatever its opcode is. Some transports need them. */
+/** The attributes that no opcode needs. Some transports need them. */
 const OPTIONAL = DATAGRAM | FIELDS.remoteSrqn.bit | FIELDS.immData.bit;
 
 /** By opcode, the attributes that a request needs whatever its transport is: bits of `SendField.bit`. */
@@ -104,7 +104,7 @@ const UNRELIABLE = setOf(
   ...[RDMA_WRITE, RDMA_WRITE_WITH_IMM, BIND_MW],
 );
 
-/** The opcodes of the transports that lack some (ibv_post_send(3)). */
+/** The opcodes of those transports that lack some (ibv_post_send(3)). */
 const BY_TYPE: ReadonlyMap<number, number> = new Map([
   [enums.ibv_qp_type.IBV_QPT_UD, DATAGRAMS],
   [enums.ibv_qp_type.IBV_QPT_RAW_PACKET, setOf(SEND, TSO)],
@@ -157,7 +157,7 @@ export function checkRemoteAddr(opcode: number, value: number | bigint): number 
   );
 }
 
-/** A scatter/gather element that was read and checked: nothing of the caller's is read again. */
+/** A scatter/gather element that was read and checked: no property of the caller is read again. */
 export interface Element extends Sge {
   readonly addr: bigint;
   readonly region: Region | undefined;
@@ -168,11 +168,11 @@ export interface Element extends Sge {
 export const NO_MEMORY: readonly Element[] = [];
 
 /**
- * Reads the memory of a request, each property of the caller's once.
+ * Reads the memory of a request, each property of the caller once.
  *
  * @param max The number of elements that there is room for.
  * @throws {RangeError} If there are more, a number is out of range, or an element is not within its region.
- * @throws {TypeError} If it is no memory, or a region is disposed.
+ * @throws {TypeError} If it is not memory, or a region is disposed.
  */
 export function readSge(sge: Sge | readonly Sge[], max: number): Element | readonly Element[] {
   if (!Array.isArray(sge)) return readElement(sge as Sge);

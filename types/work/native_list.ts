@@ -42,7 +42,7 @@ interface Bind {
   readonly rkey: number;
 }
 
-/** In place of the only request of a run. */
+/** Stands for more than one request. */
 const SEVERAL = -1;
 
 /**
@@ -62,7 +62,7 @@ export class NativeList {
   #disposals = 0;
   /** UD: how many sends of the run are signaled. */
   #signaled = 0;
-  /** UD: the only address handle of the run, if it has one only. */
+  /** UD: the only address handle of the run, if it has only one. */
   #only: AhCore | undefined = undefined;
   /** UD: the only request of the run. */
   #single: number = SEVERAL;

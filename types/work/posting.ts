@@ -33,8 +33,8 @@ export interface PostVerb {
 }
 
 /**
- * Where verbs that post write the address of the request they refuse (`bad_wr`). One place serves all queues: what a verb
- * writes is read before the next one is called.
+ * Where verbs that post write the address of the request that they refuse (`bad_wr`). One place serves all queues: what
+ * a verb writes is read before the next one is called.
  */
 const BAD_WR = new BigUint64Array(1);
 let badWr: Deno.PointerObject | undefined;
@@ -105,7 +105,7 @@ abstract class Poster<R extends object> {
     const posted = run.placeOf(BAD_WR[0]!);
     BAD_WR[0] = 0n;
     const { verb, action, hint } = this.#verb;
-    // libmlx4 answers -1 for a full shared receive queue. That is no errno value.
+    // libmlx4 returns -1 for a full shared receive queue, which is no errno value.
     return failure(verb, action, result === -1 ? 0 : Math.abs(result), {
       hint,
       ...posted !== undefined && { posted },
@@ -140,7 +140,7 @@ export class RecvPoster extends Poster<RecvRequest> {
   }
 
   /**
-   * Reads and checks receives. Code of the caller runs only here. Returns the list whose run is to be posted; `null` if
+   * Reads and checks receives. Code of the caller runs only here. Returns the list with the run to post; `null` if
    * there are none.
    */
   prepare(
@@ -189,7 +189,7 @@ export interface SendRules {
   readonly pd: ProtectionDomain;
   /** The largest messages in bytes, also of inline data. */
   readonly maxMessage: number;
-  /** The largest RDMA read or write, if messages are bound otherwise. */
+  /** The largest RDMA read or write, if it differs from that of messages. */
   readonly maxRdma: (() => number) | undefined;
   readonly maxInline: number;
   /** Whether every send has a completion, signaled or not. */

@@ -158,7 +158,7 @@ export class RecvRequestList extends RequestList {
  * @category Work requests
  */
 export class SendRequestList extends RequestList {
-  /** That of the base class, which V8 reads slower from here: see docs/performance.md. */
+  /** The same as in the base class, which V8 reads slower from here: see docs/performance.md. */
   readonly #native: NativeList;
   /** @ignore As that of `RecvRequestList`. */
   declare protected readonly requests: SendAttributes;
@@ -339,7 +339,7 @@ const SEND_NAMES: ReadonlySet<string> = new Set<keyof SendAttributes>([
   "sge",
 ]);
 
-/** Reads and checks a send, each property of the caller's once, then writes it. */
+/** Reads and checks a send, each property of the caller once, then writes it. */
 export function writeSend(list: NativeList, index: number, request: SendAttributes): void {
   try {
     layOutSend(list, index, request);
@@ -412,7 +412,7 @@ function checkAh(opcode: number, ah: AddressHandle): AhCore {
   return openCore(ah);
 }
 
-/** What an address handle of the caller's is to requests. */
+/** The inside of an address handle, which must be open. */
 export function openCore(ah: AddressHandle): AhCore {
   const core = ahCore(ah);
   if (core?.isOpen) return core;

@@ -38,7 +38,7 @@ export const WrOpcode: {
   readonly TSO: CEnum.ibv_wr_opcode.IBV_WR_TSO;
   /** An operation of the provider's own; not offered. */
   readonly DRIVER1: CEnum.ibv_wr_opcode.IBV_WR_DRIVER1;
-  /** Puts what was written to the peer's memory in its place; only `WrBuilder.flush` offers it. */
+  /** Makes earlier writes to the peer's memory visible or persistent; only `WrBuilder.flush` offers it. */
   readonly FLUSH: CEnum.ibv_wr_opcode.IBV_WR_FLUSH;
   /** Writes 8 bytes of the peer's memory atomically. */
   readonly ATOMIC_WRITE: CEnum.ibv_wr_opcode.IBV_WR_ATOMIC_WRITE;

@@ -65,7 +65,7 @@ onPd.test("A GID may be a text, and one that is no address is named", ({ pd }) =
   assertThrows(
     () => new AddressHandle(pd, addressOf("10.0.0")),
     SyntaxError,
-    'Cannot use dgid "10.0.0": it is no GID, which is an IPv4 or IPv6 address',
+    'Cannot use dgid "10.0.0": it is neither a Gid nor an IPv4 or IPv6 address',
   );
   assertThrows(
     () => new AddressHandle(pd, addressOf(new Uint8Array(16) as never)),

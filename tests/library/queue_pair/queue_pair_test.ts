@@ -119,7 +119,7 @@ onUd.test("QueuePair.query() names the bits that no device reports", ({ qp }) =>
     recorder.fail("ibv_query_qp", constants.EOPNOTSUPP, { times: 1 });
     return assertThrows(() => qp.query(mask), VerbsError).hint;
   };
-  const hint = "RATE_LIMIT and the bits above it can be set, and not be asked for";
+  const hint = "RATE_LIMIT and the bits above it can be set, but not queried";
   assertEquals([hintOf(RATE_LIMIT), hintOf(2 ** 26 + QKEY)], [hint, hint]);
   assertStringIncludes(hintOf(QKEY)!, "does not have it");
 });
@@ -243,7 +243,7 @@ onUd.test("new QueuePair() names the right of raw packets, and what RSS needs", 
     const init = { type: QpType.RAW_PACKET, sendCq: cq, recvCq: cq, cap: CAP, ...more };
     return assertThrows(() => new QueuePair(pd, init), VerbsError).hint;
   };
-  const right = "Raw packet queue pairs take the capability CAP_NET_RAW";
+  const right = "Raw packet queue pairs need the capability CAP_NET_RAW";
   const rxHashConf = new RxHash({ rxHashKey: new Uint8Array(40), rxHashFieldsMask: 0 });
   assertEquals(hintOf("ibv_create_qp", "EPERM", {}), right);
   assertEquals(hintOf("ibv_create_qp", "EPERM", { type: UD }), undefined);
@@ -255,7 +255,7 @@ onUd.test("new QueuePair() names the right of raw packets, and what RSS needs", 
       const more of [{ rxHashConf }, { rwqIndTbl, recvCq: undefined, cap: {} }]
     ) {
       const hint = hintOf("ibv_create_qp_ex", code, more);
-      assertStringIncludes(hint!, "takes type RAW_PACKET, both rwqIndTbl and rxHashConf, a key");
+      assertStringIncludes(hint!, "needs type RAW_PACKET, both rwqIndTbl and rxHashConf, a key");
     }
   }
   assertEquals(hintOf("ibv_create_qp_ex", "EBUSY", { rxHashConf }), undefined);

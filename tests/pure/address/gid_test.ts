@@ -95,7 +95,7 @@ Deno.test("A text in the place of a GID is read, and one that is no address is n
   assertThrows(
     () => gid.equals("10.0.0.1%eth0"),
     SyntaxError,
-    'Cannot use other "10.0.0.1%eth0": it is no GID, which is an IPv4 or IPv6 address',
+    'Cannot use other "10.0.0.1%eth0": it is neither a Gid nor an IPv4 or IPv6 address',
   );
 });
 
