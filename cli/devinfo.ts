@@ -47,7 +47,7 @@ out. --json prints all attributes, with or without --verbose.`,
         status |= bit;
       }
     };
-    // A device that fails does not keep the next one from being shown.
+    // A device that fails must not prevent the next one from being shown.
     for (const name of namesOf(values, STATUS.noSuchDevice)) {
       const context = attempt(STATUS.openFailed, () => Context.open(name));
       if (context === undefined) continue;
@@ -65,7 +65,7 @@ export function namesLines(names: readonly string[]): string[] {
   return [`${names.length} HCA${plural} found:`, ...names.map((name) => `\t${name}`), ""];
 }
 
-/** Does something. If it fails, the error is printed and the status gets the bit. */
+/** Runs an action. If it fails, the error is printed and the bit is set in the status. */
 type Attempt = <T>(bit: number, action: () => T) => T | undefined;
 
 interface Report extends PortChoice {

@@ -35,7 +35,7 @@ const TCP_PORT = 18515;
 const CONNECT_S = 10;
 const VERSION = 1;
 
-/** The checks in the order of causes: what follows from another fault is behind it. */
+/** The checks in the order of causes: a fault comes after those that can cause it. */
 export const CHECKS = { ...DEVICE_CHECKS, ...PORT_CHECKS, ...LIMIT_CHECKS } as const;
 
 const OPTIONS = {
@@ -85,7 +85,7 @@ other, and both say in which direction they are lost.`,
   },
 });
 
-/** Waits while the counters are watched. A person who chose how long sees that the time has begun. */
+/** Waits while the counters are watched. A user who chose how long is notified when the time begins. */
 async function watch({ seconds }: DoctorValues, terminal: Terminal): Promise<number> {
   if (seconds) {
     terminal.printError(
@@ -114,12 +114,12 @@ async function examineHost(
   return { facts: await gather(values, work, NOT_EXAMINED) };
 }
 
-/** Examines this host and the way to the other one. What is wrong with that one hides nothing of this one. */
+/** Examines this host and the way to the other one. A failure of the other one does not hide the findings here. */
 async function examineBoth(values: DoctorValues, terminal: Terminal): Promise<Examined> {
   const { facts: before } = await examineHost(values);
   try {
     using context = contextOf(before);
-    // Before the other doctor is involved, which would wait for messages.
+    // This is checked before the other doctor waits for messages.
     const pkeyIndex = values["pkey-index"] ?? 0;
     const here = sideOf(before, context, pkeyIndex);
     const report = (error: unknown): void => terminal.printError(`doctor: ${messageOf(error)}`);
@@ -145,7 +145,7 @@ interface Other {
   readonly there: SideFacts;
 }
 
-/** Waits for the other doctor, or connects to it, and exchanges with it what is on both hosts. */
+/** Waits for the other doctor, or connects to it, and exchanges the facts of both hosts. */
 async function meet(
   { peer, port = TCP_PORT }: DoctorValues,
   here: SideFacts,

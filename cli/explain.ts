@@ -19,7 +19,7 @@ import { type Section, sectionLines, sectionValues } from "./explain/section.ts"
 
 /** Names of captures. A hexadecimal number has no dot. */
 const CAPTURE = /\.(pcap|pcapng|cap)(\.gz)?$/i;
-/** Characters that neither a hexadecimal number nor a line of a dump has: it is the name of a file, or a typing error. */
+/** Text with characters of neither a hexadecimal number nor a dump: the name of a file, or a typing error. */
 const NAME = /^(?=.*[^0-9a-fx:,])\S+$/i;
 
 export const explain: Command = command({
@@ -75,9 +75,9 @@ make an address handle from.`,
 });
 
 /**
- * Whether an operand is a file. What is both, such as "beef", is a number.
+ * Whether an operand is a file. One that could be both, such as "beef", is a number.
  *
- * @throws {UsageError} If it is no number, and no file that the program may read.
+ * @throws {UsageError} If it is neither a number nor a file that the program may read.
  */
 function isFile(operand: string): boolean {
   if (CAPTURE.test(operand)) return true;
@@ -98,7 +98,7 @@ function receiverOf(device: string, port: number, stack: DisposableStack): Recei
   return { context, port: portsOf(context, choice)[0]! };
 }
 
-/** The operands, or what standard input has in their place; a source is a capture. */
+/** The operands or, without any, the contents of standard input; a source is a capture. */
 async function inputOf(operands: readonly string[]): Promise<readonly string[] | ByteSource> {
   if (operands.length > 0 && operands[0] !== "-") return operands;
   if (operands.length === 0 && Deno.stdin.isTerminal()) {
@@ -120,7 +120,7 @@ export type Kind = keyof Parts;
 /**
  * Reads one operand.
  *
- * @throws {UsageError} If it is nothing that can be explained.
+ * @throws {UsageError} If it cannot be explained.
  */
 export function readPart(bytes: Uint8Array<ArrayBuffer>, as?: Kind): Parts {
   const { length } = bytes;

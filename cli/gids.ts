@@ -44,7 +44,7 @@ export interface GidTable {
   readonly entries: readonly NamedGid[];
   /** The index of the GID that is recommended. */
   readonly recommended: number | undefined;
-  /** Why it is, or why none is. */
+  /** Why it is recommended, or why none is. */
   readonly reason: string;
 }
 
@@ -85,7 +85,7 @@ function netdevOf(device: string, { portNum, gidIndex, ndevIfindex }: GidEntry):
 
 const HEADER = ["", "DEV", "PORT", "INDEX", "GID", "IPv4", "VER", "NETDEV"];
 
-/** The tables as lines, and below them what is recommended. */
+/** The tables as lines, and below them the recommendations. */
 export function gidLines(tables: readonly GidTable[]): Line[] {
   const rows = tables.flatMap(({ device, port, entries, recommended }) =>
     entries.map(({ gid, gidIndex, version, netdev }) => {

@@ -1,11 +1,11 @@
 /**
- * The command-line tool of `@rdma/ibverbs`. It shows the RDMA devices of a host and tries them out.
+ * The command-line tool of `@rdma/ibverbs`. It shows the RDMA devices of a host, and tests them.
  *
  * ```sh
  * deno run --allow-ffi jsr:@rdma/cli gids
  * ```
  *
- * It prints the GIDs of each port, marks the one to send from, and gives the reason. For instance:
+ * It prints the GIDs of each port, marks the one to send from, and says why. For instance:
  *
  * ```text
  *    DEV   PORT  INDEX  GID                                      IPv4      VER  NETDEV
@@ -69,7 +69,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
     console.error(NEEDS_DENO);
     return 1;
   }
-  // Other runtimes cannot read all that this one imports.
+  // Other runtimes cannot load all modules that this one imports.
   const { runHere } = await import("./run.ts");
   return await runHere(words);
 }
@@ -82,7 +82,7 @@ function wordsOf(args: readonly string[]): string[] {
       `Cannot use args: it has ${length} elements, and at most ${MAX_WORDS} are possible`,
     );
   }
-  // A subclass of Array can replace what methods and iterators give.
+  // A subclass of Array can override methods and iterators.
   return Array.from({ length }, (_, i) => {
     const word: unknown = args[i];
     if (typeof word === "string") return word;

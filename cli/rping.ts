@@ -3,7 +3,7 @@ import { AccessFlags, QpType, WrOpcode } from "@rdma/ibverbs";
 import { asClient, asServer, CM_OPTIONS, type CmEnd, readWhere, type Where } from "./cm/cm_end.ts";
 import { type Command, command, CommandError, flag, number } from "./shell/command.ts";
 
-/** Where the note lies that is sent, the one that is received, and the data. */
+/** Offsets of the note to send, the received note, and the data. */
 const [OUT, IN, DATA] = [0, 16, 32];
 /** The bytes of a note. */
 const NOTE = 16;
@@ -22,7 +22,7 @@ interface Note {
   readonly size: number;
 }
 
-/** What the server sends back: only that it comes matters. */
+/** What the server sends back: only its arrival matters. */
 const GO_ON: Note = { remoteAddr: 0n, rkey: 0, size: 0 };
 
 interface Result {
@@ -124,10 +124,10 @@ async function ping(
   });
 }
 
-/** Reads the events of the connection meanwhile: its end flushes the receives. */
+/** Reads the events of the connection meanwhile: the end of the connection flushes the receives. */
 function followEnd({ id, signal }: CmEnd): Promise<void> {
   const ended = id.disconnected({ signal });
-  // Who waits for a message gets the error.
+  // The wait for a message gets the error.
   ended.catch(() => {});
   return ended;
 }

@@ -88,7 +88,7 @@ async function runCommand(
   }
 }
 
-/** What a word in the place of a command is, and what is like it. */
+/** What a word in the place of a command is, and a similar command. */
 function whatIs(name: string): string {
   if (name.startsWith("-")) return `an option${didYouMean(name, ["--help", "--version"])}`;
   return `a command${didYouMean(name, COMMANDS.map(({ name }) => name))}`;
@@ -98,7 +98,7 @@ function withHelp(message: string, help = "--help"): string {
   return message.endsWith("?") ? `${message} See ${help}` : `${message}; see ${help}`;
 }
 
-/** Whether Deno has refused something, or a command that needs more than it was given. */
+/** Whether Deno has refused access, or a command that needs more permissions than it has. */
 function isForbidden(error: unknown): boolean {
   return error instanceof Deno.errors.NotCapable || error instanceof ForbiddenError;
 }

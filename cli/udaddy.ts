@@ -13,7 +13,7 @@ import {
 import { asClient, asServer, CM_OPTIONS, type CmEnd, readWhere } from "./cm/cm_end.ts";
 import { type Command, command, CommandError, number } from "./shell/command.ts";
 
-/** A queue pair has room for so many on every device. */
+/** Every device has room for this many in a queue pair. */
 const MOST = 1000;
 const COUNT = 10;
 const SIZE = 100;
@@ -63,7 +63,7 @@ that waits for one stops.`,
   },
 });
 
-/** Gets the datagrams of a client, and sends as many to where they came from. */
+/** Receives the datagrams of a client, and sends as many back. */
 async function serve(end: CmEnd, talk: Talk): Promise<void> {
   const { id, qp, pd, mr, signal } = end;
   expectAll(end, talk);
@@ -77,7 +77,7 @@ async function serve(end: CmEnd, talk: Talk): Promise<void> {
   await sendAll(end, talk, { ah, remoteQpn, remoteQkey });
 }
 
-/** Sends datagrams to a server, and gets as many. */
+/** Sends datagrams to a server, and receives as many. */
 async function ask(end: CmEnd, talk: Talk): Promise<void> {
   const { id, qp, pd, signal } = end;
   expectAll(end, talk);

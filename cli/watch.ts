@@ -32,7 +32,7 @@ all permissions (-A); without them there are events only.`,
     using stack = new DisposableStack();
     const report = (error: unknown): void => terminal.printError(`watch: ${messageOf(error)}`);
     const contexts = openDevices(values, stack, report);
-    // The ports are checked before the screen is taken.
+    // The ports are checked before the view takes over the screen.
     const monitors = chosenPorts(contexts, values)
       .map(([context, port]) => monitorOf(context, port));
     const { all, interval = INTERVAL, count = Infinity } = values;

@@ -18,7 +18,7 @@ export const MOVED_NEIGHBOUR =
  */
 export const REJECT_REASONS: Readonly<Record<number, string>> = {
   1: "the peer has no queue pair left",
-  2: "the peer has no end-to-end context left (reliable datagrams)",
+  2: "the peer has no end-to-end context of reliable datagrams left",
   3: "the peer has no resources left",
   4: "the peer waited too long for the next message",
   5: "the peer does not support the request",

@@ -33,8 +33,8 @@ export function withText<T extends object>(attributes: T): T {
  */
 export function reasonOf(error: unknown, action: string): string {
   const message = error instanceof Error ? error.message : String(error);
-  const told = `Cannot ${action}: `;
-  return message.startsWith(told) ? message.slice(told.length) : message;
+  const start = `Cannot ${action}: `;
+  return message.startsWith(start) ? message.slice(start.length) : message;
 }
 
 /** Whose descriptors are used up, by the name of the errno, and where the limit is. */

@@ -1,4 +1,4 @@
-/** Files of this package that are no modules: scripts for the guest, and the sources of the stub HCA. */
+/** Files of this package that are not modules: scripts for the guest, and the sources of the stub HCA. */
 
 import { FILES } from "./files.ts";
 import { SetupError } from "./host/report.ts";

@@ -16,9 +16,9 @@ import { SetupError } from "./host/report.ts";
 import { isAtTerminal, Typed } from "./terminal.ts";
 import { type KernelName, KERNELS, type UserlandName, USERLANDS } from "./host/systems.ts";
 
-/** Who offers the command line. */
+/** The tool that offers the command line. */
 export interface Offer {
-  /** What runs it, for the help. */
+  /** The command that runs it, for the help. */
   readonly command: string;
   /** More about it, for the help: whole lines. */
   readonly details?: string;
@@ -117,7 +117,7 @@ export async function runCommandLine(args: readonly string[], offer: Offer): Pro
   return statuses.find((status) => status !== 0) ?? 0;
 }
 
-/** What this process reads; undefined if that is /dev/null. */
+/** The standard input of this process; undefined if that is /dev/null. */
 function standardInput(): typeof Deno.stdin | undefined {
   const isNull = Deno.statSync("/dev/stdin").isCharDevice && !Deno.stdin.isTerminal();
   return isNull ? undefined : Deno.stdin;

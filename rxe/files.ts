@@ -1,5 +1,5 @@
 /**
- * Texts of the files of this folder that are no modules, by their paths from it. Only the package that is published has
- * them here: so they come with its modules, from Deno's cache.
+ * Texts of the files in this folder that are not modules, by their relative paths. Only the published package has them
+ * here, so that they come with its modules, from Deno's cache.
  */
 export const FILES: Readonly<Record<string, string>> = {};

@@ -11,10 +11,9 @@
  * packets. `--hosts 2` starts two machines on one network. `--kernel 7.3` and `--userland sid` give the machine another
  * kernel, and programs and libraries of another release of Debian.
  *
- * The machine has the files of this host, and the command starts in the current folder. What it writes is lost, except in
- * folders that are shared; `--help` lists the options. Everything that is downloaded comes from Debian's packages and is
- * kept in the user's cache folder, or in that of `IBVERBS_CACHE`. The host needs Debian or Ubuntu on x86_64; it does not
- * need KVM.
+ * The machine has the files of this host, and the command starts in the current folder. What it writes is lost, except
+ * in folders that are shared; `--help` lists the options. All downloads are packages of Debian, and are kept in the
+ * user's cache folder, or in that of `IBVERBS_CACHE`. The host needs Debian or Ubuntu on x86_64; it does not need KVM.
  *
  * **Where to go next.** Programs can do the same with `runInGuest`, or with `runOnTwoHosts` for two machines:
  *

@@ -48,8 +48,8 @@ export function usageError(message: string): SetupError {
 }
 
 /**
- * Reads the options before a command; what follows them, options too, are the command's words. A first `--` is left out:
- * `deno task` passes it on. With `--help` nothing is wrong.
+ * Reads the options before a command; what follows them belongs to the command, even if it looks like an option. A
+ * first `--` is left out: `deno task` passes it on. With `--help` nothing is wrong.
  *
  * @throws {SetupError} If an option is unknown, or its value is missing or wrong.
  */

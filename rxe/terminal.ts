@@ -2,14 +2,14 @@
 
 import type { Source } from "./guest/streams.ts";
 
-/** Whether a person sits at all three streams of this process. */
+/** Whether all three streams of this process are terminals. */
 export function isAtTerminal(): boolean {
   return [Deno.stdin, Deno.stdout, Deno.stderr].every((stream) => stream.isTerminal());
 }
 
 /**
- * What is typed. From the first read on, each key goes to the command as it is, Ctrl-C too: the guest's terminal knows what
- * it means. The terminal is as before when this is disposed.
+ * What is typed. From the first read on, each key goes to the command as it is, Ctrl-C too: the guest's terminal knows
+ * what it means. The terminal is restored when this is disposed.
  */
 export class Typed implements Source, Disposable {
   #isRaw = false;

@@ -112,7 +112,7 @@ export class CmEnd implements Disposable {
     return this.#deadline.signal;
   }
 
-  /** Waits for the ends of sends. */
+  /** Waits until sends have completed. */
   async sent(count = 1): Promise<void> {
     for (let i = 0; i < count; i++) (await this.#next(this.#sendCq)).check();
   }
@@ -137,7 +137,7 @@ export class CmEnd implements Disposable {
   }
 }
 
-/** Finds the way to a host, and runs a client there. */
+/** Finds the route to a host, and runs a client that connects to it. */
 export async function asClient<T>(
   { host, port, timeout }: Where,
   needs: Needs,
@@ -172,7 +172,7 @@ async function requestOf(channel: EventChannel): Promise<CmEvent> {
   throw new CommandError("the event channel has ended");
 }
 
-/** An id with the way to the first address of a host that an RDMA device leads to. */
+/** An id with the route to the first address of a host to which an RDMA device leads. */
 async function routeTo(
   channel: EventChannel,
   portSpace: PortSpace,
@@ -197,7 +197,9 @@ async function routeTo(
   throw failure;
 }
 
-/** An address of the family that the system prefers, then one of the other family: `rdma_getaddrinfo` gives only one. */
+/**
+ * An address of the family that the system prefers, then one of the other family: `rdma_getaddrinfo` returns only one.
+ */
 async function* addressesOf(
   lookUp: (family?: number) => Promise<AddrInfo[]>,
 ): AsyncGenerator<SocketAddress> {

@@ -68,7 +68,7 @@ export interface ShownPort {
 
 type Row = readonly [label: string, value: string | number];
 
-/** The lines of a port, with those of `-v` if they are asked for. */
+/** The lines of a port, with those of `-v` if requested. */
 export function portLines(port: ShownPort, verbose: boolean): string[] {
   const { attr } = port;
   const rows: Row[] = [

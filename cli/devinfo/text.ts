@@ -53,7 +53,7 @@ export function flagLines(flags: Flags, value: number | bigint, prefix = ""): st
   return lines;
 }
 
-/** A line with the name of a flag, or what stands for one. */
+/** A line with the name of a flag, or the text in its place. */
 export function flagLine(name: string): string {
   return `${"\t".repeat(5)}${name}`;
 }

@@ -3,7 +3,7 @@
 export interface Meaning {
   /** Files in `counters` and `hw_counters`, of all drivers, or attributes of `ibv_query_port`. */
   readonly counters: readonly string[];
-  /** What explains a rise: it is not reported twice. */
+  /** Counters that explain a rise of this one, so that it is not reported twice. */
   readonly explainedBy?: readonly string[];
   readonly problem: string;
   readonly remedy: string;
@@ -12,7 +12,7 @@ export interface Meaning {
 const LOSS = 'packets are lost on the way: "doctor --listen" there and "doctor --peer HOST" here ' +
   "show the direction and the size; then look at the switch (pause frames, ECN)";
 
-/** The most specific ones first: retries are often a consequence of the others. */
+/** The most specific counters first: retries are often a consequence of the others. */
 export const COUNTERS: Readonly<Record<string, Meaning>> = {
   "wrong-qkey": {
     counters: ["qkeyViolCntr"],

@@ -1,4 +1,6 @@
-/** What the doctor knows of a host. It is gathered before any check, so that a check is a function of this record. */
+/**
+ * What the doctor knows about a host. It is gathered before any check, so that a check is a function of this record.
+ */
 
 import type { Reach } from "@rdma/ibverbs";
 
@@ -84,7 +86,7 @@ export interface NetdevFacts {
   /** Whether it is set up. */
   readonly isUp: boolean;
   readonly hasCarrier: boolean;
-  /** Whether it has an Ethernet address, as each interface has that is no tunnel. */
+  /** Whether it has an Ethernet address, as all interfaces except tunnels have. */
   readonly hasAddress: boolean;
   readonly mtu: number;
 }

@@ -1,4 +1,4 @@
-/** Reads what the doctor looks at: libibverbs, its devices, and files of the kernel. */
+/** Reads what the doctor examines: libibverbs, its devices, and files of the kernel. */
 
 import { library } from "@rdma/ibverbs/ffi";
 import {
@@ -35,10 +35,10 @@ const IFF_UP = 1;
 const ETHERNET_ADDRESS = 6;
 
 /**
- * Looks at the host, or at the device and port that are chosen. Counters are watched while `work` runs; its result is how
- * many seconds that took. It does not run if there is no libibverbs.
+ * Examines the host, or the chosen device and port. Counters are watched while `work` runs; its result is how many
+ * seconds that took. It does not run if there is no libibverbs.
  *
- * @throws {CommandError} With the status, if there are devices, and not the chosen device or port.
+ * @throws {CommandError} With the status, if there are devices, but not the chosen device or port.
  */
 export async function gather(
   choice: PortChoice,
@@ -81,7 +81,7 @@ function libraryFacts(): LibraryFacts {
     return { path: null, error: messageOf(error), suffix: null, providers: [] };
   }
   const path = fileOfLibrary();
-  // The library has the pattern of the names of its providers as a text.
+  // The binary of the library contains the pattern of the names of its providers.
   const text = path === null ? "" : new TextDecoder("latin1").decode(Deno.readFileSync(path));
   const [, folder, suffix] = /(\/[\x21-\x7e]*)\/lib%s(-rdmav\d+\.so)\0/.exec(text) ?? [];
   const providers = folder === undefined ? [] : listSystem(folder) ?? [];
@@ -140,7 +140,7 @@ async function devicesOf(
   });
 }
 
-/** A result, or the reason why it could not be had: a device may disappear at any time. */
+/** A result, or the reason why there is none: a device may disappear at any time. */
 function attempt<T>(get: () => T): { readonly error: string | null; readonly value?: T } {
   try {
     return { error: null, value: get() };

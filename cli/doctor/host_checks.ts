@@ -3,7 +3,7 @@
 import type { DeviceFile, HostFacts } from "./facts.ts";
 import type { Check, Fault } from "./finding.ts";
 
-/** With less than this, programs of a few queues fail. */
+/** With less than this, programs with a few queues fail. */
 const LEAST_LOCKED = 1 << 20;
 const LEAST_FILES = 128;
 
@@ -69,7 +69,7 @@ export const DEVICE_CHECKS: Readonly<Record<string, Check>> = {
     ),
 };
 
-/** What programs may use. */
+/** Limits of what programs may use. */
 export const LIMIT_CHECKS: Readonly<Record<string, Check>> = {
   "locked-memory": ({ limits: { lockedMemory } }) =>
     lockedMemory === null || lockedMemory >= LEAST_LOCKED ? [] : [{
@@ -104,7 +104,7 @@ function noLibrary(error: string): Fault {
   };
 }
 
-/** A check of the device files that cannot be opened for a reason, of devices that are in this namespace. */
+/** A check of device files that cannot be opened for one reason, for the devices in this namespace. */
 function filesThat(
   error: string,
   describe: (file: DeviceFile) => Pick<Fault, "problem" | "remedy">,

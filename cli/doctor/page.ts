@@ -13,7 +13,7 @@ const STYLES: Readonly<Record<Level | "ok", Style>> = {
   broken: "red",
 };
 
-/** The status of all findings together, and of what could not be examined: what matters most. */
+/** The worst status among all findings, and what could not be examined. */
 export function statusOf(
   findings: readonly Finding[],
   failure?: string,
@@ -97,7 +97,7 @@ function probeText({ service, size, sent, received, status }: Probe, gid = ""): 
   return `${service}, ${size} bytes, ${gid}: ${result}`;
 }
 
-/** What each finding can be about, in a few words. */
+/** The parts that findings can be about, each with its state in a few words. */
 function partsOf(facts: HostFacts): [subject: string, text: string][] {
   const { kernel, library, limits, files, devices } = facts;
   const namespaces = facts.namespaces === "shared" ? "share" : "do not share";

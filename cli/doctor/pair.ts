@@ -1,4 +1,4 @@
-/** Examines the way between two hosts: both run this, and exchange by TCP what they have and what has arrived. */
+/** Examines the way between two hosts: both run this, and exchange over TCP what they have and what has arrived. */
 
 import {
   type Context,
@@ -54,7 +54,7 @@ interface Link {
 }
 
 /**
- * What is sent to the other side about a port.
+ * The facts about a port that are sent to the other side.
  *
  * @throws {CommandError} If its table of P_Keys has no such index.
  */
@@ -102,13 +102,13 @@ function bestNetdev(context: Context, port: number): number | undefined {
   }
 }
 
-/** Exchanges with the other side what each of them has. */
+/** Exchanges the facts of both sides. */
 export async function introduce(channel: Channel, here: SideFacts): Promise<SideFacts> {
   await channel.send({ doctor: VERSION, ...here });
   return readSide(await channel.greeting(VERSION));
 }
 
-/** Sends messages of both services and of two sizes in both directions, as far as the two sides fit. */
+/** Sends messages of both services and of two sizes in both directions, as far as the two sides are compatible. */
 export async function examinePair(
   channel: Channel,
   context: Context | undefined,
@@ -210,7 +210,7 @@ async function sendAll(endpoint: Endpoint): Promise<string> {
   return nameOf(WcStatus, WcStatus.SUCCESS);
 }
 
-/** Counts what arrives, until there is all of it or no more comes after the sender is done. */
+/** Counts what arrives, until all of it has, or no more comes after the sender is done. */
 async function receiveAll(
   { cq }: Endpoint,
   channel: Channel,
@@ -237,7 +237,7 @@ async function pause(milliseconds: number): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
-/** What a peer says of itself. */
+/** What a peer says about itself. */
 function readSide({ findings, port }: Readonly<Record<string, unknown>>): SideFacts {
   return {
     findings: arrayOf(findings).map((finding): Finding => ({

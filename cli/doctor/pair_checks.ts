@@ -20,7 +20,7 @@ const HEADERS = 110;
 /** The status of a probe whose queue pair could not be connected to the peer. */
 export const NO_WAY = "no way: ";
 
-/** The checks of a pair, causes first. Each is silent where an earlier one explains what it sees. */
+/** The checks of a pair, causes first. Each finds nothing where an earlier one explains what it sees. */
 export const PAIR_CHECKS: Readonly<Record<string, (facts: PairFacts) => readonly Fault[]>> = {
   "peer-broken": ({ host, there }) =>
     there.findings.filter(({ level }) => level === "broken").map((finding) => ({
@@ -113,7 +113,7 @@ export const PAIR_CHECKS: Readonly<Record<string, (facts: PairFacts) => readonly
 /** The status of probes that were not sent, because smaller or simpler ones were lost. */
 export const NOT_TRIED = "not tried";
 
-/** What counters show of messages that came late, if all have come. */
+/** Findings of counters that mean only late messages, if all have arrived. */
 const LATE = ["retries", "out-of-order"];
 
 /** The findings about two hosts and about this one, errors first. */

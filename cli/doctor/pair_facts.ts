@@ -1,4 +1,4 @@
-/** What the doctors of two hosts know of each other. It is gathered before any check, as the facts of a host are. */
+/** What the doctors of two hosts know about each other. It is gathered before any check, as the facts of a host are. */
 
 import type { Finding } from "./finding.ts";
 
@@ -21,7 +21,7 @@ export interface PairFacts {
 export interface SideFacts {
   /** What the doctor of that side finds there. */
   readonly findings: readonly Finding[];
-  /** The port that messages go by; null if none works. */
+  /** The port that messages use; null if none works. */
   readonly port: PairPort | null;
 }
 
@@ -31,7 +31,7 @@ export interface PairPort {
   readonly isRoce: boolean;
   /** The active MTU in bytes. */
   readonly mtu: number;
-  /** The P_Key that messages have: the first of its table, or that of `--pkey-index`. */
+  /** The P_Key of the messages: the first of the port's table, or that of `--pkey-index`. */
   readonly pkey: number;
   /** The GIDs that can be used, the best one first. */
   readonly gids: readonly PairGid[];

@@ -80,7 +80,7 @@ function ofAllPorts(check: PortCheck): Check {
     );
 }
 
-/** The GID to send from, if packets of the port reach so far and no further. */
+/** The GID to send from, if packets of the port reach exactly this far. */
 function gidThatReaches({ gid, state }: PortFacts, reach: Reach): string | undefined {
   const isIt = gid !== null && gid.isRoceV2 && gid.reach === reach && state === "ACTIVE";
   return isIt ? gid.gid : undefined;

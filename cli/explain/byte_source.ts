@@ -1,4 +1,7 @@
-/** Bytes that come piece by piece, as from a pipe, read in order. No more is kept than what was asked for, and one piece. */
+/**
+ * Bytes that come piece by piece, as from a pipe, read in order. It buffers no more than what was requested, and one
+ * piece.
+ */
 export class ByteSource {
   readonly #pieces: AsyncIterator<Uint8Array<ArrayBuffer>>;
   #rest: Uint8Array<ArrayBuffer> = new Uint8Array(0);
@@ -13,13 +16,13 @@ export class ByteSource {
     return this.#position;
   }
 
-  /** The next bytes, which stay there. There are fewer if the source ends before. */
+  /** The next bytes, without taking them. There are fewer if the source ends first. */
   async peek(count: number): Promise<Uint8Array<ArrayBuffer>> {
     if (this.#rest.length < count) await this.#fill(count);
     return this.#rest.subarray(0, count);
   }
 
-  /** The next bytes. There are fewer if the source ends before. */
+  /** The next bytes. There are fewer if the source ends first. */
   async take(count: number): Promise<Uint8Array<ArrayBuffer>> {
     const taken = await this.peek(count);
     this.#rest = this.#rest.subarray(taken.length);

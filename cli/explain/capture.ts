@@ -11,7 +11,7 @@ export interface Frame {
   readonly number: number;
   /** When it was captured, in seconds since 1970. */
   readonly time: number;
-  /** What the first header is: the number of a link type, such as 1 for Ethernet. */
+  /** The kind of the first header: the number of a link type, such as 1 for Ethernet. */
   readonly linkType: number;
   /** The bytes that the capture has of it. */
   readonly bytes: Uint8Array<ArrayBuffer>;
@@ -31,7 +31,7 @@ const BLOCK = { section: 0x0a0d0d0a, interface: 1, oldPacket: 2, simple: 3, pack
 const BYTE_ORDER = 0x1a2b3c4d;
 /** Type, length, and length again at the end. */
 const BLOCK_FRAME = 12;
-/** What a compressed file begins with. */
+/** The first bytes of a compressed file. */
 const GZIP = [0x1f, 0x8b] as const;
 /** The option of an interface that gives its unit of time. */
 const TSRESOL = 9;
@@ -41,7 +41,7 @@ const MOST = 2 ** 24;
 /**
  * Reads a capture, frame by frame as they come.
  *
- * @throws {CommandError} If it is no capture, or ends within a frame. The frames before come first.
+ * @throws {CommandError} If it is no capture, or ends within a frame, after the frames before.
  */
 export async function* readCapture(source: ByteSource): AsyncGenerator<Frame, void> {
   let number = 0;
@@ -50,7 +50,7 @@ export async function* readCapture(source: ByteSource): AsyncGenerator<Frame, vo
   }
 }
 
-/** What a compressed capture has in it, or the capture itself. */
+/** The contents of a compressed capture, or the capture itself. */
 async function unpacked(source: ByteSource): Promise<ByteSource> {
   if (!isGzip(await source.peek(GZIP.length))) return source;
   return new ByteSource(gunzip(source));

@@ -6,13 +6,13 @@ import { type Frame, readCapture } from "./capture.ts";
 import { type Decoded, readFrame } from "./packet.ts";
 import { sectionLines, sectionValues } from "./section.ts";
 
-/** What is shown of a capture. */
+/** Which parts of a capture are shown, and how. */
 export interface CaptureView {
   /** A line of JSON for each frame. */
   readonly json: boolean;
   /** A line for each frame. */
   readonly brief: boolean;
-  /** No other frames than RoCE packets. */
+  /** Only RoCE packets. */
   readonly roce: boolean;
 }
 

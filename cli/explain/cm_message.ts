@@ -13,7 +13,7 @@ type Message = readonly [key: string, title: string, fields: readonly Field[], p
 const LOCAL: Field = ["localCommId", 0, 0, 32];
 const REMOTE: Field = ["remoteCommId", 4, 0, 32];
 
-/** The messages that another one can be about. */
+/** The messages that a message can refer to. */
 const ABOUT = ["REQ", "REP", "another message", "no message"];
 
 /** A service id, which ends with a port if the peers are programs that use IP addresses. */
@@ -124,7 +124,7 @@ const MESSAGES: Readonly<Record<number, Message>> = {
 /** How service ids with a port begin. */
 const OF_IP = 1n;
 
-/** Bytes that stand before the private data of programs that use IP addresses. */
+/** Bytes before the private data of programs that use IP addresses. */
 const ADDRESSES = 36;
 
 /** A message of a connection manager; `undefined` if the attribute is not known. */
@@ -146,7 +146,7 @@ export function cmSection(attribute: number, whole: DataView, at: number): Secti
   return { key, title, rows: [...fieldRows(view, 0, shown), data] };
 }
 
-/** What a line says of a message: who wants to connect to what, and why not. */
+/** A message in one line: who wants to connect to what, or why not. */
 export function cmSummary({ title, rows }: Section): string {
   const texts = rows.filter(({ name }) => BRIEF.includes(name));
   return [title, ...texts.map(({ name, text }) => `${name} ${text}`)].join(", ");

@@ -1,4 +1,4 @@
-/** Fields of headers: a header that has a table of them needs no code of its own. */
+/** Fields of headers: a header that has a table of fields needs no code of its own. */
 
 import { Gid } from "@rdma/ibverbs";
 import { hex } from "../shell/text.ts";
@@ -27,7 +27,7 @@ function fieldRow(view: DataView, at: number, [name, byte, bit, bits, form]: Fie
   return row(name, number, form === "bytes" ? `${number} bytes` : form(number));
 }
 
-/** A form that shows a number with what it stands for. */
+/** A form that shows a number with its meaning. */
 export function withWords(words: Readonly<Record<number, string>>, other = "not known"): Form {
   return (value) => `${value} (${words[value] ?? other})`;
 }

@@ -25,7 +25,7 @@ const IPV4: readonly Field[] = [
   ["daddr", 16, 0, 32, "ipv4"],
 ];
 
-/** What a GRH has after its version. */
+/** The fields of a GRH after its version. */
 const IPV6: readonly Field[] = [
   ["trafficClass", 0, 4, 8, TRAFFIC],
   ["flowLabel", 1, 4, 20],
@@ -36,7 +36,7 @@ const IPV6: readonly Field[] = [
   ["dgid", 24, 0, 128, "gid"],
 ];
 
-/** The header that a device writes before the payload of a UD receive, or that of a packet. */
+/** The header that a device writes before the payload of a UD receive, or the header of a packet. */
 export function grhSection({ bytes, ipVersion }: Grh): Section {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   if (ipVersion === 4) {

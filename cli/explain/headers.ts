@@ -10,10 +10,10 @@ import { syndromeText } from "./syndrome.ts";
 /** A header: its name in JSON, what it is for, and its bytes. */
 type Extended = readonly [key: string, title: string, size: number, fields: readonly Field[]];
 
-/** What a flush is for. */
+/** What a flush achieves. */
 const PLACEMENTS = ["none", "global visibility", "persistence", "global visibility, persistence"];
 
-/** What the base transport header has after its opcode. */
+/** The fields of the base transport header after its opcode. */
 const BTH: readonly Field[] = [
   ["solicitedEvent", 1, 0, 1, "flag"],
   ["padCount", 1, 2, 2, "count"],
@@ -52,7 +52,7 @@ const EXTENDED = {
 
 type Name = keyof typeof EXTENDED;
 
-/** What the upper 3 bits of an opcode say: its transport, the operations that it has, and their first headers. */
+/** What the upper 3 bits of an opcode select: the transport, its operations, and their first headers. */
 interface Service {
   readonly name: string;
   readonly has: (operation: number) => boolean;
@@ -106,7 +106,7 @@ const RESYNC = 21;
 const FLUSH = 28;
 const RESPONSES = { first: 13, last: 18 } as const;
 const CONGESTION = 0x81;
-/** What the network has marked: forward and backward explicit congestion notification. */
+/** Marks of the network: forward and backward explicit congestion notification. */
 const MARKS = { FECN: 0x80, BECN: 0x40 } as const;
 
 /** The opcodes of packets that a message to a receive begins with. */
@@ -120,7 +120,7 @@ export interface Transport {
   readonly sections: readonly Section[];
   /** The opcode's name, such as `UD SEND Only`. */
   readonly opcode: string;
-  /** The opcode, the queue pairs, and how a request ended, or a message: what a line has room for. */
+  /** What fits into a line: the opcode, the queue pairs, and how a request ended, or a message. */
   readonly summary: string;
   /** The sender's queue pair, which only datagrams name. */
   readonly srcQp: number | undefined;
@@ -131,7 +131,7 @@ export interface Transport {
   readonly cut?: string | undefined;
 }
 
-/** Reads the transport headers. `length` is the number of bytes that the packet has from here on; fewer may be there. */
+/** Reads the transport headers. `length` is the number of bytes of the packet from here on; fewer may be captured. */
 export function readTransport(bytes: Uint8Array<ArrayBuffer>, length: number): Transport {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const [opcode, ...names] = operationOf(view.getUint8(0));
@@ -224,7 +224,7 @@ function extendedSection(name: Name, view: DataView, start: number): Section {
   };
 }
 
-/** How many bytes of a message a packet has, and how many of them are there. */
+/** How many bytes of a message a packet has, and how many of them were captured. */
 interface Payload {
   readonly size: number;
   readonly there: number;

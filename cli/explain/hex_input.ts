@@ -8,7 +8,7 @@ import { isCapture } from "./capture.ts";
 /** Most bytes that are read: a packet is smaller. */
 const MAX_BYTES = 65_536;
 
-/** What tcpdump and xxd put before the bytes of a line. */
+/** The offset that tcpdump and xxd put before the bytes of a line. */
 const OFFSET = /^\s*(0x)?[0-9a-f]{4,8}:\s+/i;
 
 /**

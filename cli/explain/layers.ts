@@ -38,14 +38,14 @@ export type Layer =
   | "grh"
   | "bth";
 
-/** What the headers say that come before the transport headers. */
+/** What the headers before the transport headers say. */
 export interface Below {
   readonly sections: Section[];
   /** The header that names the sender and the receiver; local packets of InfiniBand have none. */
   grh?: Grh;
   /** Who sends to whom, as text. */
   addresses?: readonly [from: string, to: string];
-  /** The priority in the VLAN tag, or what the link header says; 0 without both. */
+  /** The priority in the VLAN tag, or that of the link header; 0 without either. */
   sl: number;
   /** How many bytes follow, as the last header says. */
   length: number;
@@ -59,10 +59,10 @@ type View = DataView<ArrayBuffer>;
 /** What follows a header and how large the header is, or why there is no RoCE packet. */
 type Step = readonly [next: Layer, size: number] | string;
 
-/** A header: its name, its bytes at least, and how it is read. */
+/** A header: its name, its least size in bytes, and how it is read. */
 type Reader = readonly [title: string, size: number, read: (view: View, below: Below) => Step];
 
-/** What the numbers of one kind stand for: a layer, or the name of something else. */
+/** The meaning of the numbers of one kind: a layer, or the name of something else. */
 interface Numbers {
   readonly kind: string;
   readonly digits?: number;
@@ -164,7 +164,7 @@ const LINK_NEXT: Numbers = {
   others: { 0: "raw", 1: "raw IPv6" },
 };
 
-/** What a network says to a sender whose packets it does not deliver, and how neighbours are looked for. */
+/** How a network notifies a sender whose packets it does not deliver, and how neighbours are found. */
 const ICMP_TYPES = optionalWords({
   0: "echo reply",
   3: "destination unreachable",
@@ -192,7 +192,7 @@ const UDP: readonly Field[] = [
   ["destinationPort", 2, 0, 16, optionalWords(PORT_NAMES)],
   ["length", 4, 0, 16, "bytes"],
 ];
-/** What a local route header has before its length. */
+/** The fields of a local route header before its length. */
 const LRH: readonly Field[] = [
   ["vl", 0, 0, 4, "count"],
   ["sl", 1, 0, 4, "count"],
@@ -200,7 +200,7 @@ const LRH: readonly Field[] = [
   ["dlid", 2, 0, 16],
 ];
 
-/** A form that shows a number, and what it stands for if that is known. */
+/** A form that shows a number, and its meaning if that is known. */
 function optionalWords(words: Readonly<Record<number, string>>): Form {
   return (value) => words[value] === undefined ? `${value}` : `${value} (${words[value]})`;
 }
@@ -228,7 +228,7 @@ const ERSPAN_I = 0x88be;
 /** What IP over InfiniBand carries. */
 const OVER_INFINIBAND: readonly number[] = [0x0800, ARP, 0x86dd];
 
-/** Whether a message on InfiniBand begins as IP over InfiniBand does: nothing else shows it. */
+/** Whether a message on InfiniBand begins as IP over InfiniBand does: there is no other sign of it. */
 export function isIpoib(bytes: Bytes): boolean {
   if (bytes.length < IPOIB_SIZE) return false;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
@@ -336,7 +336,7 @@ export const LAYERS: Readonly<Record<Layer, Reader>> = {
 
 const LATER_FRAGMENT = "a later IP fragment: only the first one has the headers";
 
-/** What a number of the header stands for. */
+/** The meaning of a number of the header. */
 function nextOf({ kind, digits, layers, others }: Numbers, value: number): Layer | string {
   const known = layers[value];
   if (known !== undefined) return known;
@@ -350,7 +350,7 @@ function after(numbers: Numbers, value: number, size: number): Step {
   return isLayer(next) ? [next, size] : next;
 }
 
-/** Whether it is a layer, and no reason. */
+/** Whether it is a layer, not a reason. */
 export function isLayer(next: Layer | string): next is Layer {
   return next in LAYERS;
 }
@@ -424,7 +424,7 @@ function tagRows(tags: readonly number[]): Row[] {
   });
 }
 
-/** What the last tag says; 0 without a tag. */
+/** The priority of the last tag; 0 without a tag. */
 function priorityOf(tags: readonly number[]): number {
   return (tags.at(-1) ?? 0) >> 13;
 }
@@ -439,7 +439,7 @@ function readIpv4(view: View, below: Below): Step {
     : after(PROTOCOLS, view.getUint8(9), size);
 }
 
-/** The reason to refuse a header whose length is too small: it would be read for ever. */
+/** The reason to refuse a header whose length is too small: it would be read forever. */
 function tooSmall(title: string, size: number): string {
   return `the ${title} has ${size} bytes, as it says itself`;
 }

@@ -1,4 +1,4 @@
-/** Management datagrams (MAD), which queue pair 1 sends: connection managers talk by them. */
+/** Management datagrams (MAD), which queue pair 1 sends: connection managers communicate by them. */
 
 import { hex } from "../shell/text.ts";
 import { cmSection, cmSummary } from "./cm_message.ts";
@@ -10,14 +10,14 @@ export const MAD_SIZE = 256;
 const HEADER_SIZE = 24;
 /** Subnet managers use queue pair 0, all others 1. */
 const LAST_QP = 1;
-/** Whether a datagram of that length has a MAD at that place; not all of it may be there. */
+/** Whether a datagram of that length has a MAD at that place; not all of it may be captured. */
 export function isMad(view: DataView, at: number, length: number): boolean {
   const destQp = view.getUint32(4) & 0xff_ffff;
   if (destQp > LAST_QP || length < at + MAD_SIZE) return false;
   return view.byteLength === at || view.getUint8(at) === 1;
 }
 
-/** What a line says of a MAD; nothing if there is none. */
+/** A MAD in one line; empty if there is none. */
 export function madSummary([header, message]: readonly Section[]): string {
   if (header === undefined) return "";
   if (message !== undefined) return `: ${cmSummary(message)}`;

@@ -22,14 +22,14 @@ export interface RocePacket extends Packet {
 /** What a captured frame is. */
 export interface Decoded {
   readonly sections: readonly Section[];
-  /** Who sends to whom, as far as a header says it. */
+  /** Who sends to whom, as far as a header shows it. */
   readonly addresses: readonly [from: string, to: string] | undefined;
   readonly packet?: Packet;
-  /** Why there is no packet, or not all of it. */
+  /** Why there is no packet, or only a part of it. */
   readonly reason?: string | undefined;
   /** How many of the captured bytes describe the frame, and were not on the wire. */
   readonly notOnWire: number;
-  /** Whether the transport headers were reached, however few of their bytes are there. */
+  /** Whether the transport headers were reached, however few of their bytes were captured. */
   readonly isRoce: boolean;
 }
 
@@ -104,7 +104,7 @@ function resultOf(
   return { sections, addresses, notOnWire };
 }
 
-/** What stands before a second header of the same kind is that of a tunnel. */
+/** Headers before a second header of the same kind are those of a tunnel. */
 function markOuter({ sections }: Below, layer: Layer): void {
   const key = layer === "ethernet" ? layer : "grh";
   if (!sections.some((section) => section.key === key || section.key === "grh")) return;
@@ -117,7 +117,7 @@ function prefixed({ key, title, rows }: Section, prefix: "inner" | "outer"): Sec
   return { key: prefix + name, title: `${place} ${prefix === "outer" ? title : words}`, rows };
 }
 
-/** What IP over InfiniBand carries, in a line. */
+/** What IP over InfiniBand carries, in one line. */
 function innerText({ addresses, packet, reason }: Decoded): string {
   const between = addresses === undefined ? "" : `${addresses.join(" to ")}: `;
   return `IPoIB, ${between}${packet?.summary ?? reason}`;

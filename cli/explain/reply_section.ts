@@ -4,9 +4,9 @@ import { type Context, type Grh, initAhFromWc, type WcAddress, WcFlags } from "@
 import { hex } from "../shell/text.ts";
 import { hexRow, type Row, row, type Section } from "./section.ts";
 
-/** What is known of a received packet. */
+/** What is known about a received packet. */
 export interface Received {
-  /** Its completion. A packet from the wire has none; then these are what the device would report. */
+  /** Its completion. A packet from the wire has none: then it is what the device would report. */
   readonly wc: WcAddress;
   readonly grh: Grh | undefined;
   readonly srcQp: number | undefined;

@@ -1,6 +1,6 @@
 /** The syndrome of an acknowledge header (AETH): how a request ended, in words. */
 
-/** What the upper bits say. */
+/** The meaning of the upper bits. */
 const KIND = { ack: 0, rnrNak: 1, nak: 3 } as const;
 
 const NAKS: readonly string[] = [

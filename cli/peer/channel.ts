@@ -6,15 +6,15 @@ import { type Address, decodeAddress, encodeAddress } from "./address.ts";
 import { Deadline } from "../shell/abort.ts";
 import { readSome, writeBytes } from "./tcp.ts";
 
-/** No line of a well-meaning peer is longer. */
+/** No valid line is longer. */
 const LONGEST = 0x4000;
 
 const LINE_FEED = 10;
-/** What the line of a peer begins with. */
+/** The first byte of a line of a peer. */
 const BRACE = 123;
-/** Characters of a stranger's words that a message shows. */
+/** How many characters of an unknown peer's text a message shows. */
 const SHOWN = 40;
-/** What tools of perftest say first: their version. */
+/** What tools of perftest send first: their version. */
 const PERFTEST = /^\d+\.\d+$/;
 
 export class Channel {
@@ -23,7 +23,7 @@ export class Channel {
   readonly #timeout: number;
   #rest: Uint8Array<ArrayBuffer> = new Uint8Array(0);
 
-  /** Talks over a connection, to the same command. The peer may be silent for some seconds. */
+  /** Communicates with the same command over a connection. The peer may be silent for some seconds. */
   constructor(connection: Deno.TcpConn, command: string, timeout: number) {
     this.#connection = connection;
     this.#command = command;
@@ -57,7 +57,7 @@ export class Channel {
   /**
    * Receives the first message, which has the version of the protocol under the name of the command.
    *
-   * @throws {CommandError} If the peer is another program, or speaks another version.
+   * @throws {CommandError} If the peer is another program, or uses another version.
    */
   async greeting(version: number): Promise<Readonly<Record<string, unknown>>> {
     const message = await this.receive();
@@ -119,7 +119,7 @@ export function addressIn(message: Readonly<Record<string, unknown>>): Address {
   return decodeAddress(new TextEncoder().encode(textOf(message, "address")));
 }
 
-/** A text that the peer chose is printed by whoever catches the error. */
+/** Code that catches the error prints this text, which the peer chose. */
 function errorIn({ error }: { readonly error: unknown }): string {
   return typeof error === "string" ? error : shownOf(error);
 }

@@ -40,10 +40,10 @@ const MTUS: Readonly<Record<number, Mtu>> = Mtu;
 /** What a reliable connection needs to get ready to receive: 0.64 ms after "not ready". */
 const RC_RECEIVE: QpModifyAttr = { minRnrTimer: 12 };
 
-/** What a reliable connection needs to get ready to send: 67 ms until the first of 7 retries, RNR retries for ever. */
+/** What a reliable connection needs to get ready to send: 67 ms until the first of 7 retries, RNR retries forever. */
 const RC_SEND: QpModifyAttr = { timeout: 14, retryCnt: 7, rnrRetry: 7 };
 
-/** RDMA reads that a queue pair has under way at once, where the devices allow it. */
+/** RDMA reads that a queue pair has in progress at once, if the devices allow it. */
 const MOST_READS = 16;
 
 /** What a peer may do with the memory. */
@@ -53,10 +53,10 @@ const ACCESS = {
   read: AccessFlags.REMOTE_READ,
 } as const;
 
-/** What moves a message. */
+/** The operation that moves a message. */
 export type Verb = keyof typeof ACCESS;
 
-/** What messages need of this side. */
+/** What the exchange of messages needs from this side. */
 export interface Side {
   /** Completion queue of sends and receives. */
   readonly cq: CompletionQueue;
@@ -64,7 +64,7 @@ export interface Side {
   readonly verb: Verb;
   /** The message. */
   readonly message: Uint8Array;
-  /** Where messages of the peer come. */
+  /** Where messages of the peer arrive. */
   readonly incoming: Uint8Array;
   /** The index of the queue pair with that number. */
   indexOf(qpNum: number): number;
@@ -86,9 +86,9 @@ export interface EndpointKind {
   readonly type: typeof QpType.UD | typeof QpType.RC | typeof QpType.UC;
   /** Whether `numQp` queue pairs share a receive queue. */
   readonly shared?: boolean;
-  /** How many queue pairs there are otherwise, each with a receive queue; 1 by default. */
+  /** The number of queue pairs if they share none, each with a receive queue; 1 by default. */
   readonly queuePairs?: number;
-  /** What moves a message; a send by default. */
+  /** The operation that moves a message; a send by default. */
   readonly verb?: Verb;
 }
 
@@ -102,7 +102,7 @@ export class Endpoint implements Side, Disposable {
   /** The message. With sends it is received and sent back in the same place. */
   readonly message: Uint8Array<ArrayBuffer>;
   readonly incoming: Uint8Array<ArrayBuffer>;
-  /** The RDMA reads that a peer may have under way at once. */
+  /** The RDMA reads that a peer may have in progress at once. */
   readonly reads: number;
   readonly #options: Options;
   readonly #pd: ProtectionDomain;
@@ -170,7 +170,7 @@ export class Endpoint implements Side, Disposable {
     return this.#mr.remote;
   }
 
-  /** Connects each queue pair to one of the peer. After it they can send, but for `--reply-from-wc`. */
+  /** Connects each queue pair to one of the peer. Then they can send, except with `--reply-from-wc`. */
   connect(there: readonly Address[], far?: Far): void {
     const reads = Math.min(this.reads, far?.reads ?? 1);
     for (const [i, qp] of this.#qps.entries()) {

@@ -82,11 +82,11 @@ export type Options =
     readonly gidIdx: number | undefined;
     /** The P_Key; that of index 0 if it is left out. */
     readonly pkeyIndex?: number;
-    /** Sends that may be under way at once; 1 if it is left out. */
+    /** Sends that may be in progress at once; 1 if it is left out. */
     readonly txDepth?: number;
   };
 
-/** What a command line has besides the options that all have. */
+/** The options of a command in addition to those that all have. */
 export interface Choice {
   readonly numbers: readonly NumberName[];
   readonly flags?: readonly FlagName[];

@@ -1,4 +1,4 @@
-/** Short exchanges by TCP, in which peers learn what they need before the first RDMA message. */
+/** Short exchanges over TCP, in which peers learn what they need before the first RDMA message. */
 
 import { orAborted } from "../shell/abort.ts";
 import { messageOf } from "../shell/command.ts";
@@ -8,8 +8,8 @@ import type { Report } from "../shell/ports.ts";
 const PIECE = 4096;
 
 /**
- * Waits for a peer. Whoever connects is greeted, and the first one that answers as a peer does is taken. Others, such as
- * port scanners and tools with another protocol, are reported and closed. They keep nobody waiting.
+ * Waits for a peer. Every connection is greeted, and the first one that answers as a peer does is accepted. Others,
+ * such as port scanners and tools with another protocol, are reported and closed. They delay nobody.
  */
 export async function acceptPeer<T>(
   port: number,
@@ -24,7 +24,7 @@ export async function acceptPeer<T>(
     try {
       resolve([connection, await greet(connection)]);
     } catch (error) {
-      // Who waits while another one is taken is closed without a word.
+      // A connection that waits while another one is accepted is closed without a message.
       if (!open.delete(connection)) return;
       connection.close();
       const { hostname } = connection.remoteAddr;
@@ -54,7 +54,7 @@ export async function connectTo(
   return await naming("connect to", { hostname, port }, signal, connect);
 }
 
-/** Reads what has come, as soon as something has; nothing at the end. */
+/** Reads what has arrived, as soon as something has; nothing at the end. */
 export async function readSome(
   connection: Deno.TcpConn,
   signal: AbortSignal,
@@ -96,8 +96,8 @@ export async function writeBytes(
 }
 
 /**
- * The system's errors name neither the action nor the peer. The abort itself ends the wait, because Deno 2.8.3 ends
- * nothing; who owns the connection closes it then.
+ * The system's errors name neither the action nor the peer. The abort itself ends the wait, because Deno 2.8.3 does not
+ * end the call; the owner of the connection then closes it.
  */
 async function naming<T>(
   action: string,

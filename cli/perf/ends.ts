@@ -16,7 +16,7 @@ import { MOST, type Settings, settingsOf } from "./settings.ts";
 
 const VERSION = 2;
 
-/** Receives that are posted, of all queue pairs together and of each one, and sends that are under way at once. */
+/** Receives that are posted, of all queue pairs together and of each one, and sends that are in progress at once. */
 const RX_DEPTH = 512;
 const LEAST_RX_DEPTH = 16;
 const TX_DEPTH = 64;
@@ -33,7 +33,7 @@ export interface Bench {
   readonly context: Context;
   readonly options: Options;
   readonly progress: Progress;
-  /** Takes why somebody else who has connected is not served. */
+  /** Gets the reason why another connection is not served. */
   readonly report: Report;
 }
 
@@ -54,7 +54,7 @@ export async function serve(bench: Bench): Promise<Result[]> {
 }
 
 async function serveOne(bench: Bench, channel: Channel, hello: Message): Promise<Result> {
-  const [settings, made] = await orTell(channel, () => {
+  const [settings, made] = await orReport(channel, () => {
     const settings = settingsOf(hello);
     return [settings, endpointFor(bench, settings)] as const;
   });
@@ -62,7 +62,7 @@ async function serveOne(bench: Bench, channel: Channel, hello: Message): Promise
   endpoint.connect(...peerIn(hello, settings));
   await channel.send(nameOf(endpoint));
   const meter = meterFor(bench, endpoint, settings);
-  // However long it takes, as long as messages come.
+  // It may take any time, as long as messages come.
   const asked = channel.receive(MAX_SECONDS);
   const latencies = settings.verb === "read" ? undefined : await meter.answer(
     asked.then((message) => numberOf(message, "asked", [2, 2 * MOST])),
@@ -109,8 +109,8 @@ async function measureOne(
   return resultOf("client", settings, latencies, answer);
 }
 
-/** Makes something. If that fails, the client gets the reason. */
-async function orTell<T>(channel: Channel, make: () => T): Promise<T> {
+/** Runs a function. If that fails, the client gets the reason. */
+async function orReport<T>(channel: Channel, make: () => T): Promise<T> {
   try {
     return make();
   } catch (error) {
@@ -134,17 +134,17 @@ function meterFor({ options, progress }: Bench, endpoint: Endpoint, settings: Se
   return new Meter(endpoint, { rxDepth: rxDepthOf(settings), timeout: options.timeout, show });
 }
 
-/** When a phase ends: after so many messages, or after the time that is given. */
+/** When a phase ends: after a number of messages, or after the given time. */
 export function goalOf({ duration }: Pick<Settings, "duration">, messages: number): Goal {
   return duration === 0 ? { messages, ms: Infinity } : { messages: MOST, ms: duration * 1000 };
 }
 
-/** What the peer needs of an endpoint. */
+/** What the peer needs to know of an endpoint. */
 function nameOf({ addresses, remote, reads }: Endpoint): Message {
   return { addresses: addresses.map(addressText), addr: remote.addr, rkey: remote.rkey, reads };
 }
 
-/** What is needed of the peer. */
+/** What this side needs to know of the peer. */
 function peerIn(message: Message, { qp }: Settings): [there: Address[], far: Far] {
   const addresses: Message = Object(message.addresses);
   const addr = textOf(message, "addr");

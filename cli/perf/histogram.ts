@@ -39,12 +39,12 @@ export function latencyOf(values: Float64Array): Latency {
     max: sorted.at(-1)!,
     mean: sum / sorted.length,
     percentiles: Object.fromEntries(PERCENTILES.map((percent) => [`p${percent}`, at(percent)])),
-    // One in a hundred may be far away; the others need bars that are wide enough to be distinguished.
+    // One latency in a hundred may be far away; the others need bars that are wide enough to be distinguished.
     bars: barsOf(sorted, Math.min(at(99), sorted[0]! + 3 * (at(90) - sorted[0]!))),
   };
 }
 
-/** Few latencies are very long, so the last bar takes all that are above `last`. */
+/** Few latencies are very long, so the last bar has all that are above `last`. */
 function barsOf(sorted: Float64Array, last: number): Bar[] {
   const width = roundUp(Math.max(last - sorted[0]!, 0.1) / (MOST_BARS - 2));
   const start = Math.floor(sorted[0]! / width) * width;

@@ -21,22 +21,22 @@ const GRACE_MS = 200;
 const WARM_UP = 2000;
 const WARM_UP_MS = 1000;
 
-/** How much is measured: so many messages, and no longer than that. */
+/** How much is measured: a number of messages, and a limit of time. */
 export interface Goal {
   readonly messages: number;
   readonly ms: number;
 }
 
-/** What a client finds out with messages back and forth. */
+/** What a client measures with messages back and forth. */
 export interface Asked {
   /** In microseconds: the half of each round trip, or all of it for RDMA reads. */
   readonly latencies: Float64Array;
-  /** Messages that this end sent, and how many of them came before the first latency. */
+  /** Messages that this end sent, and how many of them came before the first measured latency. */
   readonly asked: number;
   readonly warmUp: number;
 }
 
-/** What a measurement needs besides one side. */
+/** What a measurement needs in addition to one side. */
 export interface MeterInit {
   /** Receives of each queue pair. They are posted. */
   readonly rxDepth: number;
@@ -114,7 +114,7 @@ export class Meter {
     return new Float64Array(latencies);
   }
 
-  /** Sends messages as fast as it goes, with some under way at once, and from each queue pair in turn. */
+  /** Sends messages as fast as possible, with several in progress at once, and from each queue pair in turn. */
   async send({ messages, ms }: Goal, depth: number): Promise<Counted> {
     this.#end();
     const start = performance.now();
@@ -122,7 +122,7 @@ export class Meter {
     let [posted, last] = [0, messages];
     await this.#until(() => posted >= last && this.#sent >= posted, () => {
       clock.saw(this.#sent);
-      // Nothing is sent any more when the time is over.
+      // When the time is over, nothing more is sent.
       if (performance.now() - start >= ms) last = Math.min(last, posted);
       while (posted < last && posted - this.#sent < depth) {
         this.#side.postSend(posted % this.#side.queuePairs);
@@ -190,7 +190,7 @@ export class Meter {
       const now = performance.now();
       if (idle === POLLS_PER_PAUSE) silentSince = now;
       if (now - silentSince > timeout * 1000) throw this.#silence();
-      // Lets the conversation by TCP go on.
+      // Lets the exchange over TCP go on.
       await new Promise((resolve) => setTimeout(resolve, 0));
     }
   }
@@ -236,7 +236,7 @@ class Clock {
   #first = 0;
   #last = 0;
 
-  /** So many messages have arrived up to now. */
+  /** Call it with the number of messages that have arrived so far. */
   saw(received: number): void {
     if (received === this.#received) return;
     this.#last = performance.now();

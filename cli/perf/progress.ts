@@ -1,4 +1,4 @@
-/** What a person sees while it is measured. */
+/** What the user sees during a measurement. */
 
 import type { Terminal } from "../shell/terminal.ts";
 import type { Settings } from "./settings.ts";
@@ -6,7 +6,7 @@ import type { Settings } from "./settings.ts";
 /** A line that is drawn more often cannot be read. */
 const EVERY_MS = 200;
 
-/** Draws one line again and again, on a terminal that a person looks at. */
+/** Draws one line again and again, on a terminal that a user watches. */
 export class Progress implements Disposable {
   readonly #terminal: Terminal | undefined;
   #drawn: number | undefined;

@@ -27,7 +27,7 @@ export interface Result {
   readonly kind: string;
   readonly verb: string;
   readonly size: number;
-  /** Those from which messages one way are sent. */
+  /** The number of queue pairs that send messages one way. */
   readonly queuePairs: number;
   /** Half of the time from a message to its answer; all of the time of an RDMA read, which only the client knows. */
   readonly latency?: Latency;

@@ -82,7 +82,7 @@ function shown(value: number): string {
   return String(Math.round(value * 10) / 10);
 }
 
-/** `content` is our own text: it has no characters that XML reads otherwise. */
+/** `content` is text of this program: it has no characters that XML would interpret. */
 function text(x: number, y: number, content: string, attributes: string): string {
   return `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" ${attributes}>${content}</text>`;
 }

@@ -41,8 +41,8 @@ export async function exchangeAsClient(
 }
 
 /**
- * Waits for a client without a time limit, and exchanges addresses with it. The client sends its first message as soon as
- * it has the addresses, so `prepare` runs before. `report` takes why others who have connected are no clients.
+ * Waits for a client without a time limit, and exchanges addresses with it. The client sends its first message as soon
+ * as it has the addresses, so `prepare` runs before. `report` gets the reason why other connections are no clients.
  */
 export async function exchangeAsServer(
   { port, timeout, here, frames = here.length }: Exchange,
@@ -77,7 +77,7 @@ async function readAddresses(
   return addresses;
 }
 
-/** Reads an address, or as much as shows that it is none: who speaks another protocol may send no more. */
+/** Reads an address, or as much as shows that it is none: a peer with another protocol may send no more. */
 async function readAddress(
   connection: Deno.TcpConn,
   signal: AbortSignal,

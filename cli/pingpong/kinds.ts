@@ -56,7 +56,7 @@ export const KINDS: Readonly<Record<"ud" | "rc" | "uc" | "srq", Kind>> = {
     shared: true,
     summary: "Sends messages over several reliable connections that share a receive queue (SRQ).",
     numbers: [...CONNECTED.numbers, "num-qp"],
-    // The C tool sends a frame for each queue pair that there could be.
+    // The C tool sends a frame for each possible queue pair.
     frames: MAX_QUEUE_PAIRS,
     check({ rxDepth, numQp }): void {
       if (rxDepth >= numQp) return;

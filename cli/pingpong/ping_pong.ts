@@ -86,7 +86,7 @@ export class PingPong {
         continue;
       }
       cq.reqNotify();
-      // Completions of before reqNotify() give no event.
+      // Completions that came before reqNotify() make no event.
       if (this.#step() === 0) await cq.channel!.getCqEvent({ signal });
     }
   }

@@ -28,7 +28,7 @@ export class ForbiddenError extends CommandError {}
 /** The command line is wrong. The message refers to the help. */
 export class UsageError extends CommandError {}
 
-/** What the help says of an option. */
+/** What the help says about an option. */
 interface Help {
   /** What it calls the value. */
   readonly value?: string;
@@ -76,7 +76,7 @@ export type Values<O extends Options> = {
   readonly [K in keyof O]: O[K] extends Value<infer T> ? T | undefined : boolean;
 };
 
-/** What a command is made of. */
+/** The parts of a command. */
 export interface CommandInit<O extends Options> {
   readonly name: string;
   /** What it does, in one line. */

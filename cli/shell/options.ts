@@ -36,7 +36,7 @@ export interface Flag {
 
 export type Options = Readonly<Record<string, "flag" | Flag | Value<unknown>>>;
 
-/** What a command line holds. */
+/** The contents of a command line. */
 export interface CommandLine<O extends Options> {
   readonly options: {
     readonly [K in keyof O]?: O[K] extends Value<infer T> & { readonly many: true } ? readonly T[]
@@ -112,7 +112,7 @@ type Token = ReturnType<
 >["tokens"][number];
 type OptionToken = Extract<Token, { kind: "option" }>;
 
-/** Reads an option that stands in a word, which may have letters of several ones: these are none here. */
+/** Reads an option from a word. Letters of several options in one word are not supported. */
 function readOption(
   { name, rawName, value, inlineValue }: OptionToken,
   word: string,
@@ -137,7 +137,7 @@ function readOption(
 }
 
 function unknownOption(given: string, all: Known): OptionError {
-  // A letter may stand for anything.
+  // A single letter is too short for a suggestion.
   const names = given.length > 2 ? Array.from(all.keys(), (name) => `--${name}`) : [];
   return new OptionError(`${quote(given)} is not an option${didYouMean(given, names)}`);
 }

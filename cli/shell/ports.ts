@@ -40,10 +40,10 @@ export function chosenNames(
   throw new CommandError(`there is no device ${quote(device)}; devices: ${all}`, status);
 }
 
-/** Prints why something is left out of what is shown. */
+/** Prints why something is not shown. */
 export type Report = (error: unknown) => void;
 
-/** Opens a device, and learns how many ports it has, which its context keeps. The stack owns it. */
+/** Opens a device, and queries the number of ports, which its context keeps. The stack owns it. */
 export function openDevice(name: string, stack: DisposableStack): Context {
   const context = stack.use(Context.open(name));
   if (context.physPortCnt === 0) throw new CommandError(`"${name}" has no ports`);
@@ -79,9 +79,9 @@ export function openFirst(device: string | undefined, report: Report): Context {
 }
 
 /**
- * What can be had of some things; `report` takes why others cannot.
+ * The results of `get` for those things for which it succeeds; `report` gets the other errors.
  *
- * @throws If there are none at all.
+ * @throws If it succeeds for none.
  */
 export function anyOf<T, U>(things: readonly T[], get: (thing: T) => U, report: Report): U[] {
   const found: U[] = [];
@@ -100,7 +100,7 @@ export function anyOf<T, U>(things: readonly T[], get: (thing: T) => U, report: 
 }
 
 /**
- * The chosen port of devices, or all ports of them. A device that lacks it is passed over if another one has it.
+ * The chosen port of devices, or all ports of them. A device that lacks it is skipped if another one has it.
  *
  * @throws {CommandError} With the status, if none has it.
  */

@@ -1,9 +1,9 @@
-/** What a mistyped word stands for. */
+/** What a mistyped word was meant to be. */
 
-/** Shorter parts of words are chance, but at the beginning. */
+/** Shorter parts of words match by chance, except at the beginning. */
 const LEAST = 3;
 
-/** The end of a message: which of some words was probably meant; empty if none is close. */
+/** The end of a message: the word that was probably meant; empty if none is close. */
 export function didYouMean(word: string, words: readonly string[]): string {
   const found = closest(word, words);
   return found.length === 0 ? "" : `; did you mean ${found.join(" or ")}?`;

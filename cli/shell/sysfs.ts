@@ -1,6 +1,6 @@
-/** Files of the kernel, most of them below `/sys`. Deno opens these only to programs with all permissions. */
+/** Files of the kernel, most of them below `/sys`. Deno opens these only for programs with all permissions. */
 
-/** To which programs Deno opens files of the kernel. */
+/** The programs for which Deno opens files of the kernel. */
 export const READERS =
   "only to programs with all permissions (-A), and to none with a permission broker";
 
@@ -30,7 +30,7 @@ export function readsSystem(): boolean {
 }
 
 function attempt<T>(file: string, read: (file: string) => T): T | undefined {
-  // Without a permission nobody is asked for it.
+  // Without the permission the user must not be prompted for it.
   if (Deno.permissions.querySync({ name: "read", path: file }).state !== "granted") {
     return undefined;
   }

@@ -12,12 +12,15 @@ export interface Styled {
   readonly style: Style;
 }
 
-/** A line without its end. Control characters in it are escaped when it is printed, so a peer's text can be a part. */
+/**
+ * A line without its line feed. Control characters in it are escaped when it is printed, so a peer's text can be a
+ * part.
+ */
 export type Line = string | readonly (string | Styled)[];
 
-/** What a terminal consists of. Tests put their own parts together. */
+/** The parts of a terminal. Tests use parts of their own. */
 export interface TerminalInit {
-  /** Whether a person looks at it. */
+  /** Whether a user watches it. */
   readonly interactive: boolean;
   readonly color: boolean;
   /** Its size in characters. It is called for each screen. */
@@ -34,7 +37,7 @@ const LEAVE_SCREEN = "\x1b[?25h\x1b[?1049l";
 
 /** Prints lines. All control characters that reach standard output are written here. */
 export class Terminal {
-  /** Whether a person looks at it. A command may then redraw what it printed. */
+  /** Whether a user watches it. A command may then redraw what it printed. */
   readonly interactive: boolean;
   readonly #init: TerminalInit;
 
@@ -87,7 +90,7 @@ export class Terminal {
   }
 }
 
-/** The first characters of a text that fit into so many columns. */
+/** The first characters of a text that fit into this many columns. */
 function clip(text: string, columns: number): string {
   let [end, width] = [0, 0];
   for (const character of text) {

@@ -2,7 +2,7 @@
 
 import { unicodeWidth } from "@std/cli/unicode-width";
 
-/** Control characters as escapes: a text of a peer does nothing to the terminal. */
+/** Control characters as escapes, so that a text of a peer cannot control the terminal. */
 export function escapeControls(
   text: string,
   escape: (character: string) => string = escapeOf,
@@ -19,7 +19,7 @@ export function quote(text: string): string {
   return escapeControls(JSON.stringify(text));
 }
 
-/** A cell of a table: text, or what is aligned to the right, such as a number. */
+/** A cell of a table: text, or text that is aligned to the right, such as a number. */
 export type Cell = string | { readonly right: string };
 
 /** Rows of cells as lines. Columns are two blanks apart; there are no blanks at the ends of lines. */

@@ -32,12 +32,12 @@ function readCounters(device: string, port: number): Counters {
 export interface CounterRate {
   readonly name: string;
   readonly value: bigint;
-  /** How much it grew since the moment before; undefined at first, and after it was reset. */
+  /** The growth since the previous sample; undefined at first, and after a reset. */
   readonly delta: bigint | undefined;
   readonly rate: number | undefined;
 }
 
-/** Compares two moments that are some seconds apart. */
+/** Compares two samples that are some seconds apart. */
 export function ratesOf(
   before: Counters | undefined,
   now: Counters,
@@ -59,7 +59,7 @@ export interface PortSample {
   readonly counters: readonly CounterRate[];
 }
 
-/** Watches a port of an open device. Each call reads the port; rates are since the call before. */
+/** Watches a port of an open device. Each call reads the port; rates are since the previous call. */
 export function monitorOf(context: Context, port: number): () => PortSample {
   const device = context.device.name;
   let before: Counters | undefined;

@@ -20,8 +20,8 @@ export interface View {
 const EVENTS = 5;
 
 /**
- * Shows the last samples and events on a screen, which is drawn again and again. The title stands in the first line. The
- * view takes the whole terminal until it is disposed.
+ * Shows the last samples and events on a screen, which is drawn again and again. The title is the first line. The view
+ * takes the whole terminal until it is disposed.
  */
 export function screenView(terminal: Terminal, title: string, all: boolean): View & Disposable {
   const screen = terminal.enterScreen();

@@ -1,4 +1,4 @@
-/** What a command finds in its environment in the guest. */
+/** The environment variables of a command in the guest. */
 
 import { resolve } from "node:path";
 import { userCache } from "../host/paths.ts";
@@ -9,8 +9,8 @@ export function denoDir(): string {
 }
 
 /**
- * The variables that every command has: some of the host's, and those that let its Deno run. Deno's
- * cache has packages by the URL of their registry.
+ * The variables that every command has: some of the host, and those that its Deno needs. Deno's cache has packages by
+ * the URL of their registry.
  */
 export function guestEnvironment(): Record<string, string> {
   const passed = Object.entries(Deno.env.toObject()).filter(([name]) =>

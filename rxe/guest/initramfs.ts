@@ -1,4 +1,4 @@
-/** What the guest's kernel finds when it starts: a shell, modules, and the command to run. */
+/** The initial file system of the guest's kernel: a shell, modules, and the command to run. */
 
 import { asset } from "../asset.ts";
 import { demand, quote } from "../host/shell.ts";
@@ -11,12 +11,12 @@ const MODULES = [
   ...["dummy", "virtio_net", "rdma_rxe", "ib_uverbs", "ib_umad", "rdma_ucm"],
 ];
 
-/** What rxe asks for by the name of an algorithm. Newer kernels have it built in. */
+/** A module that rxe requests by the name of an algorithm. Newer kernels have it built in. */
 const CHECKSUM = "crc32_generic";
 
 /** A folder that host and guest share both ways. */
 export interface Share {
-  /** By which QEMU offers it. */
+  /** The name by which QEMU offers it. */
   tag: string;
   /** Its path, the same in the guest. */
   path: string;
@@ -85,7 +85,7 @@ export function assignments(env: Readonly<Record<string, string>>): string {
 
 /** The modules and what they depend on, in the order in which they load. */
 async function moduleFiles(kernel: Kernel): Promise<string[]> {
-  // The host may have reasons not to load a module; they are none in the guest.
+  // The host may be configured not to load a module, which does not matter in the guest.
   const options = ["-C", "/dev/null", "-d", kernel.folder, "-S", kernel.version];
   const modules = `${kernel.folder}/lib/modules/${kernel.version}`;
   const older = (await Deno.readTextFile(`${modules}/modules.dep`)).includes(`/${CHECKSUM}.ko:`);

@@ -52,7 +52,7 @@ const WANTED = [
 
 const UNREAD = ["--exclude=./usr/share"];
 
-/** What a kernel consists of: one package, or in newer releases several. */
+/** The packages of a kernel: one, or in newer releases several. */
 const PARTS = /^linux-(image|binary|modules|base)-\d/;
 
 /** How modules are compressed, if they are. */
@@ -85,7 +85,7 @@ export type Download = (names: readonly string[], options: string[]) => Promise<
 /**
  * A folder of the cache that is filled from packages of a kernel.
  *
- * @param path Where it is among those of guests.
+ * @param path The folder's path in the part of the cache for guests.
  * @param apt The options of apt that knows them.
  */
 export async function kernelPackages(
@@ -126,7 +126,7 @@ export async function newestKernel(name: KernelName, apt: readonly string[]): Pr
   throw new SetupError(`the release has no kernel ${name} any more, only ${others}`);
 }
 
-/** Puts what was unpacked where a kernel is looked for, and removes the modules that nobody wants. */
+/** Moves what was unpacked to where a kernel is expected, and removes the modules that are not needed. */
 async function arrange(folder: string, version: string): Promise<void> {
   const modules = `${folder}/lib/modules/${version}`;
   if (exists(`${folder}/usr/lib/modules`)) {
@@ -176,7 +176,7 @@ export function neededModules(dependencies: string): Set<string> {
 export function xzPayload(image: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
   const view = new DataView(image.buffer, image.byteOffset, image.byteLength);
   if (image.length < SECTOR * 2 || view.getUint32(MAGIC, true) !== 0x53726448) return undefined;
-  // Zero stands for four, from times before the field existed.
+  // Zero means four, from before the field existed.
   const start = ((image[SETUP_SECTORS] || 4) + 1) * SECTOR + view.getUint32(PAYLOAD_OFFSET, true);
   const payload = image.slice(start, start + view.getUint32(PAYLOAD_LENGTH, true) - 4);
   return XZ.every((byte, i) => payload[i] === byte) ? payload : undefined;

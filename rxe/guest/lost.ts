@@ -1,4 +1,4 @@
-/** What a command changed in the guest's memory, and nobody keeps. */
+/** Files that a command changed only in the guest's memory. */
 
 const SHOWN = 5;
 

@@ -92,7 +92,7 @@ export class Guest implements AsyncDisposable {
     return new Guest(process, ended, streams, output, verbose);
   }
 
-  /** The next line of the control stream, awaited for at most so many seconds. */
+  /** The next line of the control stream, awaited for at most `seconds`. */
   async line(seconds: number, what: string): Promise<string> {
     const late = Promise.withResolvers<never>();
     const timer = seconds < Infinity
@@ -131,7 +131,7 @@ export class Guest implements AsyncDisposable {
     }
   }
 
-  /** Waits until so many bytes of the command's two streams have been passed on. */
+  /** Waits until this many bytes of the command's two streams have been passed on. */
   async drained(out: number, err: number): Promise<void> {
     await Promise.race([
       Promise.all([this.#out.reached(out), this.#err.reached(err)]),
@@ -139,7 +139,7 @@ export class Guest implements AsyncDisposable {
     ]);
   }
 
-  /** What the kernel said last, up to its panic if it did. */
+  /** The last lines of the kernel's console, up to a panic. */
   consoleTail(): string {
     const log = this.#console.text;
     const panic = log.match(/Kernel panic - .*/);
@@ -176,7 +176,7 @@ async function read(source: Source, bytes: Uint8Array): Promise<number | null> {
   }
 }
 
-/** QEMU goes on until it is ended from here; that it ended by itself is always a failure. */
+/** QEMU runs until it is ended from here; if it ends by itself, that is a failure. */
 async function rejectAtEnd(process: Deno.ChildProcess): Promise<never> {
   const complaint = await new Response(process.stderr).text();
   const { code, signal } = await process.status;

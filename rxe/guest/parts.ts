@@ -1,4 +1,4 @@
-/** What a guest is made of, and the set-up that gets it. */
+/** The parts of a guest, and the set-up that fetches them. */
 
 import { cachedPackages, ensurePackages, fetchPackage, type Need } from "../host/packages.ts";
 import { SetupError } from "../host/report.ts";
@@ -24,12 +24,12 @@ export interface Parts {
   kernel: Kernel;
   /** The path of a static busybox. */
   busybox: string;
-  /** The folder of another userland than that of this host. */
+  /** The folder of the userland, if it is not that of this host. */
   userland: string | undefined;
 }
 
 /**
- * Which system a guest has.
+ * The system of a guest.
  *
  * @category Options
  */
@@ -38,7 +38,7 @@ export interface System {
   kernel?: KernelName | undefined;
   /**
    * The release of Debian whose programs and libraries the command finds; this host's by default. Folders such as /home
-   * and /opt are this host's all the same.
+   * and /opt are still those of this host.
    */
   userland?: UserlandName | undefined;
 }

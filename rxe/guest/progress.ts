@@ -1,8 +1,8 @@
-/** Shows the user what takes long. */
+/** Shows the user what takes a long time. */
 
 import { say } from "../host/report.ts";
 
-// Nobody wonders before.
+// Users do not wonder before that.
 const QUIET_SECONDS = 2;
 const EVERY_SECONDS = 5;
 
@@ -14,7 +14,7 @@ export class Progress implements Disposable {
   #said = false;
   #left: number;
 
-  /** Starts with a stage, such as "starting". It speaks so many times at most. */
+  /** Starts with a stage, such as "starting". It prints at most `most` lines. */
   constructor(stage: string, most: number = Infinity) {
     this.#stage = stage;
     this.#left = most;
@@ -26,7 +26,7 @@ export class Progress implements Disposable {
     this.#stage = stage;
   }
 
-  /** Says how long all took, if anything has been said. */
+  /** Says how long everything took, if anything was printed. */
   finish(what: string): void {
     this[Symbol.dispose]();
     if (this.#said) say(`guest: ${what} after ${this.#seconds()} s`);

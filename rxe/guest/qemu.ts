@@ -14,7 +14,7 @@ export type Accelerator = "kvm" | "tcg";
 /** The guest's streams, each a UNIX socket that QEMU connects to. */
 export const STREAMS = ["console", "ctl", "out", "err", "in"] as const;
 
-/** What differs between one machine and the next. */
+/** What differs between machines. */
 export interface Machine {
   accelerator: Accelerator;
   /** Its number among the hosts, from 1. */
@@ -73,7 +73,7 @@ export function accelerators(cpuinfo: string, kvmUsable: boolean): Accelerator[]
   return kvmUsable && /^flags\s*:.* (vmx|svm)( |$)/m.test(cpuinfo) ? ["kvm", "tcg"] : ["tcg"];
 }
 
-/** Reads a user's choice; `where` it stands is for the message. */
+/** Reads a user's choice; `where` names its place in the message. */
 export function parseAccelerator(where: string, text: string | undefined): Accelerator | undefined {
   if (text === undefined || text === "kvm" || text === "tcg") return text;
   throw new SetupError(`${where} takes kvm or tcg, not "${text}"`);
@@ -87,8 +87,8 @@ const COMMAND_LINE =
   "no_timer_check";
 
 /**
- * How many processors each of some guests has that run at once. An emulated one keeps a processor of
- * this host busy while it waits for a lock that another one holds.
+ * How many processors each of several guests has that run at once. An emulated one keeps a processor of this host busy
+ * while it waits for a lock that another one holds.
  */
 export function processorsOfEach(
   guests: number,
@@ -144,7 +144,7 @@ function escaped(value: string): string {
 }
 
 function network(backend: string, id: string, address: string): string[] {
-  // Without a boot image, which the guest has no use for.
+  // Without a boot image, which the guest does not need.
   const device = `virtio-net-pci,netdev=${id},mac=${address},romfile=`;
   return ["-netdev", `${backend},id=${id}`, "-device", device];
 }

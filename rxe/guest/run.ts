@@ -85,7 +85,7 @@ export interface GuestOptions extends Partial<Output>, System {
  */
 export type Words = readonly string[];
 
-// A guest that hangs is given up after this: emulation takes long on a busy machine.
+// A guest that hangs is given up after this time: emulation takes long on a busy machine.
 const START_SECONDS = { kvm: 20, tcg: 120 };
 
 // What a shell reports for a program whose reader has gone, as in `rxe -- yes | head`, and for one
@@ -93,7 +93,7 @@ const START_SECONDS = { kvm: 20, tcg: 120 };
 const SIGPIPE_STATUS = 141;
 const SIGKILL_STATUS = 137;
 
-/** What is silent for longer, two minutes, may be so by its nature. */
+/** A command that is silent for longer, two minutes, may be a silent one. */
 const MOST_OF_SILENCE = 24;
 
 const NO_NETWORK =
@@ -170,7 +170,7 @@ interface RunInit {
 class Run {
   /** Whether the guests came as far as their commands. */
   ready = false;
-  /** Shows what goes on while the command has printed nothing. */
+  /** Shows progress while the command has printed nothing. */
   #silence: Progress | undefined;
   readonly #init: RunInit;
   readonly #cwd: string;
@@ -211,7 +211,7 @@ class Run {
     }
   }
 
-  /** What is said of a silent command ends with its first output. */
+  /** The progress of a silent command ends with its first output. */
   #noted<O extends Output>(output: O): O {
     const note = (sink: Sink): Sink => new Noted(sink, () => this.#silence?.[Symbol.dispose]());
     return { ...output, stdout: note(output.stdout), stderr: note(output.stderr) };
@@ -321,7 +321,7 @@ class Run {
     }
   }
 
-  /** A host may end in the middle: how the other one takes it is what such runs are for. */
+  /** A host may end in the middle: such runs test how the other one copes with it. */
   async #endOfHost(guest: Guest, number: number): Promise<number> {
     try {
       return await this.#end(guest, number);
@@ -353,7 +353,9 @@ class Run {
   }
 }
 
-/** What a command does that has printed nothing yet. An emulated processor takes long for the modules of a program. */
+/**
+ * What a command that has printed nothing yet is doing. An emulated processor takes long for the modules of a program.
+ */
 function silentStage(commands: readonly Words[]): string {
   const isDeno = commands.some((words) => words.some((word) => /^(.*\/)?deno$/.test(word)));
   const what = isDeno ? "Deno starts and reads the modules of the program" : "the command runs";

@@ -1,22 +1,22 @@
 /** The guest's streams on the host's side. */
 
 /**
- * An object that takes bytes, such as `Deno.stdout`.
+ * An object that accepts bytes, such as `Deno.stdout`.
  *
  * @category Options
  */
 export interface Sink {
-  /** Takes bytes, some of them or all. The result is their number. */
+  /** Accepts some or all of the bytes. The result is their number. */
   write(bytes: Uint8Array): Promise<number>;
 }
 
 /**
- * An object that gives bytes, such as `Deno.stdin`.
+ * An object that provides bytes, such as `Deno.stdin`.
  *
  * @category Options
  */
 export interface Source {
-  /** Puts bytes in front of the buffer. The result is their number, or null at the end. */
+  /** Writes bytes to the start of the buffer. The result is their number, or null at the end. */
   read(bytes: Uint8Array): Promise<number | null>;
 }
 
@@ -47,7 +47,7 @@ export class Held implements Sink {
     return bytes.length;
   }
 
-  /** Writes what is kept; all that comes later goes to the sink at once. */
+  /** Writes what was kept; everything that comes later goes to the sink at once. */
   async release(sink: Sink): Promise<void> {
     for (let bytes = this.#kept.shift(); bytes !== undefined; bytes = this.#kept.shift()) {
       await writeAll(sink, bytes);
@@ -58,7 +58,7 @@ export class Held implements Sink {
 
 /** Passes bytes on and counts them. */
 export class Copy {
-  /** Rejects when the sink takes no more, as a closed pipe does. */
+  /** Rejects when the sink accepts no more, as with a closed pipe. */
   readonly broken: Promise<never>;
   #count = 0;
   #awaited: { count: number; resolve: () => void } | undefined;

@@ -4,8 +4,8 @@ import { say, SetupError } from "./report.ts";
 import { capture, exists, lastLines, start } from "./shell.ts";
 
 /**
- * Apt takes only what is signed, as it does by default, even if the host's configuration permits other packages: it checks
- * the signature of each list, and the SHA-256 of each package in a list.
+ * Apt accepts only signed packages, as by default, even if the host's configuration permits others: it checks the
+ * signature of each list, and the SHA-256 of each package in a list.
  */
 export const SIGNED_ONLY: readonly string[] = [
   "APT::Get::AllowUnauthenticated=false",
@@ -14,7 +14,7 @@ export const SIGNED_ONLY: readonly string[] = [
   "Acquire::AllowDowngradeToInsecureRepositories=false",
 ].flatMap((setting) => ["-o", setting]);
 
-/** Something only root may do, where neither this user is root nor sudo goes without a password. */
+/** Something that only root may do, if this user is not root and sudo needs a password. */
 export class RightsError extends SetupError {
   override name = "RightsError";
 
@@ -23,7 +23,7 @@ export class RightsError extends SetupError {
   }
 }
 
-/** Does what relies on the package lists; when it fails, once more after reading them anew. */
+/** Runs an action that relies on the package lists; if it fails, once more after reading them anew. */
 export async function withFreshLists<T>(action: () => Promise<T>): Promise<T> {
   try {
     return await action();
@@ -37,7 +37,7 @@ export async function withFreshLists<T>(action: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Reads the package lists when they do not know all of these packages. */
+/** Reads the package lists if they lack one of these packages. */
 export async function ensureListed(names: readonly string[]): Promise<void> {
   const { stdout } = await capture("apt-cache", "show", "--no-all-versions", ...names);
   const known = new Set([...stdout.matchAll(/^Package: (\S+)/gm)].map((match) => match[1]));
@@ -55,7 +55,7 @@ async function updateLists(): Promise<void> {
 
 /** Runs a command that reads package lists. */
 export async function readLists(command: [string, ...string[]]): Promise<void> {
-  // Package servers now and then refuse or stall; a second try mostly goes through.
+  // Package servers sometimes refuse or stall; a second try mostly succeeds.
   for (let attempt = 1;; attempt++) {
     const { status, stdout, stderr } = await capture(...command);
     // Even when it could fetch nothing its status is 0.
@@ -84,11 +84,11 @@ export function withStatus(
   settings: readonly string[] = [],
 ): [string, ...string[]] {
   const options = ["APT::Status-Fd=3", ...settings].flatMap((setting) => ["-o", setting]);
-  // Scripts of packages would find their standard output closed if that itself carried the status.
+  // If the standard output carried the status, scripts of packages would find it closed.
   return ["sh", "-c", 'exec "$0" "$@" 3>&1 >/dev/null', ...command, ...SIGNED_ONLY, ...options];
 }
 
-/** Runs such words and shows what they say. The result is what they complain of; undefined if they succeed. */
+/** Runs such a command and shows its status. The result is its error; undefined if it succeeds. */
 export async function runWithStatus([program, ...args]: [string, ...string[]]): Promise<
   string | undefined
 > {
@@ -118,7 +118,7 @@ async function showProgress(stdout: ReadableStream<Uint8Array>): Promise<void> {
   }
 }
 
-/** The last of apt-get's status lines (`pmstatus:gcc:51.2:Unpacking gcc`) in a text, for people. */
+/** The last of apt-get's status lines (`pmstatus:gcc:51.2:Unpacking gcc`) in a text, for the user. */
 export function parseStatus(text: string): string | undefined {
   const found = text.match(/.*^(dl|pm)status:[^\n]*?:([\d.]+):([^\n]*)/ms);
   if (found === null) return undefined;
@@ -127,7 +127,7 @@ export function parseStatus(text: string): string | undefined {
   return `${stage} ${Math.round(Number(percent))} %, ${what!.trim()}`;
 }
 
-/** Makes a command run with root rights; where there are none, `remedy` says what to do. */
+/** Makes a command run with root rights; if that is not possible, `remedy` says what to do. */
 function asRoot(command: string[], remedy: string): [string, ...string[]] {
   if (Deno.uid() === 0) return command as [string, ...string[]];
   const sudo = exists("/usr/bin/sudo") &&

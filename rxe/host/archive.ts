@@ -12,16 +12,16 @@ const KEYS = {
   reason: "has the keys by which Debian signs its lists",
 };
 
-/** Suites that change every day. Their lists expire, and a mirror may have them all the same. */
+/** Suites that change every day. Their lists expire, but a mirror may still have old ones. */
 const EXPIRING = ["sid", "trixie-backports"];
 
-/** What is wanted of a release. */
+/** The packages that are needed from a release. */
 export interface Wanted {
   /** The release's name in Debian's archive. */
   readonly suite: string;
   /** Debian's name of the architecture; amd64 by default. */
   readonly arch?: string;
-  /** For messages: what is made of the packages. */
+  /** For messages: what is made from the packages. */
   readonly what: string;
   /** For messages: the size of the packages, about. */
   readonly megabytes: number;
@@ -29,15 +29,15 @@ export interface Wanted {
 
 /** Apt with the lists of one release. */
 export interface Archive {
-  /** What makes apt-get and apt-cache use them. */
+  /** The options that make apt-get and apt-cache use them. */
   readonly options: readonly string[];
   /** Downloads packages, with `needed` those as well that they depend on; the paths of their files. */
   download(names: readonly string[], needed?: "needed"): Promise<string[]>;
 }
 
 /**
- * Fills a folder from packages of a release. Apt checks the signatures of the lists and the hash of each package. When
- * something does not come or is not as the lists say, the folder is emptied, and all is tried once more.
+ * Fills a folder from packages of a release. Apt checks the signatures of the lists and the hash of each package. If a
+ * package does not arrive or differs from the lists, the folder is emptied, and all is tried once more.
  *
  * @throws {SetupError} That says what is missing, and how big it is.
  */
@@ -102,7 +102,7 @@ async function open({ suite, arch = "amd64" }: Wanted, work: string): Promise<Ar
   return { options, download };
 }
 
-/** What the host's own configuration says is overridden, but for how its network is reached. */
+/** The host's own configuration is overridden, except for how its network is reached. */
 function configuration(work: string, arch: string): string {
   return `#clear APT::Architectures;
 #clear APT::Update;

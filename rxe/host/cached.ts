@@ -12,8 +12,8 @@ const SUMS = "SHA256SUMS";
 const asked = new Map<string, Promise<string>>();
 
 /**
- * The path of a folder in the cache. It is made when it is not there, and made anew when a file in
- * it is damaged; one process looks once.
+ * The path of a folder in the cache. It is made when it is not there, and made anew when a file in it is damaged; one
+ * process checks it only once.
  *
  * @param name its path below the cache; what is made gets that name only when it is whole.
  * @param make fills the empty folder it is given.
@@ -56,7 +56,7 @@ async function isWhole(path: string): Promise<boolean> {
   return await Deno.readTextFile(`${path}/${SUMS}`) === await sumsOf(path);
 }
 
-/** A name for what is made from some texts: others make another. */
+/** A name for what is made from some texts: other texts give another name. */
 export async function digest(
   texts: readonly (string | Uint8Array<ArrayBuffer>)[],
 ): Promise<string> {

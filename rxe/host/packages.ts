@@ -5,7 +5,7 @@ import { cached } from "./cached.ts";
 import { say, SetupError } from "./report.ts";
 import { capture, exists, lastLines } from "./shell.ts";
 
-/** A package that the host needs, known to be there by one of its files. */
+/** A package that the host needs, which is installed if one of its files exists. */
 export interface Need {
   package: string;
   /** A file that the package brings. */

@@ -11,7 +11,7 @@ export function cacheFolder(): string {
   return resolve(Deno.env.get("IBVERBS_CACHE") || `${userCache()}/ibverbs`);
 }
 
-/** The folder in which programs of this user keep what they can make again. */
+/** The folder in which programs of this user keep files that they can make again. */
 export function userCache(): string {
   const { XDG_CACHE_HOME, HOME } = Deno.env.toObject();
   return XDG_CACHE_HOME || `${HOME || homedir()}/.cache`;

@@ -1,4 +1,4 @@
-/** What the tools say to their user, on standard error so that a command's own output stays clean. */
+/** Messages of the tools to the user, on standard error so that a command's own output stays clean. */
 
 const encoder = new TextEncoder();
 
@@ -30,7 +30,7 @@ export function say(line: string): void {
   Deno.stderr.writeSync(encoder.encode(`${line}\n`));
 }
 
-/** What the system says, such as `Permission denied: mkdir '/a'`; undefined of any other error. */
+/** What the system says, such as `Permission denied: mkdir '/a'`; undefined for any other error. */
 export function reasonOf(error: unknown): string | undefined {
   // Node's own codes have an underscore.
   const isOfSystem = error instanceof Error && "code" in error &&

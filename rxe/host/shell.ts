@@ -2,7 +2,7 @@
 
 import { reasonOf, SetupError } from "./report.ts";
 
-/** What a program left behind. */
+/** The result of a program. */
 export interface Finished {
   status: number;
   stdout: string;

@@ -5,11 +5,11 @@ import { reasonOf, SetupError } from "./report.ts";
 /** The error of something that the system has refused, which the user can change. */
 class RefusedError extends SetupError {}
 
-/** What programs say of a folder that takes no more. */
+/** Messages of programs about a folder that cannot be written to. */
 const FULL = /No space left on device|Disk quota exceeded|Read-only file system/;
 
 /**
- * Does something that the system may refuse.
+ * Runs an action that the system may refuse.
  *
  * @param what For the message: what is done, and with which file or folder.
  * @param remedy For the message: what the user can do.
@@ -29,7 +29,7 @@ export async function attempt<T>(
   }
 }
 
-/** What a program has said of the system; undefined if it is said already what the user can do. */
+/** What a program has said about the system; undefined if the error already says what the user can do. */
 function reasonOfProgram(error: unknown): string | undefined {
   if (!(error instanceof SetupError) || error instanceof RefusedError) return undefined;
   return error.message.match(FULL)?.[0];

@@ -19,7 +19,7 @@ export type UserlandName = "11" | "12" | "13" | "sid";
 interface Release {
   /** Its name in Debian's archive. */
   readonly suite: string;
-  /** What is downloaded, about. */
+  /** The approximate size of the download. */
   readonly megabytes: number;
 }
 
@@ -39,9 +39,9 @@ export const KERNELS: Readonly<Record<KernelName, Release & { readonly userland:
   };
 
 /**
- * What a table says of a name.
+ * The entry of a table for a name.
  *
- * @throws {SetupError} If it is none of the table.
+ * @throws {SetupError} If the table does not have it.
  */
 export function known<K extends string, T>(
   table: Readonly<Record<K, T>>,

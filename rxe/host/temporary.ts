@@ -1,4 +1,4 @@
-/** Folders for the time of one run. */
+/** Folders for the duration of one run. */
 
 import { attempt } from "./system_error.ts";
 
@@ -6,8 +6,8 @@ const LOCK = "lock";
 
 /**
  * A folder in that of temporary files, removed when this is disposed. The process holds a lock on a file in it, which
- * ends with the process, however that ends: the next start removes folders whose lock nobody holds. A lock says this
- * between containers too, where process ids do not.
+ * ends with the process, however that ends: the next start removes folders whose lock nobody holds. A lock also works
+ * between containers, where process ids do not.
  */
 export class TemporaryFolder implements AsyncDisposable {
   readonly path: string;
@@ -21,8 +21,8 @@ export class TemporaryFolder implements AsyncDisposable {
   /**
    * Makes a folder, and removes those of this user that no process owns any more.
    *
-   * @param prefix With what the names of such folders begin, and no others.
-   * @throws {SetupError} If there cannot be one.
+   * @param prefix What only the names of such folders begin with.
+   * @throws {SetupError} If it cannot be made.
    */
   static async make(prefix: string): Promise<TemporaryFolder> {
     await removeAbandoned(prefix);
@@ -42,9 +42,9 @@ export class TemporaryFolder implements AsyncDisposable {
 }
 
 /**
- * Does something with files in such a folder.
+ * Runs an action with files in such a folder.
  *
- * @throws {SetupError} That names a remedy, if the system refuses it.
+ * @throws {SetupError} With a remedy, if the system refuses it.
  */
 export function inTemporary<T>(action: () => T | Promise<T>): Promise<T> {
   const remedy = "make room there, or set TMPDIR to another folder";
@@ -71,7 +71,7 @@ async function removeAbandoned(prefix: string): Promise<void> {
       if (isDirectory && name.startsWith(prefix)) await removeIfAbandoned(`${temporary()}/${name}`);
     }
   } catch {
-    // It cannot be read. Making a new folder there shows more, if that fails too.
+    // The folder of temporary files cannot be read. If making a new one there fails too, that error says more.
   }
 }
 

@@ -6,7 +6,7 @@ import { unpack } from "./packages.ts";
 import { demand, exists } from "./shell.ts";
 import { known, type UserlandName, USERLANDS } from "./systems.ts";
 
-/** What a host has on which programs use the library, and on which its tests run. */
+/** The packages of a host on which programs use the library and its tests run. */
 const PACKAGES = [
   ...["?essential", "mawk", "mount", "iproute2", "kmod", "procps", "strace"],
   ...["ibverbs-providers", "ibverbs-utils", "libibverbs-dev", "librdmacm-dev", "rdmacm-utils"],
@@ -16,7 +16,7 @@ const PACKAGES = [
 
 const UNREAD = ["doc", "info", "locale", "man"].map((name) => `--exclude=./usr/share/${name}`);
 
-/** The folders of a system that are those of its packages. All others are of the user. */
+/** The folders that belong to the packages of a system. All others belong to the user. */
 export const SYSTEM_FOLDERS = ["etc", "var", "lib64", "lib", "sbin", "bin", "usr"];
 
 /**
@@ -43,7 +43,7 @@ async function fill(folder: string, archive: Archive): Promise<void> {
   }
   const options = ["--keep-directory-symlink", "--no-same-owner", ...UNREAD];
   for (const file of files) await unpack(file, folder, ["*"], options);
-  // What scripts of packages would do.
+  // The scripts of packages would do this.
   if (!exists(`${folder}/usr/bin/awk`)) await Deno.symlink("mawk", `${folder}/usr/bin/awk`);
   for (const name of ["passwd", "group"]) {
     await Deno.copyFile(`${folder}/usr/share/base-passwd/${name}.master`, `${folder}/etc/${name}`);
@@ -68,7 +68,7 @@ done
 cd "$here"
 exec "$@"`;
 
-/** The program by which a command in a userland finds Deno. */
+/** The path at which a command in a userland finds Deno. */
 export const DENO_WITHIN = "/run/deno";
 
 /**

@@ -1,4 +1,4 @@
-/** Kernel modules for the guest, and the one that stands in for an RDMA adapter, built from rxe/stub_hca. */
+/** Builds kernel modules for the guest, among them the one that simulates an RDMA adapter, from rxe/stub_hca. */
 
 import { dirname } from "node:path";
 import { asset } from "../asset.ts";
@@ -18,7 +18,7 @@ const HEADERS = /^linux-(headers|kbuild)-\d/;
 const UNUSED = ["usr/share", "usr/src/*/arch/[!x]*/*", "usr/src/*/include/dt-bindings"]
   .map((pattern) => `--exclude=./${pattern}`);
 
-/** What the module is built from. A registry cannot list a folder. */
+/** The sources of the module, by name, because a registry cannot list a folder. */
 export const STUB_SOURCES: readonly string[] = [
   ...["Kbuild", "Makefile", "efa.h", "stub.h"],
   ...[

@@ -47,7 +47,7 @@ export const OPEN_CAUSES: Causes<{ readonly devName: string }> = [
   [
     "EPERM",
     "The device belongs to another network namespace, or the control group of the process forbids it: " +
-    '"doctor" of @rdma/cli tells which',
+    '"doctor" of @rdma/cli says which',
   ],
   ["ENODEV, ENXIO, EIO", "The device went away meanwhile: list the devices again"],
 ];
