@@ -64,8 +64,8 @@
  * ```
  *
  * **Objects.** `listenUd()` and `listenSrd()` give a `UdConn`. `listenRc()` gives an `RcListener`, whose `accept()`
- * gives an `RcConn` for each peer; `connectRc()` gives one, too. The connections of a listener share the
- * device; the others open it themselves. Close them with `using`, `await using` or `close()`.
+ * gives an `RcConn` for each peer; `connectRc()` gives one, too. All of a program share the open device, which the last
+ * one closes. Close them with `using`, `await using` or `close()`.
  *
  * **Where to go next.**
  *

@@ -1,6 +1,7 @@
 import { EfaCompletionQueue, EfaWorkCompletionList, SrdQueuePair } from "../../efa.ts";
-import { CompletionQueue, type ProtectionDomain } from "../../mod.ts";
+import { CompletionQueue } from "../../mod.ts";
 import { BATCH } from "../shared/completions.ts";
+import type { DeviceUse } from "../shared/device_use.ts";
 import { capOf, type Endpoint, eventful, udEndpoint, type UdProvider } from "../ud/endpoint.ts";
 import type { UdSettings } from "../ud/ud_options.ts";
 import type { SrdSettings } from "./srd_options.ts";
@@ -10,9 +11,10 @@ const LONGEST = 8928;
 
 /** How datagrams go over Elastic Fabric Adapters. */
 export const EFA_DATAGRAMS: UdProvider = {
-  makeEndpoint: (pd, settings) => {
+  makeEndpoint: (device, settings) => {
     checkFabric(settings);
-    return udEndpoint(pd, settings, makeQueues(pd, settings), longestOf(pd, settings), LONGEST);
+    const queues = makeQueues(device, settings);
+    return udEndpoint(device, settings, queues, longestOf(device, settings), LONGEST);
   },
   // An adapter has one GID. A reply path makes the same of a sender's GID: so a peer has one handle.
   attrOf: (portNum, dgid) => ({ portNum, grh: { dgid, sgidIndex: 0 } }),
@@ -21,13 +23,13 @@ export const EFA_DATAGRAMS: UdProvider = {
 };
 
 /** Makes what reliable datagrams go over, ready to send. */
-export function makeSrdEndpoint(pd: ProtectionDomain, settings: SrdSettings): Endpoint {
+export function makeSrdEndpoint(device: DeviceUse, settings: SrdSettings): Endpoint {
   const { portNum, qkey, pkeyIndex, rnrRetry, sl } = settings;
-  const queues = makeQueues(pd, settings);
+  const queues = makeQueues(device, settings);
   const { sendCq, recvCq } = queues;
-  const maxMessage = longestOf(pd, settings);
+  const maxMessage = longestOf(device, settings);
   const cap = capOf(settings, 0);
-  const qp = new SrdQueuePair(pd, { sendCq, recvCq, cap, ...sl !== undefined && { sl } });
+  const qp = new SrdQueuePair(device.pd, { sendCq, recvCq, cap, ...sl !== undefined && { sl } });
   const retry = rnrRetry === undefined ? {} : { rnrRetry };
   const activate = (): void => qp.activate({ portNum, qkey, pkeyIndex, ...retry });
   activate();
@@ -38,15 +40,16 @@ export function makeSrdEndpoint(pd: ProtectionDomain, settings: SrdSettings): En
 }
 
 function makeQueues(
-  { context }: ProtectionDomain,
+  device: DeviceUse,
   { sendDepth, recvDepth }: UdSettings,
 ): Pick<Endpoint, "sendCq" | "recvCq" | "batch"> {
-  const sendCq = new CompletionQueue(context, eventful(context, sendDepth));
-  const recvCq = new EfaCompletionQueue(context, eventful(context, recvDepth));
+  const { context } = device;
+  const sendCq = new CompletionQueue(context, eventful(device, sendDepth));
+  const recvCq = new EfaCompletionQueue(context, eventful(device, recvDepth));
   return { sendCq, recvCq, batch: new EfaWorkCompletionList(BATCH) };
 }
 
-function longestOf({ context }: ProtectionDomain, { portNum }: UdSettings): number {
+function longestOf({ context }: DeviceUse, { portNum }: UdSettings): number {
   return context.queryPort(portNum).maxMsgSz;
 }
 

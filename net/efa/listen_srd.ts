@@ -40,8 +40,8 @@ export async function listenSrd(options: SrdOptions): Promise<UdConn> {
     const settings = readSrdOptions(options);
     return paced(() =>
       openUd(settings, {
-        device: () => deviceOf(settings),
-        endpoint: (pd) => makeSrdEndpoint(pd, settings),
+        deviceName: () => deviceOf(settings),
+        endpoint: (device) => makeSrdEndpoint(device, settings),
       })
     );
   }));

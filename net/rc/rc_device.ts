@@ -1,5 +1,5 @@
-import { partOf } from "../../internal/left_open.ts";
-import { Context, ProtectionDomain, type SendRequestList } from "../../mod.ts";
+import type { Context, ProtectionDomain, SendRequestList } from "../../mod.ts";
+import { DeviceUse } from "../shared/device_use.ts";
 import { KeepAlive } from "./keep_alive.ts";
 import { prepared, SLOTLESS_SENDS } from "./outbox.ts";
 import { CONTROL_RECEIVES } from "./protocol.ts";
@@ -9,6 +9,7 @@ import { Slots } from "./slots.ts";
 
 /** What connections of a device share. */
 interface Shared {
+  readonly device: DeviceUse;
   readonly context: Context;
   readonly pd: ProtectionDomain;
   readonly queues: SharedQueues;
@@ -41,7 +42,7 @@ export function capOf({ credits, sendDepth }: Pick<RcSettings, "credits" | "send
   return { maxSendWr: sendDepth + SLOTLESS_SENDS, maxRecvWr: credits + CONTROL_RECEIVES };
 }
 
-/** A device that is open while somebody uses it. All who use it at the same time use the same one, as long as it works. */
+/** What connections of a device share, while there are some. All at the same time share the same, as long as the device works. */
 export class SharedDevice {
   readonly #settings: DeviceSettings;
   readonly #onUnused: () => void;
@@ -59,16 +60,17 @@ export class SharedDevice {
   }
 
   use(): RcDevice {
-    if (!this.#isAlive()) this.#current = undefined;
+    // Another device can have its name now.
+    if (this.#current?.device.isAlive === false) this.#current = undefined;
     const shared = this.#current ??= { ...openDevice(this.#settings), users: 0 };
-    const { context, queues } = shared;
+    const { device, queues } = shared;
     shared.users++;
     let isOver = false;
     const end = (): void => {
       // If it fails, at once or when its last wait ends, it can be tried again.
       if (shared.users === (isOver ? 0 : 1)) {
         queues.close();
-        context.close();
+        device[Symbol.dispose]();
         if (shared === this.#current) this.#onUnused();
       }
       if (isOver) return;
@@ -76,16 +78,6 @@ export class SharedDevice {
       shared.users--;
     };
     return { ...shared, [Symbol.dispose]: end };
-  }
-
-  #isAlive(): boolean {
-    try {
-      this.#current?.context.queryPort(this.#settings.portNum);
-      return true;
-    } catch {
-      // It is closed, or the device is gone. Another one can have its name now.
-      return false;
-    }
   }
 }
 
@@ -104,12 +96,12 @@ export function deviceFor(settings: DeviceSettings): SharedDevice {
 
 function openDevice(settings: DeviceSettings): Shared {
   using stack = new DisposableStack();
-  const context = stack.use(partOf(Context.open(settings.device)));
-  const pd = new ProtectionDomain(context);
+  const device = stack.use(new DeviceUse(settings.device));
+  const { context, pd } = device;
   const { maxSendWr, maxRecvWr } = capOf(settings);
-  const queues = new SharedQueues(context, maxSendWr + maxRecvWr, settings.spinMicroseconds);
+  const queues = new SharedQueues(device, maxSendWr + maxRecvWr, settings.spinMicroseconds);
   stack.move();
   const keepAlive = new KeepAlive(settings.keepAlive);
   const slots = new Slots(pd, settings.maxMessage);
-  return { context, pd, queues, keepAlive, slots, prepared: prepared() };
+  return { device, context, pd, queues, keepAlive, slots, prepared: prepared() };
 }

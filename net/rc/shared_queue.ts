@@ -1,8 +1,9 @@
 import { BusyPoll } from "../../wait/busy_poll.ts";
 import { mayContinue, nextTurn } from "../../wait/turns.ts";
-import { CompletionChannel, CompletionQueue, type Context, WorkCompletionList } from "../../mod.ts";
+import { CompletionChannel, CompletionQueue, WorkCompletionList } from "../../mod.ts";
 import type { Loop } from "../../wait/loop.ts";
 import { BATCH, loopOf } from "../shared/completions.ts";
+import type { DeviceUse } from "../shared/device_use.ts";
 
 /** Who gets the completions of one queue pair. */
 export interface Reader {
@@ -92,8 +93,9 @@ export class SharedQueue {
   #isYielding = false;
   #isOpen = true;
 
-  constructor(context: Context, most: number, entries: number, spinMicroseconds: number) {
+  constructor(device: DeviceUse, most: number, entries: number, spinMicroseconds: number) {
     this.#most = most;
+    const { context } = device;
     using stack = new DisposableStack();
     const channel = stack.use(new CompletionChannel(context));
     this.cq = stack.use(new CompletionQueue(context, { cqe: most * entries, channel }));
@@ -107,6 +109,7 @@ export class SharedQueue {
       onError: (error) => this.#fail(error),
     });
     stack.move();
+    device.own(channel);
   }
 
   /** What its completions are needed for. */
@@ -149,7 +152,7 @@ export class SharedQueue {
     return this.#isOpen ? this.cq.cqe : 0;
   }
 
-  /** Before the context is closed. */
+  /** Before the use of the device ends. */
   close(): void {
     this.#isOpen = false;
     this.loop.update();
@@ -193,15 +196,15 @@ const FIRST_SEATS = 4;
 
 /** The completion queues of a device: each next one is for twice as many queue pairs, as far as the device permits. */
 export class SharedQueues {
-  readonly #context: Context;
+  readonly #device: DeviceUse;
   readonly #entries: number;
   readonly #spinMicroseconds: number;
   readonly #queues: SharedQueue[] = [];
   #nextSeats = FIRST_SEATS;
 
   /** `entries` is what one queue pair needs. */
-  constructor(context: Context, entries: number, spinMicroseconds: number) {
-    this.#context = context;
+  constructor(device: DeviceUse, entries: number, spinMicroseconds: number) {
+    this.#device = device;
     this.#entries = entries;
     this.#spinMicroseconds = spinMicroseconds;
   }
@@ -212,15 +215,15 @@ export class SharedQueues {
   }
 
   #add(): SharedQueue {
-    const permitted = Math.floor(this.#context.queryDevice().maxCqe / this.#entries);
+    const permitted = Math.floor(this.#device.context.queryDevice().maxCqe / this.#entries);
     const most = Math.max(1, Math.min(this.#nextSeats, permitted));
-    const queue = new SharedQueue(this.#context, most, this.#entries, this.#spinMicroseconds);
+    const queue = new SharedQueue(this.#device, most, this.#entries, this.#spinMicroseconds);
     this.#nextSeats = Math.min(2 * this.#nextSeats, MOST_SEATS);
     this.#queues.push(queue);
     return queue;
   }
 
-  /** Before the context is closed. */
+  /** Before the use of the device ends. */
   close(): void {
     for (const queue of this.#queues) queue.close();
   }

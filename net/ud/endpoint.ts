@@ -3,17 +3,16 @@ import {
   type AhAttrInit,
   CompletionChannel,
   CompletionQueue,
-  type Context,
   type Gid,
   Grh,
   Mtu,
   mtuBytes,
-  type ProtectionDomain,
   QpType,
   QueuePair,
   WorkCompletionList,
 } from "../../mod.ts";
 import { BATCH } from "../shared/completions.ts";
+import type { DeviceUse } from "../shared/device_use.ts";
 import type { UdSettings } from "./ud_options.ts";
 
 /** The longest message of one packet, whatever the MTU of this port is: a peer on a link with a larger one sends it. */
@@ -46,7 +45,7 @@ export interface Endpoint {
 export interface UdProvider {
   /** Makes what datagrams go over, ready to send. */
   readonly makeEndpoint?:
-    | ((pd: ProtectionDomain, settings: UdSettings) => Endpoint)
+    | ((device: DeviceUse, settings: UdSettings) => Endpoint)
     | undefined;
   /** The attributes of the handle that reaches a GID. */
   readonly attrOf?: ((portNum: number, dgid: Gid) => AhAttrInit) | undefined;
@@ -64,20 +63,20 @@ export interface UdProvider {
 export const udProviders: ProviderTable<UdProvider> = new ProviderTable();
 
 /** Makes what datagrams go over, ready to send. */
-export function makeEndpoint(pd: ProtectionDomain, settings: UdSettings): Endpoint {
-  const { context } = pd;
+export function makeEndpoint(device: DeviceUse, settings: UdSettings): Endpoint {
+  const { context } = device;
   const make = udProviders.of(context.device)?.makeEndpoint;
-  if (make !== undefined) return make(pd, settings);
-  const sendCq = new CompletionQueue(context, eventful(context, settings.sendDepth));
-  const recvCq = new CompletionQueue(context, eventful(context, settings.recvDepth));
+  if (make !== undefined) return make(device, settings);
+  const sendCq = new CompletionQueue(context, eventful(device, settings.sendDepth));
+  const recvCq = new CompletionQueue(context, eventful(device, settings.recvDepth));
   const maxMessage = mtuBytes(context.queryPort(settings.portNum).activeMtu);
   const batch = new WorkCompletionList(BATCH);
-  return udEndpoint(pd, settings, { sendCq, recvCq, batch }, maxMessage, LONGEST);
+  return udEndpoint(device, settings, { sendCq, recvCq, batch }, maxMessage, LONGEST);
 }
 
 /** An endpoint of unreliable datagrams, on the queues of a provider. */
 export function udEndpoint(
-  pd: ProtectionDomain,
+  { pd }: DeviceUse,
   { portNum, qkey, pkeyIndex, ...depths }: UdSettings,
   queues: Pick<Endpoint, "sendCq" | "recvCq" | "batch">,
   maxMessage: number,
@@ -93,12 +92,12 @@ export function udEndpoint(
   return { transport: "UD", isReliable: false, ...queues, ...lengths, qp, activate };
 }
 
-/** The attributes of a completion queue that has events. */
+/** The attributes of a completion queue that has events. It ends with its channel. */
 export function eventful(
-  context: Context,
+  device: DeviceUse,
   cqe: number,
 ): { readonly cqe: number; readonly channel: CompletionChannel } {
-  return { cqe, channel: new CompletionChannel(context) };
+  return { cqe, channel: device.own(new CompletionChannel(device.context)) };
 }
 
 /** The sizes of the queues of a queue pair. */

@@ -5,21 +5,14 @@ import { toCaller } from "../../internal/caller.ts";
 import { type AbortOptions, closeOnAbort, signalOf } from "../../wait/abort.ts";
 import { byteArray, listOf } from "../../internal/checks.ts";
 import { timers } from "../../wait/clock.ts";
-import { noteClosed, noted, partOf } from "../../internal/left_open.ts";
+import { noteClosed, noted } from "../../internal/left_open.ts";
 import { paced } from "../../wait/paced.ts";
 import { made, partsOf } from "../../internal/made.ts";
 import { closeAtEnd } from "../../internal/program_end.ts";
 import { requireDeno } from "../../internal/runtime.ts";
 import { asPromise, inTurn, mayContinue, nextTurn } from "../../wait/turns.ts";
-import {
-  AccessFlags,
-  type AddressHandle,
-  Context,
-  Gid,
-  MemoryRegion,
-  ProtectionDomain,
-  type QueuePair,
-} from "../../mod.ts";
+import { AccessFlags, type AddressHandle, Gid, MemoryRegion, type QueuePair } from "../../mod.ts";
+import { DeviceUse } from "../shared/device_use.ts";
 import { readReceive, type ReceiveOptions } from "../shared/receive_options.ts";
 import type { BorrowedDatagram } from "./borrowed_datagram.ts";
 import { type Endpoint, makeEndpoint, udProviders } from "./endpoint.ts";
@@ -76,8 +69,8 @@ interface Checked {
 /** How the connection of a provider's own transport is opened. */
 export interface Opening {
   /** The name of the device; undefined if that is the first one with an active port. */
-  readonly device: () => string | undefined;
-  readonly endpoint: (pd: ProtectionDomain) => Endpoint;
+  readonly deviceName: () => string | undefined;
+  readonly endpoint: (device: DeviceUse) => Endpoint;
 }
 
 /** The queue pair number of multicast. */
@@ -85,12 +78,12 @@ const MULTICAST_QPN = 0xff_ffff;
 
 /** What a connection is made from. */
 interface UdParts {
-  readonly context: Context;
+  readonly device: DeviceUse;
   readonly settings: UdSettings;
-  readonly endpointOn: (pd: ProtectionDomain) => Endpoint;
+  readonly endpoint: Endpoint;
 }
 
-/** Opens the device, and a connection on it. */
+/** Opens a connection on a device, which it shares. */
 export let openUd: (settings: UdSettings, opening?: Optional<Opening>) => UdConn;
 
 /**
@@ -123,7 +116,7 @@ export class UdConn
   readonly maxMessage: number;
   readonly #settings: UdSettings;
   readonly #endpoint: Endpoint;
-  readonly #context: Context;
+  readonly #device: DeviceUse;
   readonly #qp: QueuePair;
   readonly #routes: Routes;
   readonly #peers: Peers;
@@ -140,7 +133,7 @@ export class UdConn
 
   /** @ignore Made by `listenUd`. */
   constructor(opened: "listenUd() opens connections") {
-    const { context, settings, endpointOn } = partsOf<UdParts>(
+    const { device, settings, endpoint } = partsOf<UdParts>(
       opened,
       "UdConn",
       "listenUd() opens connections",
@@ -155,10 +148,10 @@ export class UdConn
       onOutage,
     } = settings;
     this.#settings = settings;
-    this.#context = context;
+    this.#device = device;
+    this.#endpoint = endpoint;
+    const { context, pd } = device;
     context.unref();
-    const pd = new ProtectionDomain(context);
-    const endpoint = this.#endpoint = endpointOn(pd);
     const { transport, isReliable, qp, sendCq, recvCq, activate, batch, headroom, maxMessage } =
       endpoint;
     const { maxReceived, overflow } = endpoint;
@@ -213,19 +206,19 @@ export class UdConn
   }
 
   static #open(settings: UdSettings, opening: Optional<Opening>): UdConn {
-    const { device = () => settings.device } = opening;
-    const { endpoint = (pd: ProtectionDomain) => makeEndpoint(pd, settings) } = opening;
+    const { deviceName = () => settings.device } = opening;
+    const { endpoint = (device: DeviceUse) => makeEndpoint(device, settings) } = opening;
     requireDeno();
     settings.signal?.throwIfAborted();
     using stack = new DisposableStack();
     const { port } = settings;
     // Before the rest: another program may use the port.
     const lookups = port === undefined ? undefined : stack.use(new LookupServer(port));
-    const context = stack.use(partOf(Context.open(device())));
+    const device = stack.use(new DeviceUse(deviceName()));
     if (port !== undefined) {
-      assertManaged({ provider: udProviders.of(context.device) }, "listen at a port");
+      assertManaged({ provider: udProviders.of(device.context.device) }, "listen at a port");
     }
-    const conn = new UdConn(made<UdParts>({ context, settings, endpointOn: endpoint }));
+    const conn = new UdConn(made<UdParts>({ device, settings, endpoint: endpoint(device) }));
     if (lookups !== undefined) conn.#serveLookups(lookups);
     closeOnAbort(conn, settings.signal, conn.#closing.signal);
     conn.#closed = closeAtEnd(conn);
@@ -235,7 +228,7 @@ export class UdConn
 
   #serveLookups(lookups: LookupServer): void {
     const { portNum } = this.#settings;
-    const { device } = this.#context;
+    const { device } = this.#device.context;
     lookups.serve({
       ...{ device: device.name, portNum },
       ...{ qpn: this.#qp.qpNum, maxMessage: this.maxMessage },
@@ -570,7 +563,7 @@ export class UdConn
       this.#assertOpen("look up");
       const { local } = this.#routes;
       const { qkey } = this.#settings;
-      const own = { device: this.#context.device.name, local, qpn: this.#qp.qpNum, qkey };
+      const own = { device: this.#device.context.device.name, local, qpn: this.#qp.qpNum, qkey };
       return await lookUp(own, lookup, this.#closing.signal);
     });
   }
@@ -678,8 +671,8 @@ export class UdConn
   }
 
   /**
-   * Closes the connection and its device. Calls that wait reject. What was received can still be read:
-   * `UdConn.receive` gives it, and then rejects; iterators end after it. Closing again does nothing.
+   * Closes the connection, and the device if nothing else of the program uses it. Calls that wait reject. What was received
+   * can still be read: `UdConn.receive` gives it, and then rejects; iterators end after it. Closing again does nothing.
    *
    * @throws {VerbsError} If the system refuses. The connection can then be closed again.
    */
@@ -697,7 +690,7 @@ export class UdConn
   #end(): void {
     this.#lookups?.[Symbol.dispose]();
     this.#groups[Symbol.dispose]();
-    this.#context.close();
+    this.#device[Symbol.dispose]();
     noteClosed(this);
     this.#closed();
   }
@@ -708,8 +701,8 @@ export class UdConn
   }
 
   /**
-   * Closes the connection, and waits until its waits for events have ended. Calls that wait reject at once. Of connections
-   * that are closed together the devices are closed one after the other, and the event loop runs in between. A look-up of a
+   * Closes the connection, and waits until its waits for events have ended. Calls that wait reject at once. Connections
+   * that are closed together are closed one after the other, and the event loop runs in between. A look-up of a
    * peer's link address may use the device for some seconds longer.
    */
   async [Symbol.asyncDispose](): Promise<void> {

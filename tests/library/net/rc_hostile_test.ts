@@ -110,8 +110,8 @@ test("RcConn is ended alone if the peer sends more than it was promised", async 
   const received = others.client.receive();
   using peer = new RawPeer();
   await using conn = await peer.connect();
-  // They share the device with the other one.
-  assertEquals(recorder.live("context"), 3);
+  // They share the queue of the other one; the third is that of the peer.
+  assertEquals(recorder.live("cq"), 3);
   for (let i = 0; i <= CREDITS; i++) peer.send(DATA);
   await assertRejects(() => readAll(conn), InvalidData, "more messages than it has credits for");
   await others.server.send(bytes("to the other one"));
