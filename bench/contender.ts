@@ -20,7 +20,7 @@ export class Contender implements AsyncDisposable {
   readonly #lines: AsyncIterator<string>;
   readonly #name: string;
   readonly #limitMs: number;
-  /** The word that it was told last. */
+  /** The last command that it was given. */
   #told: string | number = "";
 
   /** Starts it. The name is for messages. */
@@ -79,7 +79,7 @@ export class Contender implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    // It may have ended by itself, which its answer has told.
+    // It may have ended by itself, as its answer says.
     await this.#input.close().catch(() => {});
     // It may wait for another process that has failed.
     using _ = this.#endIn(ENDING_MS);

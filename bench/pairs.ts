@@ -23,7 +23,7 @@ export interface Exchange {
   readonly delay?: number;
   /** Nanoseconds that a message is on its way: what the device takes, if it is left out. */
   readonly deviceNs?: number;
-  /** What the programs are told: the bytes of a message, or the number of peers. */
+  /** The argument of the programs: the bytes of a message, or the number of peers. */
   readonly number?: number;
   /** Whether both processes have one processor. */
   readonly isShared?: boolean;
@@ -96,7 +96,7 @@ class Pair implements AsyncDisposable {
     };
   }
 
-  /** Starts two processes, and tells each the address of the other one. */
+  /** Starts two processes, and gives each the address of the other one. */
   static async start(end: End, exchange: Exchange, programs: Programs): Promise<Pair> {
     const pair = new Pair(end, exchange, programs);
     await using starting = new AsyncDisposableStack();

@@ -40,8 +40,8 @@ export function interval(values: readonly number[]): Interval {
 export interface Verdict {
   readonly measured: Interval;
   /**
-   * Met or missed if the whole interval is on that side of the limit; "within noise" says that the rounds do not tell. A
-   * goal with a reason is "shown".
+   * Met or missed if the whole interval is on that side of the limit; "within noise" says that the rounds do not show
+   * it. A goal with a reason is "shown".
    */
   readonly outcome: "met" | "missed" | "within noise" | "shown";
 }

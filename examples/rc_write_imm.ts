@@ -1,7 +1,7 @@
 /**
  * RDMA write with immediate data. The client writes into the memory of the server, over a reliable connection (RC). The
- * server's program does not take part in the copy. The immediate data, a number of 32 bits, tells the server that a write
- * has arrived, and where.
+ * server's program does not take part in the copy. The immediate data, a number of 32 bits, notifies the server that a
+ * write has arrived, and where.
  *
  * ```text
  * client: wrote 3 lines into the server's memory
@@ -51,7 +51,7 @@ ${ENDS_HELP}
 const SLOTS = 8;
 const SLOT_SIZE = 256;
 
-/** What an end tells the other one. */
+/** What an end sends to the other one. */
 interface Offer {
   readonly address: QpAddress;
   /** Where the memory is. JSON has no integers of 64 bits, so it is text. */

@@ -1,5 +1,5 @@
 /**
- * A service that runs until the system ends it: it sends datagrams back, and a page over HTTP tells its address and its
+ * A service that runs until the system ends it: it sends datagrams back, and a page over HTTP shows its address and its
  * counters, as what watches services wants to know. At SIGTERM it takes no further request, answers those in progress,
  * closes the connection and ends with status 0.
  *
@@ -14,7 +14,7 @@
 import { listenUd, type UdConn } from "@rdma/ibverbs/net";
 import { PORT, PORT_HELP, portOf, program, untilInterrupted, whole } from "./support/program.ts";
 
-const HELP = `Sends datagrams back, and tells its address over HTTP, until SIGTERM or Ctrl-C.
+const HELP = `Sends datagrams back, and shows its address over HTTP, until SIGTERM or Ctrl-C.
 
   deno run --allow-ffi --allow-net examples/service.ts [OPTIONS]
 

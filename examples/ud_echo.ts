@@ -1,6 +1,6 @@
 /**
- * Echoes datagrams, without verbs: `@rdma/ibverbs/net` has sockets for datagrams, in the shape of `Deno.DatagramConn`. The
- * server sends each datagram back to its sender. Nobody tells it the sender's address: it arrives with the datagram.
+ * Echoes datagrams, without verbs: `@rdma/ibverbs/net` has sockets for datagrams, in the shape of `Deno.DatagramConn`.
+ * The server sends each datagram back to its sender. It gets the sender's address with the datagram.
  *
  * ```text
  * server: 5 bytes from ::ffff:10.0.0.1, queue pair 18

@@ -1,7 +1,7 @@
 /**
- * The reply path of unreliable datagrams (UD). A message arrives, and the answer goes to its sender, whose address nobody
- * told the receiver. The address is in the message: the queue pair number is in the work completion, and the GID is in the
- * header (GRH) that the device writes in front of the payload.
+ * The reply path of unreliable datagrams (UD). A message arrives, and the answer goes to its sender, whose address the
+ * receiver did not know before. The address is in the message: the queue pair number is in the work completion, and the
+ * GID is in the header (GRH) that the device writes in front of the payload.
  *
  * There are two ends: a listener, which answers the first message that arrives, and a caller. The example prints
  * all that it uses on the way:

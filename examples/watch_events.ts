@@ -45,7 +45,7 @@ export const main = program("watch_events", HELP, { options: OPTIONS }, async ({
 async function watch(name: string, signal: AbortSignal): Promise<void> {
   using context = Context.open(name);
   console.log(`watching ${name}`);
-  // Events tell changes only, so the state before them has to be asked for.
+  // Events report only changes, so the state before them has to be queried.
   for (let port = 1; port <= context.physPortCnt; port++) {
     console.log(`${name}: ${describePort(context, port)}`);
   }

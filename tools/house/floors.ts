@@ -71,13 +71,15 @@ export function faultsOf(graph: Graph): string[] {
  */
 export function tableFaults(document: string): string[] {
   const cells = Array.from(document.matchAll(/^\| (`[^|]*)\|/gm), ([, cell]) => cell!);
-  const told = cells.flatMap((cell) =>
+  const cellFolders = cells.flatMap((cell) =>
     Array.from(cell.matchAll(/`(types\/[\w.]+?)\/?`/g), ([, path]) => path!)
   );
   const floors = FLOORS.filter((floor) => floor.startsWith("types/"));
-  const at = floors.findIndex((floor, i) => floor !== told[i]);
-  if (at < 0 && told.length === floors.length) return [];
-  const [needed, found] = at < 0 ? ["nothing", told[floors.length]] : [floors[at], told[at]];
+  const at = floors.findIndex((floor, i) => floor !== cellFolders[i]);
+  if (at < 0 && cellFolders.length === floors.length) return [];
+  const [needed, found] = at < 0
+    ? ["nothing", cellFolders[floors.length]]
+    : [floors[at], cellFolders[at]];
   return [`the table of folders has ${found ?? "nothing"} where the order has ${needed}`];
 }
 

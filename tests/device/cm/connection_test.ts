@@ -130,7 +130,7 @@ deviceTest(
   },
 );
 
-deviceTest("getAddrInfo() finds addresses, and tells which names have none", async () => {
+deviceTest("getAddrInfo() finds addresses, and says which names have none", async () => {
   const [info] = await getAddrInfo(HOSTS.IPv6, "7471");
   assertEquals(info!.dstAddr, { hostname: HOSTS.IPv6, port: 7471 });
   const numeric = { flags: AddrInfoFlags.NUMERICHOST };

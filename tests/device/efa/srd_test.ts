@@ -14,7 +14,7 @@ import { rxe } from "../setup.ts";
 import { assertFails, calls, writeStub } from "../stub.ts";
 import { efaTest, End, ends, QKEY, take } from "./adapters.ts";
 
-efaTest("An adapter tells what it can do", ({ left: { context, mr } }) => {
+efaTest("An adapter says what it can do", ({ left: { context, mr } }) => {
   const { RDMA_READ, RNR_RETRY, CQ_WITH_SGID } = EfaDeviceCaps;
   const { deviceCaps, ...attr } = queryEfaDevice(context);
   const all = RDMA_READ | RNR_RETRY | CQ_WITH_SGID;

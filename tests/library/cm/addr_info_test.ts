@@ -18,7 +18,7 @@ test("CmId.resolveAddrInfo() waits for the event, and queryAddrInfo() gives the 
   assertEquals(info!.dstAddr, { hostname: "10.0.0.2", port: 7471 });
 });
 
-test("CmId.resolveAddrInfo() tells why there is no address", async (bed) => {
+test("CmId.resolveAddrInfo() says why there is no address", async (bed) => {
   const id = new CmId(bed.net.channel);
   {
     using lookedUp = spy(nonblockingRdmacm(), "rdma_resolve_addrinfo");

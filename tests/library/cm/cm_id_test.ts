@@ -187,7 +187,7 @@ test("The errors of steps name the event and its cause, and leave a state to go 
   assertEquals([client.state, qp.state], ["FAILED", QpState.ERR]);
 });
 
-test("A request tells what the peer has set, and nothing of the C struct's own", async (bed) => {
+test("A request says what the peer has set, and nothing of the C struct's own", async (bed) => {
   const listener = await bed.net.idIn("LISTENING");
   bed.net.push(listener, CmEventType.CONNECT_REQUEST, 0, "hi");
   for await (const { conn, id } of bed.net.channel) {

@@ -49,7 +49,7 @@ for (const [name, state, call, step] of STEPS) {
     await calls.ended();
   });
 
-  test(`CmId.${name}() tells by which event the connection has ended`, async (bed) => {
+  test(`CmId.${name}() says by which event the connection has ended`, async (bed) => {
     const id = await bed.net.idIn(state);
     const qp = bed.net.newQp();
     bed.net.fail("rdma_init_qp_attr", EINVAL);
@@ -79,7 +79,7 @@ for (const [name, state, call, step] of STEPS) {
     assert(!bed.net.takeCalls().includes(call));
   });
 
-  test(`CmId.${name}() tells the error of the system when no event says why`, async (bed) => {
+  test(`CmId.${name}() reports the error of the system when no event says why`, async (bed) => {
     const id = await bed.net.idIn(state);
     const signal = AbortSignal.timeout(20);
     bed.net.fail("rdma_init_qp_attr", EINVAL);

@@ -109,7 +109,7 @@ on.test("CompletionQueue.waitSync() finds a completion that came just before the
   assertEquals(recorder.takeOf("ibv_get_cq_event"), []);
 });
 
-on.test("CompletionQueue.waitSync() tells that the queue has overrun", ({ one }) => {
+on.test("CompletionQueue.waitSync() reports that the queue has overrun", ({ one }) => {
   recorder.fail("ibv_poll_cq", "EIO", { skip: 1 });
   assertStringIncludes(assertThrows(() => one.waitSync(), VerbsError).message, "overrun");
   recorder.fail("ibv_poll_cq", "EIO", { skip: 2 });

@@ -94,7 +94,7 @@ Deno.test("A send of listenSrd() that waits for a receive holds up no other one"
   assertEquals(ends.at(-1), "1");
 });
 
-test("A send of listenSrd() that fails tells so, and the connection goes on as it was", async (bed) => {
+test("A send of listenSrd() that fails says so, and the connection goes on as it was", async (bed) => {
   const { conn } = bed;
   recorder.answer("ibv_query_qp", { qp_state: QpState.RTS });
   const first = await send(conn, 3);
@@ -149,7 +149,7 @@ Deno.test("A send of listenSrd() ends when its signal aborts, and its slot when 
   await all;
 });
 
-test("A send of listenSrd() whose handle cannot be made tells so", async (bed) => {
+test("A send of listenSrd() whose handle cannot be made says so", async (bed) => {
   recorder.fail("ibv_create_ah", "ENOMEM");
   const { ends, all } = await send(bed.conn, 2);
   await all;

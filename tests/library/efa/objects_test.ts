@@ -32,7 +32,7 @@ Deno.test("The attributes of an adapter, of a handle and of a region are read", 
   assertEquals(typeof queryEfaMr(fixture.mr), "object");
 });
 
-Deno.test("A completion tells the GID of its sender, which is behind what all extended queues report", () => {
+Deno.test("A completion has the GID of its sender, which is behind what all extended queues report", () => {
   using fixture = new RecorderObjects();
   using cq = new EfaCompletionQueue(fixture.context, { cqe: 4 });
   complete(cq);
@@ -163,7 +163,7 @@ Deno.test("Without operations a builder of SRD sends, and a refusal of libefa ke
   assertEquals(recorder.live("ah"), 0);
 });
 
-Deno.test("EfaWorkCompletionList tells no GID of a completion that it has no room for", () => {
+Deno.test("EfaWorkCompletionList has no GID of a completion that it has no room for", () => {
   const batch = new EfaWorkCompletionList(2);
   assertEquals([batch.capacity, batch.sgid(1)], [2, undefined]);
   assertThrows(() => batch.sgid(2), RangeError, "room for 2");

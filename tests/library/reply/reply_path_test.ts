@@ -155,7 +155,7 @@ on.test("ReplyPath.to() refuses a service level of more than 4 bits", ({ path })
   path.to({ ...from(1), sl: 15 });
 });
 
-on.test("ReplyPath.to() tells which address the device refused, and does not remember it", (recorded) => {
+on.test("ReplyPath.to() says which address the device refused, and does not remember it", (recorded) => {
   const { path } = recorded;
   recorder.fail("ibv_create_ah", "ETIMEDOUT", { times: 1 });
   const error = assertThrows(() => path.to(from(0x17)), VerbsError);

@@ -77,7 +77,7 @@ Deno.test("Optional properties that permit undefined, and types within functions
   assertEquals(refusing("export interface A { a?: number; }", "tools/a.ts"), 0);
 });
 
-Deno.test("A file that names a vendor outside of its room is found, also in a comment", () => {
+Deno.test("A file that names a vendor outside of its folders is found, also in a comment", () => {
   const faults = (line: string, file = "types/reply/example.ts"): number =>
     vendorFaults(new Map([[file, `// first\n${line}`]])).length;
   const found = [
@@ -97,9 +97,9 @@ Deno.test("A file that names a vendor outside of its room is found, also in a co
   for (const file of ["internal/a.ts", "wait/b.ts", "types/c.ts", "net/ud/d.ts"]) {
     assertEquals([file, faults(found[0]!, file)], [file, 1]);
   }
-  const rooms = ["types/efa/a.ts", "net/efa/b.ts", "internal/efa.ts"];
+  const folders = ["types/efa/a.ts", "net/efa/b.ts", "internal/efa.ts"];
   const rows = ["types/providers.ts", "net/providers.ts", "net/mod.ts"];
-  for (const file of [...rooms, ...rows, "ffi/efa/c.ts", "efa.ts", "mod.ts", "tests/d.ts"]) {
+  for (const file of [...folders, ...rows, "ffi/efa/c.ts", "efa.ts", "mod.ts", "tests/d.ts"]) {
     assertEquals([file, faults(found[0]!, file)], [file, 0]);
   }
 });
