@@ -31,7 +31,7 @@ export class NativeMemory {
       0n,
     );
     if (Deno.UnsafePointer.value(pointer) === constants.MAP_FAILED) {
-      throw new RangeError(`Cannot allocate ${length} bytes: there is not so much memory`);
+      throw new RangeError(`Cannot allocate ${length} bytes: there is not enough memory`);
     }
     this.#pointer = pointer!;
     this.buffer = Deno.UnsafePointerView.getArrayBuffer(this.#pointer, length);

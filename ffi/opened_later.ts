@@ -3,7 +3,7 @@ import type { AnyFunction } from "./function_pointer.ts";
 /** This many calls through a pointer take about as long as opening the function by its name. */
 const OFTEN = 50;
 
-/** What opens by its name what is called through a pointer so far. */
+/** Functions that open by name what is called only through a pointer so far. */
 const waiting: Set<() => void> = new Set();
 
 /**

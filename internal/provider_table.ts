@@ -1,4 +1,4 @@
-/** What a device is recognized by. */
+/** The attributes by which a device is recognised. */
 export interface DrivenDevice {
   readonly name: string;
   readonly transportType: number;

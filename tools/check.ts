@@ -23,7 +23,7 @@ documentation   deno doc --lint, of mod.ts with ffi/mod.ts, and of the exports o
 publishing      deno publish --dry-run, of the three packages
 order           imports run down from floor to floor, without a circle;
                 only ffi/ uses unsafe functions of Deno, only the folders of a
-                vendor names it; optional properties of public types permit
+                vendor name it; optional properties of public types permit
                 undefined
 verbs           every verb is bound, offered by a class and tested
 `;

@@ -62,7 +62,7 @@ export const CLIENT_OPTIONS = {
   messages: counted("messages", "messages one way"),
   duration: number(
     "SECONDS",
-    "client: measure for so long, instead of so many messages",
+    "client: measure for this time, instead of a number of messages",
     [1, RANGES.duration[1]],
     "D",
   ),

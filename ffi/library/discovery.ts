@@ -29,7 +29,7 @@ interface Sought {
   readonly needs?: Sought;
 }
 
-/** What the loader says of a library that another one is linked with. */
+/** What the loader says about a library that another one is linked with. */
 const MISSING = /^(\S+\.so[.\d]*): cannot open shared object file/;
 
 /** A library of the system, opened on first use and never closed. */
@@ -105,7 +105,7 @@ function open(sought: Sought): string {
   checkPlatform();
   askForFfi();
   const { name, soname, has, variable, needs } = sought;
-  // Else the loader takes the system's.
+  // Otherwise the loader takes the system's.
   if (needs !== undefined && environment(needs.variable)) libibverbs.path();
   const paths = candidates(soname, variable);
   const failures: string[] = [];
@@ -124,7 +124,7 @@ function open(sought: Sought): string {
     }
   }
   const tried = failures.join("\n");
-  // By a permission broker, which is asked for each path.
+  // A permission broker has refused: it is asked for each path.
   if (isRefused) {
     throw new Deno.errors.NotCapable(`Cannot open ${name}: access is refused, tried:\n${tried}`);
   }

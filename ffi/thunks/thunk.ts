@@ -24,7 +24,7 @@ export interface Thunk {
   readonly errnoAfter?: number;
 }
 
-/** The code around the load of a thunk's target. It is the same for all thunks with so many parameters. */
+/** The code around the load of a thunk's target. It is the same for all thunks with the same number of parameters. */
 export interface Frame {
   readonly before: Uint8Array;
   readonly after: Uint8Array;

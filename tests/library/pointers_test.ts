@@ -52,8 +52,8 @@ Deno.test("NativeMemory.free() unmaps the memory, unless its buffer was transfer
   assertEquals(isMapped(bufferAddress(moved)), true);
 });
 
-Deno.test("NativeMemory throws RangeError when the system has not so much memory", () => {
-  assertThrows(() => new NativeMemory(2 ** 50), RangeError, "there is not so much memory");
+Deno.test("NativeMemory throws RangeError when the system has not enough memory", () => {
+  assertThrows(() => new NativeMemory(2 ** 50), RangeError, "there is not enough memory");
 });
 
 /** These may give a buffer that shares the memory, in place of throwing. */

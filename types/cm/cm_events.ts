@@ -122,7 +122,7 @@ export class CmEvents<E extends Delivered> {
     return this.#steps.has(id);
   }
 
-  /** Whether so many requests of a listening id wait that it takes no more. */
+  /** Whether as many requests wait for a listening id as its backlog allows. */
   #isFull(listener: Resource): boolean {
     const waiting = this.#unclaimed.filter(({ listenId }) => listenId === listener).length;
     return waiting >= (this.backlogs.get(listener) ?? Infinity);

@@ -6,7 +6,7 @@ import type { CmService } from "./conn_param.ts";
 import { type CmState, PortSpace } from "./enums.ts";
 
 /**
- * Options of a `CmId` (`rdma_set_option`). Those that are left out keep their values.
+ * Options of a `CmId` (`rdma_set_option`). Options that are left out keep their values.
  *
  * @category Connections
  */

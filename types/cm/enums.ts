@@ -40,7 +40,7 @@ export const CmEventType: {
   readonly MULTICAST_ERROR: CEnum.rdma_cm_event_type.RDMA_CM_EVENT_MULTICAST_ERROR;
   /** The network interface of the id has another hardware address. */
   readonly ADDR_CHANGE: CEnum.rdma_cm_event_type.RDMA_CM_EVENT_ADDR_CHANGE;
-  /** No packet of the connection is under way any more. */
+  /** No packet of the connection is in the network any more. */
   readonly TIMEWAIT_EXIT: CEnum.rdma_cm_event_type.RDMA_CM_EVENT_TIMEWAIT_EXIT;
   /** `CmId.resolveAddrInfo` has found addresses. */
   readonly ADDRINFO_RESOLVED: CEnum.rdma_cm_event_type.RDMA_CM_EVENT_ADDRINFO_RESOLVED;

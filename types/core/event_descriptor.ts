@@ -48,7 +48,7 @@ export class EventDescriptor implements Bell {
 export function noEvent(verb: string): false {
   const value = errno();
   const code = errnoName(value);
-  // Without its device the descriptor is readable for ever, and no event comes.
+  // Without its device the descriptor is readable forever, and no event comes.
   if (code !== "EAGAIN" && code !== "EINTR") throw failure(verb, "wait for event", value);
   return false;
 }

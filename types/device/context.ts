@@ -71,7 +71,7 @@ export const PKEY_CAUSES: Causes<Slot> = [
 
 const { fields: PORT } = structs.ibv_port_attr;
 
-/** What a context is made from. */
+/** The parts of a context. */
 interface Opened {
   readonly handle: IbvContext;
   readonly device: DeviceInfo;

@@ -83,7 +83,7 @@ export interface QpAttr {
 }
 
 /**
- * What `QueuePair.modify` sets: attributes of `struct ibv_qp_attr`. Those that are left out keep their values.
+ * What `QueuePair.modify` sets: attributes of `struct ibv_qp_attr`. Attributes that are left out keep their values.
  *
  * @category Queue pairs
  */

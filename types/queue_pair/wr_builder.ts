@@ -20,7 +20,7 @@ import { type MwBindInfo, SendFlags, WrOpcode } from "../work/work_request.ts";
 import { QpType, type SelectivityLevel } from "./qp_enums.ts";
 import { DATAGRAM_TYPES, hasData, type WrPoster } from "./wr_poster.ts";
 
-/** What a builder is made from. */
+/** The parts of a builder. */
 export interface Begun {
   readonly poster: WrPoster;
   /** The opcodes that the queue pair was made with, one bit each. */

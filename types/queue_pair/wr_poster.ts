@@ -79,7 +79,7 @@ export function hasData(opcode: number): boolean {
 
 /**
  * The requests that are being built for one queue pair. Native code is reached only when they are complete: in between,
- * the provider would hold a lock, and any other post to the queue pair would wait for it for ever.
+ * the provider would hold a lock, and any other post to the queue pair would wait for it forever.
  */
 export class WrPoster {
   readonly type: QpType;

@@ -68,7 +68,7 @@ export interface RxHashConf {
   readonly rxHashFieldsMask: number;
 }
 
-/** What C reads of a hash. */
+/** The part of a hash that C reads. */
 export type NativeRxHash = Pick<RxHash, "rxHashFunction" | "rxHashKey" | "rxHashFieldsMask">;
 
 /** The codec of `struct ibv_rx_hash_conf`. */

@@ -218,7 +218,7 @@ function refusal(reason: string): TypeError {
   return new TypeError(`Cannot create shared receive queue: ${reason}`);
 }
 
-/** What a queue that was not made should have been. */
+/** The attributes of a queue that could not be made. */
 interface Making extends Pick<SrqInitAttr, "maxWr" | "maxSge"> {
   readonly context: Context;
 }

@@ -281,7 +281,7 @@ export class NativeList {
     this.checkedBy = undefined;
   }
 
-  /** Begins a send that will have these attributes. Those that it had before are cleared. */
+  /** Begins a send that will have these attributes. Earlier ones are cleared. */
   begin(index: number, opcode: number, flags: number, given = 0): void {
     const { words } = this;
     const at = index * this.stride;
