@@ -46,8 +46,8 @@ export class BusyPoll {
     this.#limitMs = microseconds / 1000;
   }
 
-  /** Polls for a while, or not at all. Returns whether `poll` has found something: a number that is not 0, or true. */
-  finds(poll: () => number | boolean): boolean {
+  /** Polls for a while, or not at all. Returns whether there was something: `poll` returns how much. */
+  finds(poll: () => number): boolean {
     if (this.#limitMs === 0 || this.#toSkip-- > 0) return false;
     const found = this.#poll(poll);
     this.#misses = found ? 0 : Math.min(this.#misses + 1, MOST_MISSES);
@@ -55,13 +55,13 @@ export class BusyPoll {
     return found;
   }
 
-  #poll(poll: () => number | boolean): boolean {
+  #poll(poll: () => number): boolean {
     // Before the clock: what is there already is found sooner than the time.
-    for (let i = Math.min(FIRST_POLLS, this.#pollsPerLook); i > 0; i--) if (poll()) return true;
+    for (let i = Math.min(FIRST_POLLS, this.#pollsPerLook); i > 0; i--) if (poll() > 0) return true;
     let now = clock.precise();
     let left = mostPolls(this.#limitMs);
     for (const end = now + this.#limitMs; now < end && left > 0;) {
-      for (let i = 0; i < this.#pollsPerLook; i++) if (poll()) return true;
+      for (let i = 0; i < this.#pollsPerLook; i++) if (poll() > 0) return true;
       left -= this.#pollsPerLook;
       const last = now;
       now = clock.precise();

@@ -4,9 +4,9 @@ import { mappedErrno } from "../ffi/errno.ts";
 import { constants, structs } from "../ffi/layout.ts";
 import { libc } from "../ffi/libc.ts";
 import { NativeMemory } from "../ffi/native_memory.ts";
-import { checkedCall, type SystemError, systemError } from "../ffi/system_error.ts";
+import { checkedCall, SystemError, systemError } from "../ffi/system_error.ts";
 import { isFirstThread } from "../ffi/threads.ts";
-import type { Need, OnWake, Sleep } from "./bell.ts";
+import type { Bell, Need, OnWake, Sleep } from "./bell.ts";
 import { mostPolls } from "./busy_poll.ts";
 import { clock } from "./clock.ts";
 import { Glance, OFTEN_MS, SELDOM_MS } from "./glance.ts";
@@ -282,14 +282,9 @@ export function watchDescriptor(
   return state.descriptors.watch(fd, need, wake);
 }
 
-/** The end of a round on another thread that nobody needs any more, if there is one. */
-export function pendingRound(): Promise<void> | undefined {
-  return state.descriptors?.pendingRound;
-}
-
 /** Resolves when no other thread waits for what nobody waits for any more. */
 export async function settled(): Promise<void> {
-  await pendingRound();
+  await state.descriptors?.pendingRound;
 }
 
 /** Ends all waits, because the program ends. */
@@ -337,4 +332,34 @@ export function setNonblocking(fd: number): void {
   const fcntl = (op: number, arg: number): number =>
     checkedCall("watch descriptor", "fcntl", libc().fcntl(fd, op, arg));
   fcntl(constants.F_SETFL, fcntl(constants.F_GETFL, 0) | constants.O_NONBLOCK);
+}
+
+/** A descriptor that rings while it is readable. Its sleeps are waits of `watchDescriptor` and `blockUntilReadable`. */
+export class DescriptorBell implements Bell {
+  readonly #fd: number;
+  readonly #toError: (error: SystemError) => Error;
+
+  /** Makes the descriptor non-blocking. `toError` makes the errors that others get. */
+  constructor(fd: number, toError: (error: SystemError) => Error) {
+    this.#fd = fd;
+    this.#toError = toError;
+    this.#run(() => setNonblocking(fd));
+  }
+
+  sleep(need: Need, wake: OnWake): Sleep {
+    const onReady = (error?: SystemError): void => wake(error && this.#toError(error));
+    return this.#run(() => watchDescriptor(this.#fd, need, onReady));
+  }
+
+  sleepSync(until: number): boolean {
+    return this.#run(() => blockUntilReadable(this.#fd, until));
+  }
+
+  #run<T>(call: () => T): T {
+    try {
+      return call();
+    } catch (error) {
+      throw error instanceof SystemError ? this.#toError(error) : error;
+    }
+  }
 }

@@ -2,8 +2,6 @@
 
 import { type Cause, state } from "./state.ts";
 
-export type { Cause };
-
 /**
  * How many calls run at the same time. Deno has 32 threads for native calls and files together, so calls that wait for
  * peers that do not answer must leave some of them free.

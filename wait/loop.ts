@@ -38,15 +38,16 @@ interface SyncSource extends Omit<Source, "bell"> {
   readonly bell: Pick<Bell, "sleepSync">;
 }
 
+/**
+ * What a source is read for: for those who wait, as much as they need it; for what is expected, so that the process stays
+ * alive; for anything that comes; or for nothing.
+ */
+export type Want = Need | "expected" | "any" | "nothing";
+
 /** A source that is read by callbacks, as long as somebody needs it. */
 export interface Task extends Source {
   readonly isOpen: () => boolean;
-  /** Whether somebody waits for what it reads. */
-  readonly isAwaited: () => boolean;
-  /** Whether the process stays alive for those who wait. It does if this is left out. */
-  readonly isHeld?: (() => boolean) | undefined;
-  /** What is read while nobody waits: nothing, anything, or something for which the process stays alive. */
-  readonly unawaited: () => "nothing" | "any" | "expected";
+  readonly want: () => Want;
   /** It is called after something was read. The loop waits for what it returns. */
   readonly onRead?: (() => Promise<void> | undefined) | undefined;
   /** It is called when reading has failed, also in a turn of another loop. It must not throw. */
@@ -66,6 +67,8 @@ type State =
 /** Reads a source: when its bell rings while somebody waits, and now and then while nobody does. */
 export class Loop {
   readonly #task: Task;
+  /** The task as one who waits reads it. */
+  readonly #source: Omit<Source, "bell">;
   #state: State = "off";
   #step = 0;
   #sleep: Sleep | undefined;
@@ -78,7 +81,7 @@ export class Loop {
   readonly #glance = new Glance(() => this.#lookOnce());
   readonly #readInTurn = (): void => {
     try {
-      if (this.#task.isAwaited()) this.#task.read();
+      if (this.#isAwaited) this.#task.read();
     } catch (error) {
       this.#fail(error);
     }
@@ -88,16 +91,31 @@ export class Loop {
   constructor(task: Task) {
     this.#task = task;
     this.#mayBeThere = task.arm !== undefined;
+    this.#source = {
+      read: () => this.#read(),
+      arm: task.arm,
+      busyPoll: { finds: () => this.#spinOnce() },
+    };
   }
 
   /** Takes note of what has changed: somebody waits, or nobody does any more, or the source is closed. */
   update(): void {
-    const { isOpen, isAwaited, unawaited } = this.#task;
-    const isNeeded = isOpen() && (isAwaited() || unawaited() !== "nothing");
-    if (!isNeeded) return this.#stop();
+    if (!this.#task.isOpen() || this.#task.want() === "nothing") return this.#stop();
     this.#sleep?.hold(this.#need);
-    if (this.#state === "off" || this.#state === "pausing" && isAwaited()) this.#runSoon();
+    if (this.#state === "off" || this.#state === "pausing" && this.#isAwaited) this.#runSoon();
     else if (this.#state === "pausing") this.#glance.hold(this.#need === "held");
+  }
+
+  /** Reads until what somebody waits for has come. The last one leaves no thread behind. */
+  async until<T>(waited: Promise<T>): Promise<T> {
+    this.update();
+    try {
+      return await waited;
+    } finally {
+      this.update();
+      const round = state.descriptors?.pendingRound;
+      if (round !== undefined) await round;
+    }
   }
 
   /** Has it read for those who wait although no bell rings. */
@@ -120,11 +138,16 @@ export class Loop {
     return hasFound;
   }
 
+  get #isAwaited(): boolean {
+    const want = this.#task.want();
+    return want === "held" || want === "often" || want === "seldom";
+  }
+
   // While nobody waits, a sleep goes on until the bell rings, if the source is read then too.
   get #need(): Need {
-    const { isAwaited, isHeld, unawaited } = this.#task;
-    if (!isAwaited()) return unawaited() === "expected" ? "held" : "seldom";
-    return isHeld === undefined || isHeld() ? "held" : "often";
+    const want = this.#task.want();
+    if (want === "expected") return "held";
+    return want === "any" || want === "nothing" ? "seldom" : want;
   }
 
   /** Not at once: what the caller does next, such as a post, comes before a wait polls for the first of it. */
@@ -152,16 +175,13 @@ export class Loop {
   }
 
   #goOn(): void {
-    const { arm, isOpen, isAwaited, onRead, read, unawaited } = this.#task;
+    const { isOpen, onRead } = this.#task;
     while (isOpen()) {
-      const count = this.#mayBeThere ? read() : 0;
-      this.#mayBeThere = arm !== undefined || count > 0;
-      this.#hasFound ||= count > 0;
-      // Reading can fail, which closes the source.
-      if (count === 0 && isOpen()) {
-        if (!isAwaited()) return unawaited() === "nothing" ? this.#stop() : this.#pause();
-        if (!this.#findOrSleep()) return;
-      }
+      const isAwaited = this.#isAwaited;
+      const hasFound = isAwaited ? find(this.#source) : this.#read() > 0;
+      // Code of the program, which may begin to wait, runs only if something was read.
+      if (!hasFound) return isAwaited ? this.#beginSleep() : this.#pause();
+      this.#hasFound = true;
       if (!isOpen()) break;
       const rest = onRead?.() ?? (mayContinue() ? undefined : nextTurn());
       if (rest !== undefined) return this.#runAfter(rest);
@@ -177,26 +197,33 @@ export class Loop {
     );
   }
 
-  /** Returns whether there is something to be done at once. */
-  #findOrSleep(): boolean {
-    const { arm, bell, isOpen, read } = this.#task;
-    if (!this.#hasSpun && this.spin()) return this.#mayBeThere = true;
+  /** Reads if something may be there. Reading can fail, which closes the source: then there is no need to sleep. */
+  #read(): number {
+    if (!this.#mayBeThere) return 0;
+    const { arm, isOpen, read } = this.#task;
+    const count = read();
+    this.#mayBeThere = arm !== undefined || count > 0;
+    return isOpen() ? count : 1;
+  }
+
+  #spinOnce(): boolean {
+    const hasFound = !this.#hasSpun && this.spin();
     this.#hasSpun = false;
-    if (arm !== undefined) {
-      arm();
-      if (read() > 0 || !isOpen()) return true;
-    }
+    this.#mayBeThere ||= hasFound;
+    return hasFound;
+  }
+
+  #beginSleep(): void {
     this.#state = "sleeping";
     this.#glance.rest();
     state.readers.add(this.#readInTurn);
-    this.#sleep = bell.sleep(this.#need, (error) => {
+    this.#sleep = this.#task.bell.sleep(this.#need, (error) => {
       this.#endSleep();
       if (error !== undefined) return this.#fail(error);
       this.#mayBeThere = true;
       this.#yield();
       this.#run();
     });
-    return false;
   }
 
   #endSleep(): void {
@@ -207,6 +234,7 @@ export class Loop {
 
   /** Ends early if somebody begins to wait. */
   #pause(): void {
+    if (this.#task.want() === "nothing") return this.#stop();
     this.#state = "pausing";
     this.#glance.begin(this.#need === "held");
   }

@@ -26,6 +26,10 @@ export class Waiters<W extends object, T> {
     return [...this.#waiting.keys()];
   }
 
+  has(which: (waiter: W) => boolean): boolean {
+    return this.size > 0 && this.all().some(which);
+  }
+
   /** `Waiters.wait`, before all others. */
   waitFirst(waiter: W, signal: AbortSignal | undefined): Promise<T> {
     const waiting = this.wait(waiter, signal);
@@ -40,17 +44,17 @@ export class Waiters<W extends object, T> {
 
   /** Waits until `Waiters.resolve` or `Waiters.reject` names the waiter. */
   wait(waiter: W, signal: AbortSignal | undefined): Promise<T> {
-    if (signal?.aborted) return Promise.reject(signal.reason);
     const waiting = Promise.withResolvers<T>();
-    const abort = (): void => {
-      this.reject(waiter, signal!.reason);
-      this.#onAbort();
-    };
     this.#waiting.set(waiter, waiting);
     if (signal === undefined) return waiting.promise;
+    const abort = (): void => {
+      this.reject(waiter, signal.reason);
+      this.#onAbort();
+    };
     try {
-      // It calls a method of the signal, which may be the caller's and end all waits: so this wait has begun already.
-      whenAborted(signal, abort);
+      // What it reads of the signal may be the caller's and end all waits: so this wait has begun already.
+      if (signal.aborted) this.reject(waiter, signal.reason);
+      else whenAborted(signal, abort);
     } catch (error) {
       this.reject(waiter, error);
     }
@@ -65,8 +69,23 @@ export class Waiters<W extends object, T> {
     this.#take(waiter)?.reject(reason);
   }
 
-  rejectAll(reason: unknown): void {
-    for (const waiter of this.all()) this.reject(waiter, reason);
+  /** Resolves all for which the condition holds. Returns how many there were. */
+  resolveAll(value: T, which: (waiter: W) => boolean): number {
+    const ended = this.all().filter(which);
+    for (const waiter of ended) this.resolve(waiter, value);
+    return ended.length;
+  }
+
+  /** Resolves the oldest one for which the condition holds. Returns whether there was one. */
+  resolveOne(value: T, which: (waiter: W) => boolean): boolean {
+    const oldest = this.all().find(which);
+    if (oldest !== undefined) this.resolve(oldest, value);
+    return oldest !== undefined;
+  }
+
+  /** Rejects all for which the condition holds. */
+  rejectAll(reason: unknown, which: (waiter: W) => boolean = () => true): void {
+    for (const waiter of this.all().filter(which)) this.reject(waiter, reason);
   }
 
   #take(waiter: W): PromiseWithResolvers<T> | undefined {

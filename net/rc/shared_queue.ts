@@ -1,7 +1,7 @@
 import { BusyPoll } from "../../wait/busy_poll.ts";
 import { mayContinue, nextTurn } from "../../wait/turns.ts";
 import { CompletionChannel, CompletionQueue, WorkCompletionList } from "../../mod.ts";
-import type { Loop } from "../../wait/loop.ts";
+import type { Loop, Want } from "../../wait/loop.ts";
 import { BATCH, loopOf } from "../shared/completions.ts";
 import type { DeviceUse } from "../shared/device_use.ts";
 
@@ -102,9 +102,7 @@ export class SharedQueue {
     this.loop = loopOf(this.cq, {
       read: () => this.read(),
       isOpen: () => this.#isOpen,
-      isAwaited: () => this.awaited > 0 && !this.#isYielding,
-      isHeld: () => this.held > 0 || this.expecting > 0,
-      unawaited: () => this.seats === 0 ? "nothing" : this.expecting > 0 ? "expected" : "any",
+      want: () => this.#want(),
       busyPoll: new BusyPoll(spinMicroseconds),
       onError: (error) => this.#fail(error),
     });
@@ -116,6 +114,13 @@ export class SharedQueue {
   get needs(): number {
     return (this.awaited > 0 ? AWAITED : 0) | (this.held > 0 ? HELD : 0) |
       (this.expecting > 0 ? EXPECTING : 0);
+  }
+
+  #want(): Want {
+    const isHeld = this.held > 0 || this.expecting > 0;
+    if (this.awaited > 0 && !this.#isYielding) return isHeld ? "held" : "often";
+    if (this.seats === 0) return "nothing";
+    return this.expecting > 0 ? "expected" : "any";
   }
 
   get hasRoom(): boolean {

@@ -1,3 +1,4 @@
+import type { Need } from "../../wait/bell.ts";
 import { BusyPoll } from "../../wait/busy_poll.ts";
 import {
   type CompletionQueue,
@@ -93,8 +94,8 @@ export class Receiver {
   readonly #lent: Set<number> = new Set();
   readonly #incoming: Incoming<Target, Taken>;
   readonly #loop: Loop;
-  /** Whether calls that wait keep the program alive. */
-  #isHeld = true;
+  /** How much calls that wait need it: whether they keep the program alive. */
+  #need: Need = "held";
   #isClosing = false;
   #failure: unknown;
 
@@ -123,9 +124,7 @@ export class Receiver {
     this.#loop = loopOf(parts.cq, {
       read: () => this.#drain(),
       isOpen: () => this.#failure === undefined,
-      isAwaited: () => this.#incoming.isAwaited,
-      isHeld: () => this.#isHeld,
-      unawaited: () => "any",
+      want: () => this.#incoming.isAwaited ? this.#need : "any",
       busyPoll: new BusyPoll(parts.spinMicroseconds),
       onError: (error) => this.fail(error),
     });
@@ -134,7 +133,7 @@ export class Receiver {
 
   /** Says whether calls that wait keep the program alive. */
   hold(isHeld: boolean): void {
-    this.#isHeld = isHeld;
+    this.#need = isHeld ? "held" : "often";
     this.#loop.update();
   }
 

@@ -107,8 +107,7 @@ export class Sender {
         return this.poll();
       },
       isOpen: () => this.#failure === undefined,
-      isAwaited: () => this.#waiters.size + this.arrivals.size > 0,
-      unawaited: () => "nothing",
+      want: () => this.#waiters.size + this.arrivals.size > 0 ? "held" : "nothing",
       busyPoll: new BusyPoll(parts.spinMicroseconds),
       onError: (error) => this.fail(error),
     });

@@ -1,4 +1,5 @@
 import { integer } from "../../internal/checks.ts";
+import type { Cause } from "../../wait/state.ts";
 import { inTurn } from "../../wait/turns.ts";
 import type { Complete } from "../../internal/optional.ts";
 import { errno } from "../../ffi/errno.ts";
@@ -17,7 +18,6 @@ import {
   type BlockingCall,
   callLater,
   callNow,
-  type Cause,
   type PeerOptions,
   peerOptions,
 } from "../core/abortable.ts";

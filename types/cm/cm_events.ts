@@ -5,9 +5,11 @@ import { rdmacm } from "../../ffi/rdmacm.ts";
 import { readField, readNative } from "../../ffi/struct.ts";
 import type { NativeResource } from "../core/native_resource.ts";
 import { BusyPoll, SPIN_MICROSECONDS } from "../../wait/busy_poll.ts";
-import { Events } from "../../wait/events.ts";
-import { EventDescriptor, makeNonblocking, noEvent } from "../core/event_descriptor.ts";
-import { disposedError, isOpen, type Resource } from "../core/resource.ts";
+import type { Need } from "../../wait/bell.ts";
+import { Loop } from "../../wait/loop.ts";
+import { Waiters } from "../../wait/waiters.ts";
+import { bellOfEvents, noEvent } from "../core/event_descriptor.ts";
+import { assertOpen, isOpen, type Resource } from "../core/resource.ts";
 import { privateDataOf } from "./conn_param.ts";
 import { CmEventType } from "./enums.ts";
 
@@ -45,7 +47,7 @@ export interface Delivered {
 export type EventHandler<E> = (event: NativeEvent) => E;
 
 /** A waiter. A step of an id goes before those that take any event. */
-interface Key<E> {
+interface Waiter<E> {
   readonly step: Resource | undefined;
   /** The number of the group that the step joins. */
   readonly group: bigint | undefined;
@@ -58,7 +60,9 @@ interface Key<E> {
  */
 export class CmEvents<E extends Delivered> {
   readonly #channel: NativeResource<RdmaEventChannel>;
-  readonly #source: Events<Key<E>, E>;
+  readonly #waiters: Waiters<Waiter<E>, E> = new Waiters();
+  readonly #loop: Loop;
+  #need: Need = "held";
   readonly #event: BigUint64Array<ArrayBuffer> = new BigUint64Array(1);
   /** The ids of the channel, by their addresses. */
   readonly handlers: Map<bigint, EventHandler<E>> = new Map();
@@ -73,20 +77,20 @@ export class CmEvents<E extends Delivered> {
   constructor(channel: NativeResource<RdmaEventChannel>) {
     this.#channel = channel;
     const fd = readNative(channel.unsafeHandle, structs.rdma_event_channel.fields.fd);
-    makeNonblocking(fd);
-    this.#source = new Events({
-      isOpen: () => isOpen(channel),
-      refusal: () => disposedError(channel),
-      bell: new EventDescriptor(fd),
+    this.#loop = new Loop({
       read: () => this.#read(),
-      readsAhead: true,
+      bell: bellOfEvents(fd),
       busyPoll: new BusyPoll(SPIN_MICROSECONDS),
+      isOpen: () => isOpen(channel),
+      want: () => this.#waiters.size > 0 ? this.#need : "nothing",
+      onError: (error) => this.#waiters.rejectAll(error),
     });
   }
 
   /** Sets whether waits keep the program alive. */
   hold(isHeld: boolean): void {
-    this.#source.hold(isHeld);
+    this.#need = isHeld ? "held" : "often";
+    this.#loop.update();
   }
 
   /** Waits for an event that nobody else has taken. */
@@ -113,8 +117,9 @@ export class CmEvents<E extends Delivered> {
     }
   }
 
-  #wait(key: Key<E>, signal: AbortSignal | undefined): Promise<E> {
-    return this.#source.wait(key, signal);
+  #wait(waiter: Waiter<E>, signal: AbortSignal | undefined): Promise<E> {
+    assertOpen(this.#channel);
+    return this.#loop.until(this.#waiters.wait(waiter, signal));
   }
 
   /** Whether somebody waits for an event of an id. */
@@ -138,14 +143,14 @@ export class CmEvents<E extends Delivered> {
 
   /** An id has moved to this channel. The kernel moves its events with it, but that wakes nobody. */
   wake(): void {
-    this.#source.wake();
+    this.#loop.wake();
   }
 
   /** Hands an event to the steps that wait for it, otherwise to one of the other waiters, or keeps it. */
   deliver(event: E): void {
-    const isStep = ({ step, wants }: Key<E>): boolean => step === event.id && wants(event);
-    if (this.#source.resolve(event, isStep) > 0) return;
-    if (this.#source.resolveOne(event, ({ step }) => step === undefined)) return;
+    const isStep = ({ step, wants }: Waiter<E>): boolean => step === event.id && wants(event);
+    if (this.#waiters.resolveAll(event, isStep) > 0) return;
+    if (this.#waiters.resolveOne(event, ({ step }) => step === undefined)) return;
     const { listenId } = event;
     if (listenId !== undefined && this.#isFull(listenId)) event.id.close();
     else this.#unclaimed.push(event);
@@ -153,18 +158,23 @@ export class CmEvents<E extends Delivered> {
 
   /** Ends the steps of an id, or those of one of its groups: their events do not come any more. */
   endSteps(id: Resource, why: string, group?: bigint): void {
-    const reason = new TypeError(`Cannot wait for event: ${why}`);
-    const isOf = (key: Key<E>): boolean => group === undefined || key.group === group;
-    this.#source.reject(reason, (key) => key.step === id && isOf(key));
+    this.#end(
+      why,
+      (waiter) => waiter.step === id && (group === undefined || waiter.group === group),
+    );
   }
 
   /** Ends all waits, because the channel is being closed. */
   close(): void {
-    const reason = new TypeError("Cannot wait for event: the event channel was disposed");
-    this.#source.reject(reason, () => true);
+    this.#end("the event channel was disposed", () => true);
   }
 
-  #read(): boolean {
+  #end(why: string, which: (waiter: Waiter<E>) => boolean): void {
+    this.#waiters.rejectAll(new TypeError(`Cannot wait for event: ${why}`), which);
+    this.#loop.update();
+  }
+
+  #read(): number {
     const handle = this.#channel.unsafeHandle;
     const result = rdmacm().rdma_get_cm_event(handle, this.#event);
     if (result !== 0) return noEvent("rdma_get_cm_event");
@@ -186,7 +196,7 @@ export class CmEvents<E extends Delivered> {
     };
     rdmacm().rdma_ack_cm_event(pointer);
     this.#receive(event, listener);
-    return true;
+    return 1;
   }
 
   #receive(event: NativeEvent, listener: bigint): void {

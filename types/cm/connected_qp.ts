@@ -3,7 +3,8 @@
 import type { RdmaCmId } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
 import { allocStruct, writeField } from "../../ffi/struct.ts";
-import { type BlockingCall, callLater, callNow, type Cause } from "../core/abortable.ts";
+import type { Cause } from "../../wait/state.ts";
+import { type BlockingCall, callLater, callNow } from "../core/abortable.ts";
 import { nameOf } from "../core/enums.ts";
 import { checked } from "../core/errors.ts";
 import { instance } from "../core/checks.ts";

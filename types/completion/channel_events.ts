@@ -1,79 +1,94 @@
 import type { IbvCompChannel, IbvCq } from "../../ffi/handles.ts";
-import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
 import { handleAt } from "../../ffi/pointers.ts";
-import { readNative } from "../../ffi/struct.ts";
+import type { ArmedBell, Bell, Need } from "../../wait/bell.ts";
 import { BusyPoll, SPIN_MICROSECONDS } from "../../wait/busy_poll.ts";
-import { Events } from "../../wait/events.ts";
-import type { ArmedBell } from "../../wait/bell.ts";
-import { findSync } from "../../wait/loop.ts";
-import { EventDescriptor, noEvent } from "../core/event_descriptor.ts";
+import { findSync, Loop } from "../../wait/loop.ts";
+import { Waiters } from "../../wait/waiters.ts";
+import { call } from "../core/errors.ts";
+import { noEvent } from "../core/event_descriptor.ts";
 import type { NativeResource } from "../core/native_resource.ts";
-import { disposedError, isOpen, type Resource } from "../core/resource.ts";
+import { assertOpen, isOpen } from "../core/resource.ts";
 import { elementAt } from "../device/async_events.ts";
 
-/** Reads the events of a channel for those who wait. `Q` is the class of its queues. */
-export class ChannelEvents<Q extends Resource> {
+/** One who waits for an event of a queue, or of any queue. */
+interface Waiter<Q> {
+  readonly queue: Q | undefined;
+}
+
+/** Arms queues, and reads the events of their channel for those who wait. `Q` is the class of the queues. */
+export class ChannelEvents<Q extends NativeResource<IbvCq>> {
   readonly #channel: NativeResource<IbvCompChannel>;
-  readonly #descriptor: EventDescriptor;
+  readonly #bell: Bell;
   /** Queues whose event was read while nobody waited for it. */
   readonly #unclaimed: Set<Q> = new Set();
-  /** Those who wait for an event of one queue, or with `undefined` for an event of any queue. */
-  readonly #events: Events<Q | undefined, Q>;
+  readonly #waiters: Waiters<Waiter<Q>, Q> = new Waiters();
+  readonly #loop: Loop;
   readonly #busyPoll = new BusyPoll(SPIN_MICROSECONDS);
+  #need: Need = "held";
   readonly #cq: BigUint64Array<ArrayBuffer> = new BigUint64Array(1);
   readonly #cqContext: BigUint64Array<ArrayBuffer> = new BigUint64Array(1);
 
-  /** Reads nothing yet. The descriptor of the channel must be non-blocking. */
-  constructor(channel: NativeResource<IbvCompChannel>) {
+  /** Reads nothing yet. The bell rings while the channel has events. */
+  constructor(channel: NativeResource<IbvCompChannel>, bell: Bell) {
     this.#channel = channel;
-    const fd = readNative(channel.unsafeHandle, structs.ibv_comp_channel.fields.fd);
-    this.#descriptor = new EventDescriptor(fd);
-    this.#events = new Events({
-      isOpen: () => isOpen(channel),
-      refusal: () => disposedError(channel),
-      bell: this.#descriptor,
-      read: () => this.#read(),
+    this.#bell = bell;
+    this.#loop = new Loop({
       // The next event, if there is one, rings for the next wait: to look for it costs as much as the event.
-      readsAhead: false,
-      busyPoll: { finds: (read) => this.#isAwaitedByAny && this.#busyPoll.finds(read) },
+      read: () => this.#waiters.size > 0 ? this.#read() : 0,
+      bell,
+      // Those who wait for a queue have polled it already.
+      busyPoll: { finds: (read) => this.#waiters.has(isForAny) && this.#busyPoll.finds(read) },
+      isOpen: () => isOpen(channel),
+      want: () => this.#waiters.size > 0 ? this.#need : "nothing",
+      onError: (error) => this.#waiters.rejectAll(error),
     });
   }
 
   /** Forgets a queue that is being closed. Those who wait for it get an error. */
   remove(queue: Q): void {
     this.#unclaimed.delete(queue);
-    this.#reject("completion queue", (key) => key === queue);
+    this.#end("completion queue", (waiter) => waiter.queue === queue);
   }
 
   /** Those who wait get an error, because the channel is being closed. */
   close(): void {
-    this.#reject("completion channel", () => true);
+    this.#end("completion channel", () => true);
   }
 
+  /** Says whether waits keep the program alive. */
   hold(isHeld: boolean): void {
-    this.#events.hold(isHeld);
+    this.#need = isHeld ? "held" : "often";
+    this.#loop.update();
   }
 
-  async waitFor(queue: Q, signal: AbortSignal | undefined): Promise<void> {
-    await this.#events.wait(queue, signal);
+  /** Has the next completion of a queue make an event. */
+  arm(queue: Q, solicitedOnly = false): void {
+    const args = [queue.unsafeHandle, Number(solicitedOnly)] as const;
+    call("ibv_req_notify_cq", "arm completion queue", args);
+  }
+
+  /** Waits for an event of a queue, or of any queue. */
+  wait(queue: Q | undefined, signal: AbortSignal | undefined): Promise<Q> {
+    assertOpen(this.#channel);
+    return this.#loop.until(this.#waiters.wait({ queue }, signal));
   }
 
   async next(signal: AbortSignal | undefined): Promise<Q> {
-    return this.#claim() ?? await this.#events.wait(undefined, signal);
+    return this.#claim() ?? await this.wait(undefined, signal);
   }
 
   /** As `ChannelEvents.next`, on this thread. Returns `undefined` if the time is over. */
   nextSync(until: number): Q | undefined {
-    const isThere = (): boolean =>
-      this.#unclaimed.size > 0 || this.#read() && this.#unclaimed.size > 0;
-    findSync({ read: () => Number(isThere()), bell: this.#descriptor }, until);
+    // The event of a queue that is closed is for nobody.
+    const read = (): number => this.#unclaimed.size || this.#read() && this.#unclaimed.size;
+    findSync({ read, bell: this.#bell }, until);
     return this.#claim();
   }
 
   /** Waits on this thread for an event, which may be that of another queue. Returns `false` if the time is over. */
-  waitForSync(queue: Q, until: number): boolean {
-    const hasEvent = this.#events.readSync(until);
+  waitSync(queue: Q, until: number): boolean {
+    const hasEvent = findSync({ read: () => this.#read(), bell: this.#bell }, until);
     this.#unclaimed.delete(queue);
     return hasEvent;
   }
@@ -82,14 +97,14 @@ export class ChannelEvents<Q extends Resource> {
    * How one who reads the completions of a queue waits for them, if nobody else waits for events of the channel. The event
    * itself is read when the queue is armed again: what it reports comes first.
    */
-  bellOf(queue: Q & { readonly reqNotify: () => void }): ArmedBell {
+  bellOf(queue: Q): ArmedBell {
     let isArmed = false;
     const arm = (): void => {
       if (isArmed) this.#read();
-      queue.reqNotify();
+      this.arm(queue);
       isArmed = true;
     };
-    return { arm, bell: this.#descriptor };
+    return { arm, bell: this.#bell };
   }
 
   /** Acknowledges an event that was read, and gives it to who waits for it. */
@@ -102,19 +117,14 @@ export class ChannelEvents<Q extends Resource> {
 
   /** Gives an event that a blocking wait for the queue has read to those who wait for it too. */
   share(queue: Q): void {
-    if (!this.#events.isAwaited) return;
+    if (this.#waiters.size === 0) return;
     this.#deliver(queue);
     this.#unclaimed.delete(queue);
   }
 
-  /** Wakes those who wait for one queue, without an event. */
-  wake(queue: Q): void {
-    this.#events.resolve(queue, (key) => key === queue);
-  }
-
-  /** Those who wait for a queue have polled it already. */
-  get #isAwaitedByAny(): boolean {
-    return this.#events.isAwaitedBy((key) => key === undefined);
+  /** Wakes those who wait for one queue, without an event. Returns how many there were. */
+  wake(queue: Q): number {
+    return this.#waiters.resolveAll(queue, (waiter) => waiter.queue === queue);
   }
 
   #claim(): Q | undefined {
@@ -123,22 +133,27 @@ export class ChannelEvents<Q extends Resource> {
     return claimed;
   }
 
-  #reject(what: string, which: (key: Q | undefined) => boolean): void {
-    this.#events.reject(new TypeError(`Cannot wait for event: the ${what} was disposed`), which);
+  #end(what: string, which: (waiter: Waiter<Q>) => boolean): void {
+    const reason = new TypeError(`Cannot wait for event: the ${what} was disposed`);
+    this.#waiters.rejectAll(reason, which);
+    this.#loop.update();
   }
 
   // The event is read before its waiter is woken: otherwise the descriptor stays readable, and wakes whoever polls it.
-  #read(): boolean {
+  #read(): number {
     const handle = this.#channel.unsafeHandle;
     const result = verbs().ibv_get_cq_event(handle, this.#cq, this.#cqContext);
     if (result !== 0) return noEvent("ibv_get_cq_event");
     this.take(this.#cq[0]!);
-    return true;
+    return 1;
   }
 
   #deliver(queue: Q): void {
-    if (this.#events.resolve(queue, (key) => key === queue) > 0) return;
-    if (this.#events.resolveOne(queue, (key) => key === undefined)) return;
+    if (this.wake(queue) > 0 || this.#waiters.resolveOne(queue, isForAny)) return;
     this.#unclaimed.add(queue);
   }
+}
+
+function isForAny({ queue }: Waiter<unknown>): boolean {
+  return queue === undefined;
 }

@@ -5,6 +5,7 @@ import { library, verbs } from "../../ffi/library.ts";
 import { openSteps } from "../../ffi/library/native_steps.ts";
 import { readNative } from "../../ffi/struct.ts";
 import { type AbortOptions, signalOf } from "../../wait/abort.ts";
+import type { Bell } from "../../wait/bell.ts";
 import {
   BusyPoll,
   MAX_SPIN_MICROSECONDS,
@@ -23,19 +24,18 @@ import { ABOVE_LIMIT, aboveLimit, causeOf, type Causes } from "../core/causes.ts
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance } from "../core/checks.ts";
 import { call, type CheckOptions, lacking } from "../core/errors.ts";
-import { makeNonblocking } from "../core/event_descriptor.ts";
+import { bellOfEvents } from "../core/event_descriptor.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { assertOpen, type Resource } from "../core/resource.ts";
-import { orClosed } from "../core/until_closed.ts";
 import { registerElement, unregisterElement } from "../device/async_events.ts";
 import { Context } from "../device/context.ts";
 import { countsOf } from "../device/counts.ts";
 import { ChannelEvents } from "./channel_events.ts";
 import { Completions } from "./completions.ts";
-import { CqCore } from "./cq_core.ts";
+import { CqCore, STANDARD } from "./cq_core.ts";
 import { CqSleep } from "./cq_sleep.ts";
 import type { WorkCompletion } from "./work_completion.ts";
-import { batchCore, STANDARD, type WorkCompletionList } from "./work_completion_list.ts";
+import { batchCore, type WorkCompletionList } from "./work_completion_list.ts";
 
 let eventsOf: (channel: CompletionChannel) => ChannelEvents<CompletionQueue>;
 
@@ -90,15 +90,16 @@ export class CompletionChannel extends NativeResource<IbvCompChannel> {
   constructor(context: Context) {
     const parent = instance(context, Context, "context").unsafeHandle;
     const handle = call("ibv_create_comp_channel", "create completion channel", [parent]);
+    let bell: Bell;
     try {
-      makeNonblocking(readNative(handle, structs.ibv_comp_channel.fields.fd));
+      bell = bellOfEvents(readNative(handle, structs.ibv_comp_channel.fields.fd));
     } catch (error) {
       verbs().ibv_destroy_comp_channel(handle);
       throw error;
     }
     super(CompletionChannel.#KIND, handle, [context]);
     this.context = context;
-    this.#events = new ChannelEvents(this);
+    this.#events = new ChannelEvents(this, bell);
   }
 
   /** The descriptor that is readable when there is an event. It is non-blocking. Only the channel may read it. */
@@ -397,12 +398,12 @@ export class CompletionQueue<C extends WorkCompletion = WorkCompletion>
    * @throws {VerbsError} If the device refuses.
    */
   reqNotify(solicitedOnly: boolean = false): void {
-    const solicited = Number(boolean(solicitedOnly, "solicitedOnly"));
+    boolean(solicitedOnly, "solicitedOnly");
     assertOpen(this);
     if (this.channel === null) {
       throw new TypeError("Cannot arm completion queue: it has no channel for its events");
     }
-    call("ibv_req_notify_cq", "arm completion queue", [this.unsafeHandle, solicited]);
+    eventsOf(this.channel).arm(this, solicitedOnly);
   }
 
   /**
@@ -475,8 +476,8 @@ export class CompletionQueue<C extends WorkCompletion = WorkCompletion>
     const read = (): number => this.#core.ahead(handle, AHEAD);
     const finds = (): boolean =>
       this.#spin(handle, spin / 1000, until) || timeout !== 0 && this.#sleep(handle, events, until);
-    const bell = { sleepSync: (until: number) => events.waitForSync(this, until) };
-    return findSync({ read, arm: () => this.reqNotify(), bell, busyPoll: { finds } }, until);
+    const bell = { sleepSync: (until: number) => events.waitSync(this, until) };
+    return findSync({ read, arm: () => events.arm(this), bell, busyPoll: { finds } }, until);
   }
 
   /** Sleeps once, if it can be done in one native call. Returns whether there are completions. */
@@ -534,12 +535,11 @@ export class CompletionQueue<C extends WorkCompletion = WorkCompletion>
     const events = this.#channelEvents();
     positiveInt(batch, "batch");
     assertOpen(this);
-    return new Completions({
-      read: () => this.#core.ahead(this.unsafeHandle, batch),
-      take: () => this.#core.take(),
-      arm: () => this.reqNotify(),
-      wait: (signal) => events.waitFor(this, signal),
-      orClosed: (error) => orClosed(error, this, signal),
+    return new Completions<C>({
+      cq: this,
+      core: this.#core,
+      events,
+      batch,
       signal: signal === undefined ? undefined : instance(signal, AbortSignal, "signal"),
       busyPoll: new BusyPoll(
         integer(spinMicroseconds, "spinMicroseconds", 0, MAX_SPIN_MICROSECONDS),

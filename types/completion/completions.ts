@@ -1,19 +1,25 @@
+import type { IbvCq } from "../../ffi/handles.ts";
 import { textOf } from "../../internal/texts.ts";
+import type { BusyPoll } from "../../wait/busy_poll.ts";
 import { find, type Source } from "../../wait/loop.ts";
 import { inTurn, mayContinue, nextTurn } from "../../wait/turns.ts";
-import type { CLOSED } from "../core/until_closed.ts";
+import type { NativeResource } from "../core/native_resource.ts";
+import { orClosed } from "../core/until_closed.ts";
+import type { ChannelEvents } from "./channel_events.ts";
+import type { CqCore } from "./cq_core.ts";
 import type { WorkCompletion } from "./work_completion.ts";
 
-/** The queue that an iteration is over. */
-export interface CompletionSource<C = WorkCompletion> extends Omit<Source, "bell"> {
-  /** The oldest completion of those that were read. */
-  readonly take: () => C;
-  /** Waits for an event of the queue. */
-  readonly wait: (signal: AbortSignal | undefined) => Promise<unknown>;
+/** What an iteration is made from. */
+export interface CompletionsParts<C> {
+  readonly cq: NativeResource<IbvCq>;
+  readonly core: Pick<CqCore<C>, "ahead" | "take">;
+  /** The events of the channel of the queue. */
+  readonly events: Pick<ChannelEvents<NativeResource<IbvCq>>, "arm" | "wait">;
+  /** How many completions it polls at a time. */
+  readonly batch: number;
+  readonly busyPoll: Pick<BusyPoll, "finds">;
   /** Ends the iteration: it throws the reason. */
   readonly signal: AbortSignal | undefined;
-  /** What the outcome of a step is that has failed. */
-  readonly orClosed: (error: unknown) => typeof CLOSED;
 }
 
 /**
@@ -23,7 +29,8 @@ export interface CompletionSource<C = WorkCompletion> extends Omit<Source, "bell
  * @category Completions
  */
 export class Completions<C = WorkCompletion> implements AsyncIterableIterator<C, void, void> {
-  readonly #source: CompletionSource<C>;
+  readonly #parts: CompletionsParts<C>;
+  readonly #source: Omit<Source, "bell">;
   /** Whether the event loop has to run before the next completion is given. */
   #mustYield = false;
   #ended = false;
@@ -32,8 +39,13 @@ export class Completions<C = WorkCompletion> implements AsyncIterableIterator<C,
   #last: Promise<IteratorResult<C, void>> = Promise.resolve(END);
 
   /** @ignore Iterates over a queue. */
-  constructor(source: CompletionSource<C>) {
-    this.#source = source;
+  constructor(parts: CompletionsParts<C>) {
+    const { cq, core, events, batch, busyPoll } = this.#parts = parts;
+    this.#source = {
+      read: () => core.ahead(cq.unsafeHandle, batch),
+      arm: () => events.arm(cq),
+      busyPoll,
+    };
   }
 
   /** The next completion. */
@@ -81,34 +93,24 @@ export class Completions<C = WorkCompletion> implements AsyncIterableIterator<C,
   }
 
   async #step(): Promise<IteratorResult<C, void>> {
+    const { cq, core, events, signal } = this.#parts;
     try {
       while (!this.#ended) {
-        const completion = this.#takeNow();
-        if (completion !== undefined) return { value: completion, done: false };
-        await this.#rest();
+        signal?.throwIfAborted();
+        if (this.#isTurnOver()) {
+          await nextTurn();
+          this.#mustYield = false;
+        } else if (find(this.#source)) return { value: core.take(), done: false };
+        else await events.wait(cq, signal);
       }
       return END;
     } catch (error) {
       this.#ended = true;
-      this.#source.orClosed(error);
+      orClosed(error, cq, signal);
       return END;
     } finally {
       this.#steps--;
     }
-  }
-
-  /** A completion that is there, or comes while it polls; else `undefined`, and the queue is armed. */
-  #takeNow(): C | undefined {
-    const source = this.#source;
-    source.signal?.throwIfAborted();
-    return !this.#isTurnOver() && find(source) ? source.take() : undefined;
-  }
-
-  /** Waits for an event, or for the event loop if its turn is over. */
-  async #rest(): Promise<void> {
-    if (!this.#mustYield) return void await this.#source.wait(this.#source.signal);
-    await nextTurn();
-    this.#mustYield = false;
   }
 
   /** Whether it has ended. */

@@ -2,12 +2,12 @@ import { toCaller } from "../../internal/caller.ts";
 import type { IbvCq } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
+import { bufferPointer } from "../../ffi/pointers.ts";
 import type { Verbs } from "../../ffi/verbs.ts";
 import { causeOf, type Causes } from "../core/causes.ts";
 import { failure } from "../core/errors.ts";
 import type { SendTracker } from "./send_tracker.ts";
-import { WcOpcode, type WorkCompletion } from "./work_completion.ts";
-import { BatchCore, type Format } from "./work_completion_list.ts";
+import { WcOpcode, WorkCompletion } from "./work_completion.ts";
 
 const { size: SIZE, fields: WC } = structs.ibv_wc;
 /** In 32-bit words, as the offsets below. */
@@ -21,6 +21,67 @@ const RECEIVES = -WcOpcode.RECV;
 const DRAIN_BATCH = 64;
 /** The most completions for which memory is allocated, however many are asked for. */
 const MAX_BATCH = 65_536;
+
+/** A class of completions. */
+export interface Format<C> {
+  /** The bytes that each completion has behind the `struct ibv_wc` array of its batch. */
+  readonly extra: number;
+  /** Makes the object of a completion from the offsets of its struct and of its extra bytes. */
+  readonly read: (view: DataView, base: number, extra: number) => C;
+}
+
+export const STANDARD: Format<WorkCompletion> = {
+  extra: 0,
+  read: (view, base) => new WorkCompletion(view, base),
+};
+
+/** The inside of a `WorkCompletionList`: an array of `struct ibv_wc`, and the extra bytes behind it. */
+export class BatchCore<C = WorkCompletion> {
+  readonly capacity: number;
+  readonly format: Format<C>;
+  /** Native code writes it, so it must not be transferred. */
+  readonly view: DataView<ArrayBuffer>;
+  readonly words: Int32Array<ArrayBuffer>;
+  readonly pointer: Deno.PointerObject;
+  /** How many completions the last poll wrote. */
+  length = 0;
+  /** How often it was polled into. It tells the completions of one poll from those of another. */
+  polls = 0;
+
+  constructor(capacity: number, format: Format<C>) {
+    this.capacity = capacity;
+    this.format = format;
+    this.view = new DataView(new ArrayBuffer((SIZE + format.extra) * capacity));
+    this.words = new Int32Array(this.view.buffer);
+    this.pointer = bufferPointer(this.view);
+  }
+
+  polled(count: number): void {
+    this.length = count;
+    this.polls++;
+  }
+
+  at(index: number): C {
+    return this.format.read(this.view, index * SIZE, this.extraAt(index));
+  }
+
+  extraAt(index: number): number {
+    return this.capacity * SIZE + index * this.format.extra;
+  }
+
+  /** Copies completions to another batch, which may have no place for the extra bytes. */
+  copyTo(to: BatchCore<unknown>, at: number, start: number, count: number): void {
+    const source = new Uint8Array(this.view.buffer);
+    const target = new Uint8Array(to.view.buffer);
+    target.set(source.subarray(start * SIZE, (start + count) * SIZE), at * SIZE);
+    if (to.format.extra !== this.format.extra) {
+      target.fill(0, to.extraAt(at), to.extraAt(at + count));
+      return;
+    }
+    const extra = source.subarray(this.extraAt(start), this.extraAt(start + count));
+    target.set(extra, to.extraAt(at));
+  }
+}
 
 /**
  * Polls a queue, reports completed sends to the trackers of their queue pairs, and keeps completions that were polled

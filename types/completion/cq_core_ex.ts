@@ -5,9 +5,8 @@ import { someVerbs } from "../../ffi/library.ts";
 import { bufferPointer, nativeView } from "../../ffi/pointers.ts";
 import { accessorsOf, allocStruct } from "../../ffi/struct.ts";
 import type { Verbs } from "../../ffi/verbs.ts";
-import { CqCore } from "./cq_core.ts";
+import { type BatchCore, CqCore, type Format } from "./cq_core.ts";
 import { WcFlags, WcStatus } from "./work_completion.ts";
-import type { BatchCore, Format } from "./work_completion_list.ts";
 import {
   CreateCqWcFlags,
   EXTENDED,

@@ -8,7 +8,7 @@ import { functionAddress } from "../../ffi/libc.ts";
 import { NativeSteps, type openSteps } from "../../ffi/library/native_steps.ts";
 import { bufferAddress, handleAddress } from "../../ffi/pointers.ts";
 import { readNative } from "../../ffi/struct.ts";
-import type { BatchCore } from "./work_completion_list.ts";
+import type { BatchCore } from "./cq_core.ts";
 
 /** The steps, by their numbers. */
 const POLL = 1;

@@ -3,14 +3,9 @@ import { members } from "../../ffi/members.ts";
 import { type Accessors, accessorsOf } from "../../ffi/struct.ts";
 import { uint32 } from "../../internal/checks.ts";
 import { handOver } from "../core/native_resource.ts";
+import type { BatchCore, Format } from "./cq_core.ts";
 import { WorkCompletion } from "./work_completion.ts";
-import {
-  type BatchCore,
-  batchCore,
-  type Format,
-  OtherBatch,
-  WorkCompletionList,
-} from "./work_completion_list.ts";
+import { batchCore, OtherBatch, WorkCompletionList } from "./work_completion_list.ts";
 
 /**
  * The values that a completion reports (`enum ibv_create_cq_wc_flags`), combined with `|`.

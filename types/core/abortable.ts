@@ -2,7 +2,8 @@ import { cutTo } from "../../internal/caller.ts";
 import { type AbortOptions, checkSignal } from "../../wait/abort.ts";
 import { boolean, snapshot } from "../../internal/checks.ts";
 import { forThisCall } from "../../internal/left_open.ts";
-import { type Cause, enter, leave } from "../../wait/lanes.ts";
+import { enter, leave } from "../../wait/lanes.ts";
+import type { Cause } from "../../wait/state.ts";
 import { errno } from "../../ffi/errno.ts";
 import { type BlockingVerb, nonblocking, verbs } from "../../ffi/library.ts";
 import type { Outcome } from "../../ffi/library/bind.ts";
@@ -31,8 +32,6 @@ export function peerOptions(
   const { signal, forStranger = false } = snapshot(options, "options", ["signal", "forStranger"]);
   return { signal: checkSignal(signal), forStranger: boolean(forStranger, "forStranger") };
 }
-
-export type { Cause };
 
 /** A native call on another thread. */
 export interface AbortableCall<T, R> {

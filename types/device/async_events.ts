@@ -6,11 +6,13 @@ import { bufferPointer, handleAddress } from "../../ffi/pointers.ts";
 import { allocStruct, readField, readNative } from "../../ffi/struct.ts";
 import { type AbortOptions, signalOf } from "../../wait/abort.ts";
 import { endOf } from "../../wait/deadline.ts";
-import { Events } from "../../wait/events.ts";
+import type { Bell, Need } from "../../wait/bell.ts";
+import { findSync, Loop } from "../../wait/loop.ts";
 import { inTurn } from "../../wait/turns.ts";
-import { EventDescriptor, makeNonblocking, noEvent } from "../core/event_descriptor.ts";
+import { Waiters } from "../../wait/waiters.ts";
+import { bellOfEvents, noEvent } from "../core/event_descriptor.ts";
 import { handleOf, type NativeResource } from "../core/native_resource.ts";
-import { disposedError, isOpen, type Resource, rootOf } from "../core/resource.ts";
+import { assertOpen, isOpen, type Resource, rootOf } from "../core/resource.ts";
 import { untilClosed } from "../core/until_closed.ts";
 
 const { fields } = structs.ibv_async_event;
@@ -150,36 +152,41 @@ export class AsyncEvents {
   readonly #pointer: Deno.PointerObject = bufferPointer(this.#event);
   /** They are called with each event. */
   readonly listeners: Set<EventListener> = new Set();
-  readonly #source: Events<void, void>;
+  readonly #waiters: Waiters<object, void> = new Waiters();
+  readonly #loop: Loop;
+  readonly #bell: Bell;
+  #need: Need = "held";
   readonly #get: ReturnType<typeof verbs>["ibv_get_async_event"] = verbs().ibv_get_async_event;
 
   /** Makes the only reader of a context: see `asyncEvents`. */
   constructor(context: NativeResource<IbvContext>) {
     this.#context = context;
     const fd = readNative(context.unsafeHandle, structs.ibv_context.fields.async_fd);
-    makeNonblocking(fd);
-    this.#source = new Events({
-      isOpen: () => isOpen(context),
-      refusal: () => disposedError(context),
-      // They are rare, and a program that waits for nothing else needs none of them at once.
-      bell: new EventDescriptor(fd, true),
+    this.#bell = bellOfEvents(fd);
+    this.#loop = new Loop({
       read: () => this.#read(),
-      readsAhead: true,
+      bell: this.#bell,
+      isOpen: () => isOpen(context),
+      want: () => this.#waiters.size > 0 ? this.#need : "nothing",
+      onError: (error) => this.#waiters.rejectAll(error),
     });
   }
 
   hold(isHeld: boolean): void {
-    this.#source.hold(isHeld);
+    // They are rare, and a program that waits for nothing else needs none of them at once.
+    this.#need = isHeld ? "held" : "seldom";
+    this.#loop.update();
   }
 
   /** Waits until `AsyncEvents.wake` is called. Meanwhile events are read as they come. */
   async wait(signal: AbortSignal | undefined): Promise<void> {
-    await this.#source.wait(undefined, signal);
+    assertOpen(this.#context);
+    await this.#loop.until(this.#waiters.wait({}, signal));
   }
 
   /** Waits on this thread for events, and reads them. Returns `false` if the time has run out. */
   readSync(until: number): boolean {
-    return this.#source.readSync(until);
+    return findSync({ read: () => this.#read(), bell: this.#bell }, until);
   }
 
   /** The events that are read from now on, until it is disposed. */
@@ -195,13 +202,13 @@ export class AsyncEvents {
 
   /** Ends all waits. Listeners that have something for the waiters call it. */
   wake(): void {
-    this.#source.resolve(undefined, () => true);
+    this.#waiters.resolveAll(undefined, () => true);
   }
 
   /** Ends all waits with an error, because the context is being closed. */
   close(): void {
-    const reason = new TypeError("Cannot wait for event: the context was disposed");
-    this.#source.reject(reason, () => true);
+    this.#waiters.rejectAll(new TypeError("Cannot wait for event: the context was disposed"));
+    this.#loop.update();
   }
 
   /**
@@ -216,11 +223,11 @@ export class AsyncEvents {
     throwAll(errors);
   }
 
-  #read(): boolean {
+  #read(): number {
     const errors: unknown[] = [];
     const hasRead = this.#readOne(errors);
     throwAll(errors);
-    return hasRead || noEvent("ibv_get_async_event");
+    return hasRead ? 1 : noEvent("ibv_get_async_event");
   }
 
   #readOne(errors: unknown[]): boolean {

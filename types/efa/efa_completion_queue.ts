@@ -10,15 +10,10 @@ import {
   type CqInitAttrEx,
   ProviderCq,
 } from "../completion/completion_queue_ex.ts";
+import type { BatchCore, Format } from "../completion/cq_core.ts";
 import { CqCoreEx } from "../completion/cq_core_ex.ts";
 import { WcOpcode } from "../completion/work_completion.ts";
-import {
-  type BatchCore,
-  batchCore,
-  type Format,
-  OtherBatch,
-  WorkCompletionList,
-} from "../completion/work_completion_list.ts";
+import { batchCore, OtherBatch, WorkCompletionList } from "../completion/work_completion_list.ts";
 import { EXTENDED, WorkCompletionEx } from "../completion/work_completion_list_ex.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import type { CheckOptions } from "../core/errors.ts";

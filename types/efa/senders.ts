@@ -8,7 +8,7 @@ import { constants, structs } from "../../ffi/layout.ts";
 import { bytesOfGid, type Gid } from "../address/gid.ts";
 import { AddressHandle, AhCore, ahCore } from "../address_handle/address_handle.ts";
 import { type WcAddress, WcFlags } from "../completion/work_completion.ts";
-import type { BatchCore } from "../completion/work_completion_list.ts";
+import type { BatchCore } from "../completion/cq_core.ts";
 import { failure, type VerbsError } from "../core/errors.ts";
 import { lifetimeOf } from "../core/resource.ts";
 import { pdCore, type ProtectionDomain } from "../memory/protection_domain.ts";

@@ -8,7 +8,7 @@ import {
   fromWords,
   fromWordsAsync,
 } from "../address_handle/address_handle.ts";
-import type { Cause } from "../core/abortable.ts";
+import type { Cause } from "../../wait/state.ts";
 import { failure, type VerbsError } from "../core/errors.ts";
 import type { ProtectionDomain } from "../memory/protection_domain.ts";
 import type { Senders } from "./senders.ts";

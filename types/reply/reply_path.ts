@@ -17,11 +17,8 @@ import {
   viewOfGrh,
 } from "../address_handle/packet.ts";
 import type { WcAddress } from "../completion/work_completion.ts";
-import {
-  type BatchCore,
-  batchCore,
-  type WorkCompletionList,
-} from "../completion/work_completion_list.ts";
+import type { BatchCore } from "../completion/cq_core.ts";
+import { batchCore, type WorkCompletionList } from "../completion/work_completion_list.ts";
 import { type PeerOptions, peerOptions } from "../core/abortable.ts";
 import { instance } from "../core/checks.ts";
 import { assertOpen, type Kind, Resource } from "../core/resource.ts";

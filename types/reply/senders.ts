@@ -2,7 +2,7 @@ import { ProviderTable } from "../../internal/provider_table.ts";
 import type { Gid } from "../address/gid.ts";
 import type { AhCore } from "../address_handle/address_handle.ts";
 import type { WcAddress } from "../completion/work_completion.ts";
-import type { BatchCore } from "../completion/work_completion_list.ts";
+import type { BatchCore } from "../completion/cq_core.ts";
 import type { ProtectionDomain } from "../memory/protection_domain.ts";
 
 /** The words of a `struct ibv_ah_attr`. */

@@ -5,6 +5,7 @@ import { assertSpyCalls, spy, stub } from "@std/testing/mock";
 import { nonblocking } from "../../../ffi/library.ts";
 import { CompletionQueue, WcOpcode } from "../../../mod.ts";
 import { listenUd, type UdConn, type UdOptions } from "../../../net/mod.ts";
+import { ChannelEvents } from "../../../types/completion/channel_events.ts";
 
 import { pair, rcPair, RXE, test } from "./recorder_net.ts";
 
@@ -135,15 +136,11 @@ pair.test("RcConn posts writes that are begun together before it polls for the f
 
 Deno.test("UdConn.receive() leaves no events unread if its datagrams come while it arms the queue", async () => {
   await using conn = await open({ spinMicroseconds: 0 });
-  const { reqNotify } = CompletionQueue.prototype;
-  using _ = stub(
-    CompletionQueue.prototype,
-    "reqNotify",
-    function (this: CompletionQueue, ...args): void {
-      reqNotify.apply(this, args);
-      recorder.complete("cq1", { opcode: WcOpcode.RECV, byte_len: 41 });
-    },
-  );
+  const { arm } = ChannelEvents.prototype;
+  using _ = stub(ChannelEvents.prototype, "arm", function (this: object, ...args): void {
+    arm.apply(this as ChannelEvents<CompletionQueue>, args);
+    recorder.complete("cq1", { opcode: WcOpcode.RECV, byte_len: 41 });
+  });
   for (let i = 0; i < 10; i++) await conn.receive();
   const events = recorder.takeOf("ibv_get_cq_event").filter(({ result }) => result === 0);
   // Of the last one the next wait learns.

@@ -1,8 +1,10 @@
 // Iterating over completions, over a source that is not a queue.
 import { assert, assertEquals } from "@std/assert";
 import { BusyPoll } from "../../../wait/busy_poll.ts";
-import { Completions, type CompletionSource } from "../../../types/completion/completions.ts";
+import type { IbvCq } from "../../../ffi/handles.ts";
+import { Completions } from "../../../types/completion/completions.ts";
 import type { WorkCompletion } from "../../../types/completion/work_completion.ts";
+import { NativeResource } from "../../../types/core/native_resource.ts";
 
 const COMPLETION = { wrId: 1n } as WorkCompletion;
 
@@ -18,25 +20,47 @@ class IdlePoll extends BusyPoll {
   }
 }
 
-function sourceOf(overrides: Partial<CompletionSource>): CompletionSource {
-  return {
-    read: () => 1,
-    take: () => COMPLETION,
-    arm: () => {},
-    wait: async () => await Promise.resolve(),
-    signal: undefined,
-    orClosed: (error) => {
-      throw error;
-    },
-    busyPoll: new BusyPoll(0),
-    ...overrides,
-  };
+/** What is armed, and closed like a queue. */
+class Queue extends NativeResource<IbvCq> {
+  constructor() {
+    super({ name: "queue", destroy: () => {} }, {} as IbvCq, []);
+  }
+}
+
+interface Source {
+  readonly read: () => number;
+  readonly take: () => WorkCompletion;
+  readonly arm: () => void;
+  readonly wait: () => Promise<void>;
+  readonly signal: AbortSignal;
+  readonly busyPoll: BusyPoll;
+}
+
+function completionsOf(
+  {
+    read = () => 1,
+    take = () => COMPLETION,
+    arm = () => {},
+    wait = async () => await Promise.resolve(),
+    signal,
+    busyPoll = new BusyPoll(0),
+  }: Partial<Source>,
+): Completions {
+  const cq = new Queue();
+  return new Completions({
+    cq,
+    core: { ahead: read, take },
+    events: { arm, wait: () => wait().then(() => cq) },
+    batch: 1,
+    busyPoll,
+    signal,
+  });
 }
 
 Deno.test("Completions lets timers run while completions keep coming", async () => {
   let fired = false;
   setTimeout(() => fired = true, 5);
-  for await (const _ of new Completions(sourceOf({}))) {
+  for await (const _ of completionsOf({})) {
     if (fired) break;
   }
   assert(fired);
@@ -46,7 +70,7 @@ Deno.test("Completions lets timers run although each completion takes long to pr
   let fired = 0;
   const timer = setInterval(() => fired++, 1);
   let given = 0;
-  for await (const _ of new Completions(sourceOf({}))) {
+  for await (const _ of completionsOf({})) {
     const until = performance.now() + 2;
     while (performance.now() < until);
     if (++given === 20) break;
@@ -59,7 +83,7 @@ Deno.test("Completions lets timers run although each completion takes long to pr
 Deno.test("Completions polls, arms the queue, polls once more and waits only then", async () => {
   const steps: string[] = [];
   let left = 3;
-  const source = sourceOf({
+  const completions = completionsOf({
     busyPoll: new IdlePoll(() => steps.push("spin")),
     read: () => (steps.push("read"), Number(--left === 0)),
     arm: () => void steps.push("arm"),
@@ -68,36 +92,35 @@ Deno.test("Completions polls, arms the queue, polls once more and waits only the
       await Promise.resolve();
     },
   });
-  await new Completions(source).next();
+  await completions.next();
   assertEquals(steps.join(" "), "read spin arm read wait read");
 });
 
 Deno.test("Completions gives what its busy polling finds, without arming", async () => {
   const steps: string[] = [];
-  const source = sourceOf({
+  const completions = completionsOf({
     busyPoll: new BusyPoll(1000),
     read: () => (steps.push("read"), Number(steps.length === 5)),
     arm: () => void steps.push("arm"),
   });
-  assertEquals((await new Completions(source).next()).value, COMPLETION);
+  assertEquals((await completions.next()).value, COMPLETION);
   assertEquals(steps.length, 5);
 });
 
 Deno.test("Completions ends with the error of its source, and gives nothing after it", async () => {
   const error = new Error("gone");
-  const source = sourceOf({
+  const completions = completionsOf({
     read: () => {
       throw error;
     },
   });
-  const completions = new Completions(source);
   assertEquals(await completions.next().catch((reason) => reason), error);
   assertEquals(await completions.next(), { value: undefined, done: true });
 });
 
 Deno.test("Completions rejects with the signal's reason at the next step after it aborts", async () => {
   const controller = new AbortController();
-  const completions = new Completions(sourceOf({ signal: controller.signal }));
+  const completions = completionsOf({ signal: controller.signal });
   assertEquals((await completions.next()).done, false);
   const reason = new Error("enough");
   controller.abort(reason);
@@ -108,12 +131,11 @@ Deno.test("Completions rejects with the signal's reason at the next step after i
 Deno.test("Completions.next() called while other steps wait does not overtake them", async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   const found: WorkCompletion[] = [];
-  const source = sourceOf({
+  const completions = completionsOf({
     read: () => found.length,
     take: () => found.shift()!,
     wait: () => promise,
   });
-  const completions = new Completions(source);
   const steps = [completions.next(), completions.next()];
   await new Promise((done) => setTimeout(done));
   const all = [1n, 2n, 3n].map((wrId) => ({ wrId })) as WorkCompletion[];
@@ -124,7 +146,7 @@ Deno.test("Completions.next() called while other steps wait does not overtake th
 });
 
 Deno.test("Completions.return() ends the iteration", async () => {
-  const [one, two, three] = Array.from({ length: 3 }, () => new Completions(sourceOf({})));
+  const [one, two, three] = Array.from({ length: 3 }, () => completionsOf({}));
   assertEquals(await one!.return(), { value: undefined, done: true });
   await two![Symbol.asyncDispose]();
   const error = new Error("no more");
@@ -137,7 +159,7 @@ Deno.test("Completions.return() ends the iteration", async () => {
 Deno.test("Completions ends before what is asked for after return() or throw()", async () => {
   for (const isBusy of [false, true]) {
     for (const end of ["return", "throw"] as const) {
-      const completions = new Completions(sourceOf({}));
+      const completions = completionsOf({});
       const before = isBusy ? [completions.next()] : [];
       const ended = completions[end](new Error("enough")).catch(() => {});
       const after = completions.next();

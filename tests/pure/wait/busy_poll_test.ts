@@ -17,7 +17,7 @@ function polling(microseconds: number): {
       let polls = 0;
       const isFound = busyPoll.finds(() => {
         now += 0.01;
-        return ++polls === n;
+        return Number(++polls === n);
       });
       assertEquals(isFound, polls === n, `${polls} polls`);
       return polls;
@@ -40,7 +40,7 @@ Deno.test("BusyPoll looks at the clock about as often, whatever a poll takes", (
     using _clock = stub(clock, "precise", () => (looks++, now));
     const busyPoll = new BusyPoll(200);
     const wait = (): void => {
-      while (!busyPoll.finds(() => (now += pollMs, false)) && looks === 0);
+      while (!busyPoll.finds(() => (now += pollMs, 0)) && looks === 0);
     };
     for (let i = 0; i < 20; i++) {
       looks = 0;
@@ -53,7 +53,7 @@ Deno.test("BusyPoll looks at the clock about as often, whatever a poll takes", (
 Deno.test("BusyPoll ends although its clock stands still", () => {
   using _clock = stub(clock, "precise", () => 0);
   let polls = 0;
-  assertEquals(new BusyPoll(200).finds(() => ++polls > 1e6), false);
+  assertEquals(new BusyPoll(200).finds(() => Number(++polls > 1e6)), false);
   assertEquals(polls > 200, true, `${polls} polls`);
 });
 

@@ -3,10 +3,8 @@ import { stub } from "@std/testing/mock";
 import type { Bell } from "../../../wait/bell.ts";
 import { BusyPoll } from "../../../wait/busy_poll.ts";
 import { clock } from "../../../wait/clock.ts";
-import { findSync, Loop, type Task } from "../../../wait/loop.ts";
+import { findSync, Loop, type Want } from "../../../wait/loop.ts";
 import { nextTurn } from "../../../wait/turns.ts";
-
-type State = "awaited" | ReturnType<Task["unawaited"]>;
 
 /** What rings at once, or never, and is armed, and what is done with it. */
 function armed(log: string[], rings: boolean): { readonly arm: () => void; readonly bell: Bell } {
@@ -25,7 +23,7 @@ function armed(log: string[], rings: boolean): { readonly arm: () => void; reado
 }
 
 /** A loop over a source that has so much at each look, and what it does with it. */
-async function looped(looks: number[], state: State, microseconds = 0): Promise<string[]> {
+async function looped(looks: number[], want: Want, microseconds = 0): Promise<string[]> {
   // A turn of the event loop that never ends.
   using _clock = stub(clock, "now", () => 0);
   await nextTurn();
@@ -42,32 +40,31 @@ async function looped(looks: number[], state: State, microseconds = 0): Promise<
       if (looks.length === 0) ended.resolve();
       return looks.length > 0;
     },
-    isAwaited: () => state === "awaited",
-    unawaited: () => state === "awaited" ? "any" : state,
+    want: () => want,
     busyPoll: new BusyPoll(microseconds),
     onRead: () => void log.push("read"),
     onError: (error) => log.push(String(error)),
   }).update();
   // The timer of a pause does not keep the test alive.
   const alive = setInterval(() => {}, 1000);
-  if (state !== "nothing") await ended.promise;
+  if (want !== "nothing") await ended.promise;
   clearInterval(alive);
   return log;
 }
 
 Deno.test("Loop polls while somebody waits, arms, polls again, and then sleeps", async () => {
-  const cases: [looks: number[], state: State, log: string, microseconds?: number][] = [
-    [[2, 1], "awaited", "look 2, read, look 1"],
-    [[0, 1, 1], "awaited", "look 0, arm, look 1, read, look 1"],
-    [[0, 0, 1], "awaited", "look 0, arm, look 0, sleep held, wake, look 1"],
-    [[0, 0, 0, 1, 1], "awaited", "look 0, look 0, look 0, look 1, read, look 1", 1000],
-    [[3, 0, 1, 1], "awaited", "look 3, read, look 0, look 1, read, look 1", 1000],
+  const cases: [looks: number[], want: Want, log: string, microseconds?: number][] = [
+    [[2, 1], "held", "look 2, read, look 1"],
+    [[0, 1, 1], "held", "look 0, arm, look 1, read, look 1"],
+    [[0, 0, 1], "held", "look 0, arm, look 0, sleep held, wake, look 1"],
+    [[0, 0, 0, 1, 1], "held", "look 0, look 0, look 0, look 1, read, look 1", 1000],
+    [[3, 0, 1, 1], "held", "look 3, read, look 0, look 1, read, look 1", 1000],
     [[0, 1], "nothing", ""],
     [[2, 0, 0, 1], "any", "look 2, read, look 0, look 0, look 1"],
     [[0, 0, 2, 1], "expected", "look 0, look 0, look 2, read, look 1"],
   ];
-  for (const [looks, state, log, microseconds] of cases) {
-    assertEquals((await looped(looks, state, microseconds)).join(", "), log);
+  for (const [looks, want, log, microseconds] of cases) {
+    assertEquals((await looped(looks, want, microseconds)).join(", "), log);
   }
 });
 
@@ -79,8 +76,7 @@ Deno.test("Loop holds the program for what is expected, although the sleep that 
     ...armed(log, false),
     read: () => 0,
     isOpen: () => true,
-    isAwaited: () => isAwaited,
-    unawaited: () => isExpected ? "expected" : "any",
+    want: () => isAwaited ? "held" : isExpected ? "expected" : "any",
     onError: (error) => log.push(String(error)),
   });
   loop.update();
@@ -99,9 +95,7 @@ Deno.test("Loop ends a sleep that nobody needs, and sleeps without holding the p
     bell: armed(log, false).bell,
     read: () => (log.push("read"), 0),
     isOpen: () => true,
-    isAwaited: () => isAwaited,
-    isHeld: () => false,
-    unawaited: () => "nothing",
+    want: () => isAwaited ? "often" : "nothing",
     onError: (error) => log.push(String(error)),
   });
   loop.update();
@@ -132,8 +126,7 @@ Deno.test("Loops that begin to wait together poll no longer than a turn of the e
         return 0;
       },
       isOpen: () => true,
-      isAwaited: () => true,
-      unawaited: () => "any",
+      want: () => "held",
       busyPoll: new BusyPoll(200),
       onError: () => {},
     }).update();
@@ -152,8 +145,7 @@ Deno.test("Loop hands on the error of reading, and ends", async () => {
       throw error;
     },
     isOpen: () => true,
-    isAwaited: () => true,
-    unawaited: () => "any",
+    want: () => "held",
     onError: (reason) => errors.push(reason),
   }).update();
   await undefined;
@@ -178,8 +170,7 @@ Deno.test("Loop.wake() is noticed before the first sleep too", async () => {
     bell: armed(log, false).bell,
     read: () => (log.push("read"), 0),
     isOpen: () => true,
-    isAwaited: () => true,
-    unawaited: () => "nothing",
+    want: () => "held",
     onError: (error) => log.push(String(error)),
   });
   loop.update();
@@ -196,8 +187,7 @@ Deno.test("Loop that was stopped does not go on with what it had begun", async (
     ...armed([], false),
     read: () => ++reads < 3 ? 1 : 0,
     isOpen: () => isOpen,
-    isAwaited: () => true,
-    unawaited: () => "any",
+    want: () => "held",
     onRead: () => promise,
     onError: () => {},
   });
