@@ -253,11 +253,20 @@ export function listOf<T>(value: readonly T[], what: string): T[] {
   return copy;
 }
 
+/** Objects of verbs, whose attributes begin with their names in C. */
+const OBJECT = /^(cq|event|qp|srq|wq)/;
+
 /** The error of an attribute that does not exist. It suggests the one with a similar name, such as that of C. */
 export function noAttribute(what: string, name: string, names: readonly string[]): TypeError {
   const plain = (text: string): string => text.replaceAll("_", "").toLowerCase();
-  const meant = names.find((known) => plain(known) === plain(name));
-  const hint = meant === undefined ? "" : `; it is ${show(meant)}`;
+  const given = plain(name);
+  // `qp_type` of C is the `type` of a queue pair.
+  const meant = names.find((known) => plain(known) === given) ??
+    names.find((known) => plain(known) === given.replace(OBJECT, ""));
+  const limit = name === "timeout" && names.includes("signal")
+    ? "; give signal: AbortSignal.timeout(milliseconds)"
+    : "";
+  const hint = meant === undefined ? limit : `; it is ${show(meant)}`;
   return new TypeError(`Cannot use ${what}: there is no attribute ${show(name)}${hint}`);
 }
 

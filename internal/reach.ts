@@ -44,6 +44,17 @@ export function reachOf(address: Uint8Array): Reach {
   return IPV4_RANGES.find(([first]) => startsWith(ipv4, first))?.[1] ?? "networks";
 }
 
+/** Whether an address stands for all addresses of a host: `::` or `0.0.0.0`. */
+export function isAny(address: Uint8Array): boolean {
+  return address.every((byte) => byte === 0);
+}
+
+/** Whether an address is that of a multicast group. */
+export function isGroup(address: Uint8Array): boolean {
+  const ipv4 = address.length === LENGTH.IPV4 ? address : mappedIpv4(address);
+  return ipv4 === undefined ? address[0] === 0xff : ipv4[0]! >> 4 === 0xe;
+}
+
 /** Whether each link has such addresses, so that a network interface has to be named too. */
 export function needsInterface(address: Uint8Array): boolean {
   const isIpv6 = address.length === LENGTH.IPV6 && mappedIpv4(address) === undefined;

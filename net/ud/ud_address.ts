@@ -74,7 +74,10 @@ export function readUdAddress(
     throw new TypeError(`Cannot use address ${show(address)}: ${IS_NONE}`);
   }
   const { transport, gid, lid, qpn, qkey, maxMessage } = address;
-  if (transport !== own) throw new TypeError(`Cannot use address: its transport is not "${own}"`);
+  if (transport !== own) {
+    const hint = "hostname" in address ? "; lookup({ hostname, port }) finds it" : "";
+    throw new TypeError(`Cannot use address: its transport is not "${own}"${hint}`);
+  }
   if (typeof gid !== "string") throw new TypeError("Cannot use address: its gid is not a string");
   integer(lid, "lid of address", 0, 0xffff);
   integer(qpn, "qpn of address", 0, 0xff_ffff);

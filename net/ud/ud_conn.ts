@@ -753,7 +753,7 @@ function closedError(action: string): Error {
  * @throws {Deno.errors.NotFound} If there is no such device, or the port has no usable GID.
  * @throws {TypeError} If an option has the wrong type or is unknown.
  * @throws {RangeError} If a number is out of range, or the device has no such port.
- * @throws {VerbsError} If the device refuses.
+ * @throws {VerbsError} If another program uses `port` (EADDRNOTAVAIL), or the device refuses.
  * @throws The reason of the signal, if it has aborted.
  * @category Datagrams
  */

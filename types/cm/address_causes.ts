@@ -1,6 +1,6 @@
 /** Why librdmacm refuses an IP address, or finds no route to it. */
 
-import { mappedIpv4, needsInterface, reachOf } from "../../internal/reach.ts";
+import { isAny, mappedIpv4, needsInterface, reachOf } from "../../internal/reach.ts";
 import { formatAddress, parseAddress } from "../address/ip_address.ts";
 import { causeOf, type Causes, type Words } from "../core/causes.ts";
 import type { SocketAddress } from "./socket_address.ts";
@@ -26,14 +26,17 @@ export const ADDRESS_CAUSES: Causes<SocketAddress> = [
   ],
 ];
 
+const PORT_USED =
+  "A program of this host uses port {port} (rdma resource show cm_id); port 0 lets the system choose";
+
 export const BIND_CAUSES: Causes<SocketAddress> = [
-  [
-    "EADDRINUSE",
-    "A program of this host uses port {port} (rdma resource show cm_id); port 0 lets the system choose",
-  ],
+  ["EADDRINUSE", PORT_USED],
+  // Linux has another error if one of the two is bound to all addresses.
+  ["EADDRNOTAVAIL", PORT_USED, ({ hostname }) => isAny(parseAddress(hostname))],
   [
     "EADDRNOTAVAIL",
-    "No RDMA device has the address, or another program uses the port at all addresses",
+    "A program of this host uses port {port} at all addresses (rdma resource show cm_id), or no RDMA device has " +
+    "{hostname}",
   ],
 ];
 

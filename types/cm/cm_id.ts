@@ -843,6 +843,7 @@ export class CmId extends NativeResource<RdmaCmId> {
    * @returns How datagrams reach the group: `ahAttr` for `new AddressHandle(pd, ahAttr)`, and the queue pair number and
    * qkey for sends.
    * @throws {TypeError} If the id has no device yet, or is not for datagrams.
+   * @throws {RangeError} If the address is that of a host.
    * @throws {CmError} If the group cannot be joined.
    * @throws {VerbsError} If the system refuses, for instance EADDRNOTAVAIL, or ENOSYS over iWARP.
    */

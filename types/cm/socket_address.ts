@@ -2,7 +2,7 @@ import { constants, structs } from "../../ffi/layout.ts";
 import { netdevIndex } from "../../ffi/host.ts";
 import { readField } from "../../ffi/struct.ts";
 import { quote, show, snapshot, text } from "../../internal/checks.ts";
-import { splitZone } from "../../internal/reach.ts";
+import { isAny, isGroup, splitZone } from "../../internal/reach.ts";
 import { formatAddress, parseAddress } from "../address/ip_address.ts";
 import { AttributeCodec } from "../core/attributes.ts";
 
@@ -68,9 +68,21 @@ export function sockaddrOf(value: SocketAddress): DataView<ArrayBuffer> {
   return ipv6.write({ ...given, hostname, ...named }, { family: constants.AF_INET6 }).view;
 }
 
-/** The C struct of the address of a group, which has no port. It throws as `sockaddrOf` does. */
+/**
+ * The C struct of the address of a group, which has no port. It throws as `sockaddrOf` does.
+ *
+ * @throws {RangeError} If it is the address of a host. For `::` and `0.0.0.0` InfiniBand chooses a group.
+ */
 export function groupSockaddrOf(hostname: string): DataView<ArrayBuffer> {
-  return sockaddrOf({ hostname: text(hostname, "address"), port: 0 });
+  const sockaddr = sockaddrOf({ hostname: text(hostname, "address"), port: 0 });
+  const address = parseAddress(readSockaddr(sockaddr)!.hostname);
+  if (isGroup(address) || isAny(address)) return sockaddr;
+  throw new RangeError(
+    `Cannot use address ${
+      quote(hostname)
+    }: it is no group; those of IPv4 are 224.0.0.0 to 239.255.255.255, those ` +
+      "of IPv6 begin with ff",
+  );
 }
 
 /** The index of a network interface, which is given by its name or by the index itself. */

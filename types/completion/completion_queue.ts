@@ -507,7 +507,9 @@ export class CompletionQueue<C extends WorkCompletion = WorkCompletion>
 
   #channelEvents(): ChannelEvents<CompletionQueue> {
     if (this.channel !== null) return eventsOf(this.channel);
-    throw new TypeError("Cannot wait for completions: the completion queue has no channel");
+    throw new TypeError(
+      "Cannot wait for completions: the completion queue has no channel; without the option channel it is made with one",
+    );
   }
 
   /**

@@ -216,9 +216,11 @@ function checkQueues(init: AnyQpInitAttr): void {
   else {
     if (sendCq === undefined) throw refusal("sendCq is missing");
     if (recvCq === undefined) throw refusal("recvCq is missing");
-    if (cap.maxSendWr === undefined) throw refusal("cap.maxSendWr is missing");
+    if (cap.maxSendWr === undefined) {
+      throw refusal("cap.maxSendWr is missing: give 0 if it sends nothing");
+    }
     if (srq === undefined && cap.maxRecvWr === undefined) {
-      throw refusal("cap.maxRecvWr is missing");
+      throw refusal("cap.maxRecvWr is missing: give 0 if it receives nothing");
     }
   }
   if ((xrcd !== undefined) !== (type === QpType.XRC_RECV)) {

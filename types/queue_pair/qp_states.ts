@@ -187,7 +187,9 @@ export class QpStates {
 
   #choices(): Chosen {
     if (this.#chosen !== undefined) return this.#chosen;
-    throw new TypeError("Cannot use queue pair: init() or activateUd() was not called");
+    throw new TypeError(
+      "Cannot use queue pair: init() or activateUd() was not called, or the queue pair was reset since then",
+    );
   }
 
   /** Moves from INIT to RTR and RTS, as a method does: `activateRc` or `activateUc`. */

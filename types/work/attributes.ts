@@ -120,9 +120,12 @@ export function checkHas(field: SendField, opcode: number): void {
   if (!has(field.opcodes, opcode)) throw hasNo(field, opcode);
 }
 
-function hasNo({ name }: SendField, opcode: number): TypeError {
+function hasNo({ name, opcodes }: SendField, opcode: number): TypeError {
+  const others = Object.values(WrOpcode).filter((each) => has(opcodes, each))
+    .map((each) => nameOf(WrOpcode, each));
   return new TypeError(
-    `Cannot set request: the opcode ${nameOf(WrOpcode, opcode)} has no attribute ${name}`,
+    `Cannot set request: the opcode ${nameOf(WrOpcode, opcode)} has no attribute ${name}; those ` +
+      `that have it: ${others.join(", ")}`,
   );
 }
 

@@ -106,6 +106,17 @@ test("CmId.setOptions() and leaveMulticast() call what they are for", async (bed
     ...["set_option", "set_option", "join_multicast", "leave_multicast"],
   ]);
   assertThrows(() => id.leaveMulticast(GROUP), VerbsError, "EADDRNOTAVAIL");
+  for (const hostname of ["10.0.0.1", "::ffff:10.0.0.1", "fe80::1"]) {
+    await assertRejects(
+      () => id.joinMulticast(hostname),
+      RangeError,
+      `"${hostname}": it is no group`,
+    );
+    assertThrows(() => id.leaveMulticast(hostname), RangeError, "it is no group");
+  }
+  // InfiniBand chooses one.
+  await id.joinMulticast("0.0.0.0");
+  assertEquals(bed.net.takeCalls(), ["leave_multicast", "join_multicast"]);
   assertThrows(() => new CmId(bed.net.channel, "TCP" as never), TypeError, "portSpace");
 });
 

@@ -204,5 +204,8 @@ test(
 test("listenUd() with a port that another program uses leaves nothing open", async ({ net }) => {
   net.fail("rdma_bind_addr", constants.errno.EADDRINUSE);
   await assertRejects(() => open({ port }), VerbsError, "uses port 7471");
+  // That of a port at all addresses.
+  net.fail("rdma_bind_addr", constants.errno.EADDRNOTAVAIL);
+  await assertRejects(() => open({ port }), VerbsError, "A program of this host uses port 7471 (");
   net.takeCalls();
 });

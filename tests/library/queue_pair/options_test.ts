@@ -114,7 +114,11 @@ onRc.test("A send request with opcode BIND_MW is refused if it cannot be bound",
     [post({ mw: first }), TypeError, "it is of type 1"],
     [post({ remoteAddr: 1 }), TypeError, "BIND_MW has no attribute remoteAddr"],
     [post({ inline: true }), TypeError, "no data that can be inline"],
-    [() => qp.postSend({ mw: second! } as object), TypeError, "SEND has no attribute mw"],
+    [
+      () => qp.postSend({ mw: second! } as object),
+      TypeError,
+      "SEND has no attribute mw; those that have it: BIND_MW",
+    ],
     [() => list.setBindMw(0, second!, 1, bindInfo), TypeError, "SEND has no attribute"],
   );
   list.set(0, good);

@@ -117,6 +117,19 @@ Deno.test("snapshot() reads each property once and refuses unknown names", () =>
   const inC = (): unknown =>
     snapshot({ send_cq: 1 } as object, "things", ["recvCq", "sendCq"] as never[]);
   assertThrows(inC, TypeError, 'there is no attribute "send_cq"; it is "sendCq"');
+  // A queue pair's type is qp_type in C.
+  const nouns: [object, string[], string][] = [
+    [{ qp_type: 2 }, ["type"], 'there is no attribute "qp_type"; it is "type"'],
+    [{ eventType: 2 }, ["type"], 'there is no attribute "eventType"; it is "type"'],
+    [{ wqType: 2 }, ["type", "wqType"], ""],
+    [{ timeout: 5 }, ["signal"], "; give signal: AbortSignal.timeout(milliseconds)"],
+    [{ timeout: 5 }, ["signal", "timeout"], ""],
+  ];
+  for (const [source, names, words] of nouns) {
+    const read = (): unknown => snapshot(source, "things", names as never[]);
+    if (words === "") read();
+    else assertThrows(read, TypeError, words);
+  }
   const { signal } = new AbortController();
   assertThrows(
     () => snapshot<object>(signal, "options", ["signal"] as never[]),

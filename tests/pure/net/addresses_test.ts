@@ -122,6 +122,10 @@ Deno.test("readUdAddress() refuses what is no address", () => {
     ["10.0.0.1", ` "10.0.0.1": ${IS_NONE}`],
     [{ ...UD, transport: "RC" }, ': its transport is not "UD"'],
     [{ ...UD, transport: "SRD" }, ': its transport is not "UD"'],
+    [
+      { hostname: "10.0.0.1", port: 1 },
+      ': its transport is not "UD"; lookup({ hostname, port }) finds it',
+    ],
     [{ ...UD, gid: 1 }, ": its gid is not a string"],
   ];
   for (const [address, reason] of wrong) {
