@@ -113,7 +113,7 @@ export class Link implements Reader {
     const supply = {
       hasEnded: () => this.#hasPeerEnded(),
       drain: () => void this.#read(),
-      spin: () => void seat.queue.loop.spin(),
+      spin: () => seat.queue.spin(),
       update: () => this.#look(),
     };
     this.messages = new Incoming({
@@ -369,6 +369,7 @@ export class Link implements Reader {
     if (reading !== undefined) await reading;
     this.#closed.resolve({ reason: "closed here" });
     this.#rejectSends(reason);
+    this.#serveReceives();
     this.messages.rejectAll(reason);
     this.writes.rejectAll(reason);
     if (!this.isOver) this.#control(BYE);
@@ -414,7 +415,7 @@ export class Link implements Reader {
   async #endFlushed(flushed: WorkCompletion): Promise<void> {
     await nextTurn();
     if (this.#hasEnded()) return;
-    this.#read();
+    if (this.#failure === undefined) this.#seat.queue.readRest();
     this.#endBy(broken(new WorkCompletionError(flushed), ELSEWHERE));
   }
 

@@ -5,6 +5,14 @@ import type { Loop, Want } from "../../wait/loop.ts";
 import { BATCH, loopOf } from "../shared/completions.ts";
 import type { DeviceUse } from "../shared/device_use.ts";
 
+/** The most completions that are taken before those who get them go on, but for the last batch. */
+const MOST_TAKEN = 1024;
+/**
+ * How many readers go on in a turn of the event loop: two, because one may answer the other. What a thousand connections use
+ * is in no cache when it is their turn, so each of them goes on once with all that has come for it.
+ */
+const SERVED_IN_TURN = 2;
+
 /** Who gets the completions of one queue pair. */
 export interface Reader {
   /** Takes a completion. It remains in the batch only during the call. */
@@ -87,8 +95,8 @@ export class SharedQueue {
   readonly #batch: WorkCompletionList = new WorkCompletionList(BATCH);
   /** The place in the batch. Code of the program can run while it is read, and read as well: it goes on there. */
   #next = 0;
-  /** The readers that have taken completions of the batch. */
-  readonly #served: Reader[] = [];
+  /** The readers that have taken completions, and have still to go on. */
+  readonly #unserved: Set<Reader> = new Set();
   /** Whether those who got something have their turn before it polls for the others. */
   #isYielding = false;
   #isOpen = true;
@@ -127,28 +135,32 @@ export class SharedQueue {
     return this.#isOpen && this.seats < this.#most;
   }
 
-  /** Reads completions without waiting. Returns how many there were. */
+  /** Reads completions without waiting, unless readers still wait for their turn. Returns how many there were. */
   read(): number {
-    if (!this.#isOpen) return 0;
-    const batch = this.#batch;
-    if (this.#next >= batch.length && !this.#poll()) return 0;
-    const count = batch.length - this.#next;
-    while (this.#next < batch.length) this.#take(this.#next++);
-    for (let reader; (reader = this.#served.shift()) !== undefined;) reader.serve();
-    if (this.awaited > 0 && !this.#isYielding) void this.#yield();
+    if (this.#unserved.size > 0) return 0;
+    let count = 0;
+    for (let some; count < MOST_TAKEN && (some = this.#takeSome()) > 0;) count += some;
+    this.#serve();
     return count;
+  }
+
+  /** Reads for a while, in place of a wait that sleeps. */
+  spin(): void {
+    if (this.#unserved.size === 0) this.loop.spin();
   }
 
   /** Reads those that are there now. Others that come meanwhile do not prolong it. */
   readRest(): void {
     let left = this.#entries;
-    for (let count; left > 0 && (count = this.read()) > 0;) left -= count;
+    for (let count; left > 0 && (count = this.#takeSome()) > 0;) left -= count;
+    this.#serve();
   }
 
   /** The same, and lets the event loop turn if it takes long: it returns what to wait for then. */
   readRestInTurns(left: number = this.#entries): Promise<void> | undefined {
-    for (let count; left > 0 && (count = this.read()) > 0;) {
+    for (let count; left > 0 && (count = this.#takeSome()) > 0;) {
       left -= count;
+      this.#serve();
       if (!mayContinue()) return nextTurn().then(() => this.readRestInTurns(left));
     }
   }
@@ -163,12 +175,34 @@ export class SharedQueue {
     this.loop.update();
   }
 
+  /** Takes the completions of one poll. Returns how many there were. */
+  #takeSome(): number {
+    const batch = this.#batch;
+    if (!this.#isOpen || this.#next >= batch.length && !this.#poll()) return 0;
+    const count = batch.length - this.#next;
+    while (this.#next < batch.length) this.#take(this.#next++);
+    return count;
+  }
+
+  /** Has some readers go on, and the others in later turns. */
+  #serve(): void {
+    if (this.#unserved.size === 0) return;
+    let left = SERVED_IN_TURN;
+    for (const reader of this.#unserved) {
+      if (left-- === 0) break;
+      this.#unserved.delete(reader);
+      reader.serve();
+    }
+    if (!this.#isYielding && (this.#unserved.size > 0 || this.awaited > 0)) void this.#yield();
+  }
+
   /** A poll in vain for those who still wait would hold up the answer to what has come. */
   async #yield(): Promise<void> {
     this.#isYielding = true;
     await nextTurn();
     this.#isYielding = false;
-    this.loop.update();
+    if (this.#unserved.size > 0) this.#serve();
+    else this.loop.update();
   }
 
   #poll(): boolean {
@@ -185,7 +219,7 @@ export class SharedQueue {
   #take(index: number): void {
     const reader = this.readers.get(this.#batch.qpNum(index));
     if (reader === undefined) return;
-    if (this.#served.at(-1) !== reader) this.#served.push(reader);
+    this.#unserved.add(reader);
     reader.take(this.#batch, index);
   }
 

@@ -65,6 +65,23 @@ test("RcConn gets its own messages where many connections share queues", async (
   await closeAll(pairs);
 });
 
+test("RcConn goes on with all that has come for it before many others do", async () => {
+  const pairs = await pairsOf(4);
+  // They begin with a credit for one message.
+  for (const pair of pairs) for (const word of ["a", "b", "c"]) await assertWorks(pair, word);
+  const order: number[] = [];
+  const reading = pairs.map(async ({ server }, i) => {
+    for await (const _ of server) order.push(i);
+  });
+  await pause(1);
+  for (const _ of [1, 2, 3]) for (const { client } of pairs) void client.send(bytes("x"));
+  await until("all messages are read", () => order.length === 12);
+  assertEquals(pairs.map(({ client }) => client.stats.sent), [6, 6, 6, 6]);
+  assertEquals([order.slice(0, 6), order.slice(6)].map((half) => new Set(half).size), [2, 2]);
+  await closeAll(pairs);
+  await Promise.all(reading);
+});
+
 test("RcConn that breaks does not harm those that share its queue", async () => {
   const pairs = await pairsOf(3);
   const [broken, ...others] = pairs as [Pair, ...Pair[]];
