@@ -132,7 +132,7 @@ export function take(): Call[] {
 
 /** The calls of some verbs since the last `take()`; drops the others. */
 export function takeOf(...verbs: string[]): Call[] {
-  return take().filter(({ verb }) => verbs.includes(verb));
+  return parseCalls(drained(symbols.recorder_take), (verb) => verbs.includes(verb));
 }
 
 /** The only call of a verb since the last `take()`; drops the others. Throws if there were none or several. */

@@ -55,10 +55,13 @@ interface RawArgument {
   readonly labels?: Record<number, Label>;
 }
 
-/** Reads records, one JSON object a line. */
-export function parseCalls(text: string): Call[] {
-  return text.split("\n").filter((line) => line !== "").map((line) => {
-    const { verb, args, result, errno } = JSON.parse(line);
+/** Reads the records of some verbs, or of all, one JSON object a line. */
+export function parseCalls(
+  text: string,
+  isWanted: (verb: string) => boolean = () => true,
+): Call[] {
+  const calls = text.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
+  return calls.filter(({ verb }) => isWanted(verb)).map(({ verb, args, result, errno }) => {
     const named = (args as RawArgument[]).map((raw) => [raw.name, argument(raw)]);
     return { verb, args: Object.fromEntries(named), result, errno };
   });

@@ -158,6 +158,17 @@ void *put_given(bool given, const char *name, enum kind kind, void *pointer)
 	return given ? pointer : NULL;
 }
 
+// Structs are most of what is written: fprintf() for each byte takes a third of the time of a call.
+static void put_hex(const unsigned char *bytes, size_t size)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	for (size_t i = 0; i < size; i++) {
+		putc_unlocked(digits[bytes[i] >> 4], call->stream);
+		putc_unlocked(digits[bytes[i] & 15], call->stream);
+	}
+}
+
 static void put_labels(const unsigned char *bytes, size_t size)
 {
 	unsigned count = 0;
@@ -186,8 +197,7 @@ void put_struct(const char *name, const char *tag, const void *bytes, size_t siz
 		return;
 	}
 	RECORD(",\"hex\":\"");
-	for (size_t i = 0; i < size * count; i++)
-		RECORD("%02x", all[i]);
+	put_hex(all, size * count);
 	RECORD("\"");
 	put_labels(all, size * count);
 	RECORD("}");

@@ -146,7 +146,7 @@ int poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc)
 	int count = 0;
 
 	// Those who wait for data poll without end: a poll that finds nothing leaves no record.
-	if (moves_data && object_of(cq)->live && !take_moved(object) && !may_fail(verb_of(__func__)))
+	if (moves_data && object_of(cq)->live && !take_moved(object) && !may_fail("ibv_poll_cq"))
 		return 0;
 	CALL(MINUS_ONE, OBJECT(CQ, cq), NUMBER(num_entries));
 	while (count < num_entries && object->taken < object->queued)
