@@ -1,7 +1,7 @@
 // Runs programs beside a test: the examples, the C tools they talk to, and peers.
 
 import { library } from "../../ffi/library.ts";
-import { stdOptions } from "../subprocess.ts";
+import { bundleOptions, stdOptions } from "../subprocess.ts";
 
 library();
 
@@ -159,8 +159,8 @@ export function startExample(
  * built them.
  */
 export function importMap(): string[] {
-  const path = Deno.env.get("IBVERBS_IMPORT_MAP");
-  return path === undefined ? stdOptions() : [`--import-map=${path}`];
+  const bundles = bundleOptions();
+  return bundles.length === 0 ? stdOptions() : bundles;
 }
 
 let lastPort = 19_200;
