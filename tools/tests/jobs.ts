@@ -5,8 +5,8 @@ import type { System } from "../../rxe/guest/parts.ts";
 import { stdArguments } from "../host/jsr.ts";
 import { inProject, out } from "../host/paths.ts";
 import { pathWithEmulator } from "./emulator.ts";
-import { guestCount, shares, testFiles } from "./files.ts";
-import type { Pass, Tier } from "./plan.ts";
+import { guestCount, shares, sharesOf, testFiles } from "./files.ts";
+import type { Pass } from "./plan.ts";
 
 /** How the passes are run. */
 export interface Setting {
@@ -24,7 +24,7 @@ export interface Setting {
 
 export interface Job {
   readonly title: string;
-  /** Jobs of one lane run one after the other, those of different lanes at once. */
+  /** Jobs of one lane run one after the other, or some at once; those of different lanes run at once. */
   readonly lane: string;
   readonly inGuest: boolean;
   /** What follows `deno test`, without the report's option. */
@@ -33,41 +33,51 @@ export interface Job {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** On this host two processors are busy with the first two tiers; projects come after them. */
-const LANES: Readonly<Record<Tier, string>> = {
-  pure: "first",
-  library: "second",
-  device: "device",
-  project: "first",
-};
+/** What runs on this host and does not use its device. */
+const HERE = "here";
+/** What lanes of guests begin with. */
+const GUEST = "guest ";
+
+/** How many jobs of a lane run at once: two of this host keep two processors busy. */
+export function atOnce(lane: string): number {
+  return lane === HERE ? 2 : 1;
+}
+
+// Long enough that starts cost little, and short enough that both processors are busy to the end.
+const PART_SECONDS = 30;
 
 export async function jobsOf({ tier, paths, env }: Pass, setting: Setting): Promise<Job[]> {
   const options = ["--no-check", "--allow-all", "--v8-flags=--expose-gc", ...await stdArguments()];
   const mode = env.IBVERBS_THUNKS;
   const isTraced = setting.traced && (tier === "library" || tier === "device");
-  const job = (where: string, part: string, what: readonly string[]): Job => {
+  const job = (where: string, lane: string, part: string, what: readonly string[]): Job => {
     const name = [tier, mode, part].filter((word) => word).join("-");
     const trace = isTraced ? tracing(name) : { args: [], env: {} };
     return {
       title: `${tier} tests, ${where}${mode === undefined ? "" : `, IBVERBS_THUNKS=${mode}`}`,
-      lane: LANES[tier] + part,
-      inGuest: part !== "",
+      lane,
+      inGuest: lane.startsWith(GUEST),
       args: [...options, ...trace.args, ...setting.extra, ...what],
       report: `${out}/junit-${name}.xml`,
       env: { ...env, ...trace.env },
     };
   };
   const here = "on this host";
-  if (tier === "library") {
-    const one = job(here, "", paths);
-    return [{ ...one, env: { ...one.env, PATH: await pathWithEmulator() } }];
-  }
-  if (tier !== "device") return [job(here, "", paths)];
-  const share = [inProject("tools/tests/share.ts"), "--"];
   const files = testFiles(paths);
-  if (!setting.guest) return [job(here, "", [...share, ...files])];
+  if (tier === "library" && files.length > 0) {
+    const PATH = await pathWithEmulator();
+    return sharesOf(files, PART_SECONDS).map((share, i, { length }) => {
+      const where = length === 1 ? here : `${here}, part ${i + 1} of ${length}`;
+      const one = job(where, HERE, length === 1 ? "" : String(i + 1), share);
+      return { ...one, env: { ...one.env, PATH } };
+    });
+  }
+  if (tier !== "device") return [job(here, HERE, "", paths)];
+  const share = [inProject("tools/tests/share.ts"), "--"];
+  if (!setting.guest) return [job(here, "device", "", [...share, ...files])];
   const count = guestCount(files.length);
-  return shares(files, count).map((files, i) =>
-    job(`in guest ${i + 1} of ${count}`, String(i + 1), [...share, ...files])
-  );
+  return shares(files, count).map((files, i) => {
+    const part = String(i + 1);
+    return job(`in guest ${part} of ${count}`, GUEST + part, part, [...share, ...files]);
+  });
 }

@@ -9,7 +9,7 @@ import { inProject, out, project, sourcesIn } from "../host/paths.ts";
 import { capture, exists, say, SetupError } from "../host/setup.ts";
 import { brief } from "./brief.ts";
 import { mapToBundles } from "./bundled.ts";
-import { type Job, jobsOf, type Setting } from "./jobs.ts";
+import { atOnce, type Job, jobsOf, type Setting } from "./jobs.ts";
 import { add, countCases, type Counts, NONE } from "./junit.ts";
 import { complaints } from "./kernel_log.ts";
 import { testFiles } from "./files.ts";
@@ -45,8 +45,7 @@ export async function runPasses(
   await Deno.mkdir(out, { recursive: true });
   const jobs = (await Promise.all(passes.map((pass) => jobsOf(pass, setting)))).flat();
   const isGuestNeeded = jobs.some(({ inGuest }) => inGuest);
-  if (isGuestNeeded) await translate(passes);
-  const bundles = isGuestNeeded ? await mapToBundles() : undefined;
+  const bundles = isGuestNeeded ? translate(passes).then(mapToBundles) : undefined;
   const runs = jobs.map((job) => ({
     job,
     output: { stdout: new Held(), stderr: new Held() },
@@ -54,15 +53,18 @@ export async function runPasses(
   }));
   const lanes = Map.groupBy(runs, ({ job }) => job.lane);
   const guests = [...lanes.values()].filter(([run]) => run!.job.inGuest).length;
-  for (const lane of lanes.values()) {
-    (async () => {
-      for (const { job, output, ending } of lane) {
+  for (const [lane, ofLane] of lanes) {
+    // Whoever is free takes the next one.
+    const rest = ofLane.values();
+    const work = async (): Promise<void> => {
+      for (const { job, output, ending } of rest) {
         await runJob(job, { guests, bundles, ...setting }, output).then(
           ending.resolve,
           ending.reject,
         );
       }
-    })();
+    };
+    for (let i = 0; i < atOnce(lane); i++) work();
   }
   let sum = NONE;
   for (const { job, output, ending } of runs) {
@@ -94,8 +96,8 @@ export function faultsOf({ counts, status, problems }: Ending, filtered: boolean
 interface Guests extends Pick<Setting, "brief" | "system"> {
   /** How many run at once. */
   readonly guests: number;
-  /** An import map; none if no job runs in a guest. */
-  readonly bundles: string | undefined;
+  /** An import map, when what guests need is translated; none if no job runs in a guest. */
+  readonly bundles: Promise<string> | undefined;
 }
 
 async function runJob(job: Job, guests: Guests, output: Output): Promise<Ending> {
@@ -154,6 +156,7 @@ async function runInOneGuest(
 ): Promise<Omit<Ending, "counts">> {
   const problems: string[] = [];
   try {
+    const importMap = await bundles;
     const command = ["deno", ...testCommand(job, GUEST_REPORT)];
     const status = await runInGuest(["sh", "-c", BRING_REPORT, job.report, ...command], {
       ...output,
@@ -162,7 +165,7 @@ async function runInOneGuest(
       processors: processorsOfEach(guests),
       env: {
         ...job.env,
-        ...bundles !== undefined && { IBVERBS_IMPORT_MAP: bundles },
+        ...importMap !== undefined && { IBVERBS_IMPORT_MAP: importMap },
       },
       timeout: DEVICE_SECONDS,
       onKernelLog: (log) =>
