@@ -50,6 +50,7 @@ const LONG = [
  * run with all others too, and do less then.
  */
 const RARE = [
+  "tests/device/cm/connection_test.ts",
   "tests/device/efa/net_test.ts",
   "tests/device/lifetime/watch_test.ts",
   "tests/device/net/ud_outage_test.ts",

@@ -2,6 +2,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { AddrInfoFlags, CmError, CmEventType, CmId, getAddrInfo, PortSpace } from "../../../cm.ts";
 import { AddressHandle, QpState, QpType, VerbsError, WrOpcode } from "../../../mod.ts";
+import { repetitions } from "../../rare.ts";
 import { deviceTest, makeEnd, RXE, until, waitFor } from "../setup.ts";
 import { bytes, CmDevice, HOSTS } from "./cm_device.ts";
 
@@ -137,6 +138,8 @@ deviceTest("getAddrInfo() finds addresses, and says which names have none", asyn
   await assertRejects(() => getAddrInfo("nobody", "1", numeric), CmError, "is not known");
 });
 
+const ROUNDS = repetitions(100, 200);
+
 /** Numbers below 1 that follow from a seed. */
 function* numbers(seed: number): Generator<number, never> {
   while (true) {
@@ -150,7 +153,7 @@ deviceTest("Ids that are closed at any time, in any order, leave nothing behind"
   const random = numbers(21);
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random.next().value * list.length)]!;
   const ignore = (): void => {};
-  for (let round = 0; round < 200; round++) {
+  for (let round = 0; round < ROUNDS; round++) {
     const listener = bed.listener();
     const client = new CmId(bed.channel);
     const steps: (() => Promise<unknown>)[] = [

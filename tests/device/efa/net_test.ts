@@ -9,10 +9,11 @@ import { until, withDeadline } from "../setup.ts";
 import { calls } from "../stub.ts";
 import { efaTest, QKEY } from "./adapters.ts";
 
-/** A multiple of the messages that both clients send at a time, in each round. */
-const COUNT = Number(Deno.env.get("IBVERBS_EFA_MESSAGES") ?? repetitions(160, 800));
+const WANTED = Deno.env.get("IBVERBS_EFA_MESSAGES");
 /** How often the responder opens a socket, to which both clients are strangers. */
-const ROUNDS = 5;
+const ROUNDS = WANTED === undefined ? repetitions(3, 5) : 5;
+/** A multiple of the messages that both clients send at a time, in each round. */
+const COUNT = Number(WANTED ?? ROUNDS * repetitions(32, 160));
 /** How many messages a client sends at a time. */
 const WINDOW = 8;
 

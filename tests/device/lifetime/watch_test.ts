@@ -7,7 +7,7 @@ import { deviceTest, resourceCounts, RXE, until } from "../setup.ts";
 
 const PROGRAM = new URL("watched.ts", import.meta.url).pathname;
 const PORT = 7479;
-const RESTARTS = repetitions(3, 10);
+const RESTARTS = repetitions(2, 10);
 
 deviceTest(
   "A program that is watched leaves nothing when it is started again, and gets its port again",
