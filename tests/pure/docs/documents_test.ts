@@ -11,7 +11,11 @@ import {
 import { allFences } from "../../../tools/docs/fences.ts";
 import { stdArguments } from "../../../tools/host/jsr.ts";
 import { runDeno } from "../../subprocess.ts";
+import * as cm from "../../../cm.ts";
+import * as efa from "../../../efa.ts";
+import { constants, enums } from "../../../ffi/layout.ts";
 import { rdmacmRows } from "../../../ffi/rdmacm/functions.ts";
+import * as verbs from "../../../mod.ts";
 import { QpState, QpType } from "../../../types/queue_pair/qp_enums.ts";
 import { requiredFor } from "../../../types/queue_pair/activation.ts";
 
@@ -60,4 +64,28 @@ Deno.test("docs/from_c.md has a row for each function of librdmacm", () => {
   const rows = readDocument("docs/from_c.md").split("\n").filter((line) => line.startsWith("|"));
   const named = new Set(rows.flatMap((row) => row.split("|")[1]!.match(/\brdma_\w+/g) ?? []));
   assertEquals(Object.keys(rdmacmRows).filter((name) => !named.has(name)), []);
+});
+
+Deno.test("docs/from_c.md leads from each prefix of C's constants to its enums", () => {
+  const inC: Readonly<Record<string, unknown>> = Object.assign(
+    {},
+    constants,
+    ...Object.values(enums).map((members) => ({ ...members })),
+  );
+  const pairs = readDocument("docs/from_c.md").matchAll(/\| `(\w+_)\*` +\| ([`\w, ]+?) +(?=\|)/g);
+  const named = Array.from(
+    pairs,
+    ([, prefix, names]) =>
+      [...names!.matchAll(/\w+/g)].map(([name]) => ({ prefix: prefix!, name })),
+  )
+    .flat();
+  // Tables of texts have names in capitals.
+  const own = Object.entries({ ...verbs, ...cm, ...efa })
+    .filter(([name, values]) => typeof values === "object" && /[a-z]/.test(name));
+  const faults = own.filter(([own, values]) => {
+    const { prefix } = named.find(({ name }) => name === own) ?? { prefix: "none" };
+    return Object.entries(values).some(([member, value]) => inC[prefix + member] !== value);
+  });
+  assertEquals(faults.map(([name]) => name), []);
+  assertEquals(named.map(({ name }) => name).sort(), own.map(([name]) => name).sort());
 });
