@@ -161,7 +161,7 @@ ${details}
                      host are hidden
   --timeout SECONDS  end the machine after that time
   --memory MEGABYTES memory of the machine, 4096
-  --processors COUNT processors of the machine, 2, or 1 when this host has fewer than 2 for each
+  --processors COUNT processors of each machine: 2, or 1 where this host has not 2 for each
   --accel kvm|tcg    run on the processor's own virtualization, or emulate; chosen by itself
                      unless given here or in IBVERBS_ACCEL
   --verbose          show the kernel's messages

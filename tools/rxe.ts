@@ -7,7 +7,7 @@ import { inProjectOptions } from "./guest/run.ts";
 import { out } from "./host/paths.ts";
 
 const DETAILS = `
-It starts in the project's folder. ${out} is shared, and is IBVERBS_OUT in its environment.
+The current folder is that of the project. ${out} is shared, and is IBVERBS_OUT in its environment.
 `;
 
 await main(() =>

@@ -49,7 +49,7 @@ export interface RcWriteOptions extends AbortOptions {
  * `RcConn.flush` has waited for is in the memory of the peer.
  *
  * **The end of the program.** A connection keeps the program alive only while a call waits, or the peer has not yet
- * acknowledged what was sent, as Deno's sockets do. A program that ends without closing it tells the peer nothing.
+ * acknowledged what was sent, as Deno's sockets do. If a program ends without `RcConn.close`, the connection is broken for the peer.
  *
  * **Errors.** If the peer is gone, or breaks the protocol, the connection is broken: messages that were received can
  * still be read, and everything else rejects. Each call rejects with a TypeError if an argument has the wrong type, with
@@ -501,7 +501,12 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
     if (this.#isClosed) throw closedError();
   }
 
-  /** Messages as they come, until the peer sends none any more, or this end is closed and those that were received are read. */
+  /**
+   * Messages as they come, until the peer has closed the connection, or this end is closed and those that were received are
+   * read.
+   *
+   * @throws {Deno.errors.ConnectionReset} If the peer has ended without closing it.
+   */
   [Symbol.asyncIterator](): AsyncGenerator<Uint8Array<ArrayBuffer>, void, void> {
     return this.#each(() => this.receive());
   }

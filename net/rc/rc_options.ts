@@ -78,8 +78,8 @@ export interface RcOptions extends FabricOptions {
    */
   readonly spinMicroseconds?: number | undefined;
   /**
-   * The time in milliseconds that connecting may take, from the first byte of TCP on. The default is 15000. A listener
-   * gives a silent peer up after it.
+   * The time in milliseconds that connecting may take, with the exchange of addresses. The default is 15000. A listener gives
+   * up a peer that needs longer.
    */
   readonly connectTimeout?: number | undefined;
   /** Ends the attempt to connect. */

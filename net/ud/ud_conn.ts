@@ -400,7 +400,8 @@ export class UdConn
 
   /**
    * Sends a datagram. It waits while `sendDepth` sends are in progress, and while the kernel resolves the link address
-   * of a new peer. The message must not change before the promise resolves. Whether it arrives is not known.
+   * of a new peer. The message must not change before the promise resolves. The device sends it later; `UdConn.close` does
+   * not wait for that. Whether it arrives is not known.
    *
    * **A peer has as many receives as its `recvDepth` says, 512 by default, and no more.** Datagrams that come faster than
    * the peer reads them are lost, and no counter of this end or of the peer's `UdConn.stats` tells it. Wait for an

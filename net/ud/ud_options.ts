@@ -39,7 +39,7 @@ export interface UdOptions extends FabricOptions {
   /**
    * The number of receives that are posted at any time, at least 1. The default is 512. A datagram that comes when all of
    * them are used is lost, and `UdStats` cannot count it: the device drops it. Receives are posted again when
-   * datagrams are read from the device, for which the event loop has to run: one in 32 of them together.
+   * datagrams are read from the device, for which the event loop has to run: all that are missing, as soon as that is one in 32.
    */
   readonly recvDepth?: number | undefined;
   /** The number of sends that may be in progress, at least 1. The default is 128. */
@@ -139,6 +139,8 @@ export function readUdOptions(options: UdOptions): UdSettings {
   const { port, qkey } = settings;
   if (port === undefined || qkey === UDP_QKEY) return settings;
   throw new TypeError(
-    `Cannot use qkey ${qkey} with port: who is found by address has 0x${UDP_QKEY.toString(16)}`,
+    `Cannot use qkey ${qkey} with port: who is found by address has 0x${
+      UDP_QKEY.toString(16).padStart(8, "0")
+    }`,
   );
 }

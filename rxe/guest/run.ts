@@ -64,7 +64,7 @@ export interface GuestOptions extends Partial<Output>, System {
   /** Seconds after which the guest is ended and the run fails; no limit by default. */
   timeout?: number | undefined;
   /**
-   * Processors of each guest. The default is 2, or 1 when this host has fewer than 2 for each. More
+   * Processors of each guest. The default is 2, or 1 where this host has not 2 for each. More
    * than this host has make emulated guests up to twice as slow.
    */
   processors?: number | undefined;

@@ -621,8 +621,8 @@ export class CmId extends NativeResource<RdmaCmId> {
    *
    * @param qp The queue pair of this side. It moves to INIT; for UD to RTS. Or its number, 24 bits: then the program moves the
    * queue pair itself, also to ERR at the end.
-   * @param param The connection parameters for the peer. @returns The answer. For UD, its `ud` is how datagrams reach
-   * the peer.
+   * @param param The connection parameters for the peer.
+   * @returns The answer. For UD, its `ud` is how datagrams reach the peer.
    * @throws {TypeError} If the state is not ROUTE_RESOLVED, or the queue pair does not fit.
    * @throws {RangeError} If the private data is too long, or a number is out of range.
    * @throws {CmError} If the peer rejects the request or does not answer.
@@ -774,8 +774,8 @@ export class CmId extends NativeResource<RdmaCmId> {
    * @param options The most milliseconds to wait for the peer, 1 to 2^31 - 1. Without it the wait may take minutes, if the
    * peer does not answer.
    * @returns Whether the peer has answered.
-   * @throws {TypeError} If there is no connection, which ids for datagrams never have. @throws {RangeError} If the time
-   * is out of range.
+   * @throws {TypeError} If there is no connection, which ids for datagrams never have.
+   * @throws {RangeError} If the time is out of range.
    * @throws {VerbsError} If the system refuses.
    */
   async disconnect(options: ResolveOptions = {}): Promise<boolean> {
@@ -805,7 +805,7 @@ export class CmId extends NativeResource<RdmaCmId> {
 
   /**
    * Waits until the connection has ended. If the peer ends it, the queue pair moves to ERR and the peer gets its answer when
-   * the event is read: during this wait, or during any other of the channel.
+   * the event is read: while this method waits, or anything else waits for events of the channel.
    *
    * @throws {TypeError} If there is no connection and no request, or the id is for datagrams; if this side rejects the
    * answer or the request meanwhile.

@@ -32,7 +32,8 @@ export class CmError extends Error {
    */
   readonly status: number;
   /**
-   * The data that the peer has sent with a rejection.
+   * The data of a rejection, with zeros behind it: those of the peer's program, or none if its system has rejected, because
+   * nobody listens.
    *
    * @example Why a program does not want the connection
    * ```ts

@@ -227,6 +227,7 @@ export class MemoryRegion extends NativeResource<IbvMr> {
 
   /**
    * The bytes of a part of the region, shared with the device. The arguments are those of `MemoryRegion.slice`.
+   * Without arguments it is the whole region.
    *
    * @throws {TypeError} Also if this process cannot access the memory of the region.
    */

@@ -67,8 +67,9 @@ export interface AnyQpInitAttr {
 
 /**
  * What `QueuePair` is made with (`struct ibv_qp_init_attr` and `struct ibv_qp_init_attr_ex`):
- * `AnyQpInitAttr` explains each attribute. `sendCq`, `recvCq`, and `cap` with `maxSendWr` are needed, but not for
- * XRC_RECV or with an indirection table; XRC_SEND has no `recvCq`.
+ * `AnyQpInitAttr` explains each attribute. `sendCq`, `recvCq`, and `cap` with `maxSendWr` and `maxRecvWr` are
+ * needed, but not for XRC_RECV or with an indirection table; XRC_SEND has no `recvCq`, and with a shared receive queue
+ * `maxRecvWr` may be left out.
  *
  * @category Queue pairs
  */
