@@ -191,6 +191,19 @@ export function copyOfBytes(value: unknown, what: string): Uint8Array<ArrayBuffe
   }
 }
 
+/**
+ * Copies the bytes of a message to a place in memory of the device.
+ *
+ * @throws {TypeError} If its buffer is gone since it was checked.
+ */
+export function copyBytes(memory: Uint8Array, message: Uint8Array, start: number): void {
+  try {
+    memory.set(message, start);
+  } catch {
+    throw new TypeError("Cannot send: the buffer of the message is detached");
+  }
+}
+
 /** How many attributes a message names to say what an object is expected. */
 const SHOWN_NAMES = 5;
 

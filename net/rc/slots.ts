@@ -7,9 +7,9 @@ import {
   SendRequestList,
   WrOpcode,
 } from "../../mod.ts";
+import { copyBytes } from "../../internal/checks.ts";
 import { once } from "../../internal/runtime.ts";
 import { closeQuietly } from "../../internal/program_end.ts";
-import { copyMessage } from "../shared/copy_message.ts";
 import { RECEIVE, SEND } from "./request_ids.ts";
 
 /** What is registered at first, unless a message is longer, and at most at a time. */
@@ -40,7 +40,7 @@ export class Slot {
   }
 
   write(message: Uint8Array): void {
-    copyMessage(this.#slab.bytes, message, this.#index * this.#size);
+    copyBytes(this.#slab.bytes, message, this.#index * this.#size);
   }
 
   /** The first bytes for a request. */

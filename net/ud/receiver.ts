@@ -138,10 +138,7 @@ export class Receiver {
   }
 
   /** The next datagram, written to a buffer or to a new one. */
-  receive(
-    buffer: Uint8Array<ArrayBuffer> | undefined,
-    signal: AbortSignal | undefined,
-  ): Promise<Datagram> {
+  receive(buffer?: Uint8Array<ArrayBuffer>, signal?: AbortSignal): Promise<Datagram> {
     // There is no end but by an error.
     return this.#incoming.receive({ how: "copy", buffer }, signal) as Promise<Datagram>;
   }

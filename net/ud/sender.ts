@@ -1,4 +1,6 @@
+import { copyBytes } from "../../internal/checks.ts";
 import { state } from "../../wait/state.ts";
+import { mayContinue, nextTurn } from "../../wait/turns.ts";
 import { BusyPoll } from "../../wait/busy_poll.ts";
 import { Waiters } from "../../wait/waiters.ts";
 import {
@@ -12,11 +14,11 @@ import {
   WorkCompletionList,
   WrOpcode,
 } from "../../mod.ts";
-import { copyMessage } from "../shared/copy_message.ts";
 import type { Loop } from "../../wait/loop.ts";
 import { loopOf } from "../shared/completions.ts";
 import { Slots } from "./slots.ts";
-import type { Peer } from "./peers.ts";
+import { handleOf, type Peer } from "./peers.ts";
+import type { Routes } from "./routes.ts";
 
 /** The completions are read after this many sends at the latest: an error stops all sends after it. */
 const MAX_UNREAD = 16;
@@ -31,27 +33,31 @@ export interface SenderParts {
   /** Slots of this size. */
   readonly mr: MemoryRegion;
   readonly slotSize: number;
+  /** Whether the completion of a send tells that the message has arrived: then who sends waits for it. */
+  readonly isReliable: boolean;
+  readonly routes: Routes;
   /** How long a wait polls before it sleeps, in microseconds. */
   readonly spinMicroseconds: number;
-  /** The handle that reaches a peer now, if there is one. */
-  readonly handleOf: (peer: Peer) => AddressHandle | undefined;
-  /** Whether address handles stay open until the next microtask: then datagrams may wait for others. */
-  readonly mayWait: () => boolean;
   /** It is called when sends have completed, and when one has failed. */
   readonly onSent: () => void;
   readonly onError: (error: WorkCompletionError) => void;
 }
 
-export interface Sending {
+/** A datagram of the caller's, whose arguments were checked. */
+export interface Outgoing {
   readonly message: Uint8Array;
   readonly peer: Peer;
+}
+
+/** One that waits for a slot, and who waits until it has arrived. */
+interface Sending extends Outgoing {
   readonly waiter: object | undefined;
 }
 
 /**
  * The send queue. Each slot of its memory is in use until the completion of its send is polled.
  *
- * Somebody can wait for the end of a send: `waiter` names that wait in `arrivals`.
+ * Where datagrams are reliable, the sender of one waits for the end of its send: `waiter` names that wait in `#arrivals`.
  *
  * A datagram is copied to its slot at once. Datagrams that follow each other without a wait are posted as one list, because
  * each post is a system call on some devices.
@@ -73,7 +79,7 @@ export class Sender {
   #unread = 0;
   /** Those who wait for a slot, and those who wait until their datagrams have arrived. */
   readonly #waiters: Waiters<Sending, boolean> = new Waiters(() => this.#loop.update());
-  readonly arrivals: Waiters<object, void> = new Waiters(() => this.#loop.update());
+  readonly #arrivals: Waiters<object, void> = new Waiters(() => this.#loop.update());
   /** By their slots. */
   readonly #arrivalWaiters: (object | undefined)[];
   readonly #loop: Loop;
@@ -107,14 +113,95 @@ export class Sender {
         return this.poll();
       },
       isOpen: () => this.#failure === undefined,
-      want: () => this.#waiters.size + this.arrivals.size > 0 ? "held" : "nothing",
+      want: () => this.#waiters.size + this.#arrivals.size > 0 ? "held" : "nothing",
       busyPoll: new BusyPoll(parts.spinMicroseconds),
       onError: (error) => this.fail(error),
     });
   }
 
+  /** Sends a datagram, and returns what to wait for. */
+  send(
+    message: Uint8Array,
+    peer: Peer,
+    signal: AbortSignal | undefined,
+  ): Promise<void> | undefined {
+    if (!this.#parts.isReliable) return this.#sendNow(message, peer, signal, undefined);
+    const waiter = {};
+    const arrived = this.#arrivals.wait(waiter, signal);
+    Promise.try(() => this.#sendNow(message, peer, signal, waiter))
+      .catch((error) => this.#arrivals.reject(waiter, error));
+    return arrived;
+  }
+
+  /** Sends datagrams in their order, together. If some reliable ones fail, the others go on. */
+  async sendAll(datagrams: readonly Outgoing[], signal: AbortSignal | undefined): Promise<void> {
+    const arrivals: Promise<void>[] = [];
+    for (const { message, peer } of datagrams) {
+      signal?.throwIfAborted();
+      const waiting = this.send(message, peer, signal);
+      if (waiting !== undefined && !this.#parts.isReliable) await waiting;
+      else if (waiting !== undefined) {
+        // It may fail while the others are being sent.
+        waiting.catch(() => {});
+        arrivals.push(waiting);
+      }
+      if (!mayContinue()) await nextTurn();
+    }
+    this.flush();
+    await Promise.all(arrivals);
+  }
+
+  /** Sends at once, or returns what to wait for. */
+  #sendNow(
+    message: Uint8Array,
+    peer: Peer,
+    signal: AbortSignal | undefined,
+    waiter: object | undefined,
+  ): Promise<void> | undefined {
+    // The look for room can find an error, after which there are no handles.
+    const ah = this.#hasRoom() ? this.#handleOf(peer) : undefined;
+    if (ah === undefined) return this.#sendLater(message, peer, signal, waiter);
+    this.#copy(message, ah, peer, waiter);
+  }
+
+  /**
+   * Nobody else waits behind a peer that does not answer: the handle comes first, and then the slot. A handle that is made
+   * at once comes last, because those of others who wait could take its place.
+   */
+  async #sendLater(
+    message: Uint8Array,
+    peer: Peer,
+    signal: AbortSignal | undefined,
+    waiter: object | undefined,
+  ): Promise<void> {
+    while (true) {
+      if (!this.#parts.routes.canReach(peer)) await this.#makeHandle(peer, signal);
+      if (!this.#hasRoom()) {
+        if (await this.#sendInTurn({ message, peer, waiter }, signal)) return;
+        continue;
+      }
+      const ah = this.#handleOf(peer);
+      if (ah !== undefined) return this.#copy(message, ah, peer, waiter);
+    }
+  }
+
+  /** The handle that reaches a peer now, if there is one. */
+  #handleOf(peer: Peer): AddressHandle | undefined {
+    const ah = handleOf(peer);
+    return ah?.disposed === false ? ah : this.#parts.routes.makeNow(peer);
+  }
+
+  async #makeHandle(peer: Peer, signal: AbortSignal | undefined): Promise<void> {
+    try {
+      await this.#parts.routes.make(peer, signal);
+    } catch (error) {
+      // If the connection was closed in the meantime, that is the reason.
+      throw this.#failure ?? error;
+    }
+  }
+
   /** Whether there is a free slot. Those who wait get free slots first. */
-  hasRoom(): boolean {
+  #hasRoom(): boolean {
     if (this.#waiters.size === 0) {
       if (this.#slots.free === 0) this.flush();
       if (this.#slots.free === 0 || this.#unread >= MAX_UNREAD) this.poll();
@@ -124,26 +211,26 @@ export class Sender {
   }
 
   /** Sends a datagram when there is a free slot. It is false if there is no address handle then. */
-  sendInTurn(sending: Sending, signal: AbortSignal | undefined): Promise<boolean> {
+  #sendInTurn(sending: Sending, signal: AbortSignal | undefined): Promise<boolean> {
     const sent = this.#waiters.wait(sending, signal);
     this.#loop.update();
     return sent;
   }
 
   /** Copies a datagram to a free slot. It is posted with those that follow, or by `Sender.flush`. */
-  send(
+  #copy(
     message: Uint8Array,
     ah: AddressHandle,
     { qpn, qkey }: Peer,
     waiter: object | undefined,
   ): void {
     const requests = this.#requests;
-    const { slotSize, mayWait } = this.#parts;
+    const { slotSize, routes } = this.#parts;
     const { length } = message;
     checkLength(length, slotSize);
     const slot = this.#slots.first;
     if (slot !== this.#firstUnposted + this.#unposted) this.#post();
-    copyMessage(this.#bytes, message, slot * slotSize);
+    copyBytes(this.#bytes, message, slot * slotSize);
     requests.setLength(slot, length);
     requests.setAh(slot, ah);
     requests.setRemote(slot, qpn, qkey);
@@ -154,7 +241,8 @@ export class Sender {
     if (this.#waits !== state.polls) this.#endRow();
     const isFirst = this.#inRow++ === 0;
     if (this.#unposted === 0) this.#firstUnposted = slot;
-    if (++this.#unposted >= MAX_LIST || isFirst && !this.#isBurst || !mayWait()) {
+    // While a handle is being made, that of this datagram may be closed before the next microtask.
+    if (++this.#unposted >= MAX_LIST || isFirst && !this.#isBurst || !routes.isIdle) {
       return this.#post();
     }
     if (this.#unposted === 1) state.unposted.add(this);
@@ -197,7 +285,7 @@ export class Sender {
       this.errors += count;
       return this.fail(error);
     }
-    if (this.arrivals.size > 0) this.#loop.update();
+    if (this.#arrivals.size > 0) this.#loop.update();
   }
 
   /** Frees the slots of completed sends, and lets others have them. Returns how many there were. */
@@ -249,8 +337,8 @@ export class Sender {
     const waiter = this.#arrivalWaiters[slot];
     this.#arrivalWaiters[slot] = undefined;
     if (waiter === undefined) return;
-    if (error === undefined) this.arrivals.resolve(waiter, undefined);
-    else this.arrivals.reject(waiter, error);
+    if (error === undefined) this.#arrivals.resolve(waiter, undefined);
+    else this.#arrivals.reject(waiter, error);
   }
 
   /** The queue pair was reset for that reason: datagrams that were not sent until then are lost. */
@@ -267,15 +355,15 @@ export class Sender {
     while (this.#slots.free > 0 && this.#failure === undefined) {
       const sending = this.#waiters.first;
       if (sending === undefined) return;
-      this.#sendNow(sending);
+      this.#serveOne(sending);
     }
   }
 
-  #sendNow(sending: Sending): void {
+  #serveOne(sending: Sending): void {
     const { message, peer, waiter } = sending;
     try {
-      const ah = this.#parts.handleOf(peer);
-      if (ah !== undefined) this.send(message, ah, peer, waiter);
+      const ah = this.#handleOf(peer);
+      if (ah !== undefined) this.#copy(message, ah, peer, waiter);
       this.#waiters.resolve(sending, ah !== undefined);
     } catch (error) {
       // A buffer can be transferred or changed in the meantime.
@@ -287,7 +375,7 @@ export class Sender {
   fail(reason: unknown): void {
     this.#failure ??= reason;
     this.#waiters.rejectAll(this.#failure);
-    this.arrivals.rejectAll(this.#failure);
+    this.#arrivals.rejectAll(this.#failure);
     this.#loop.update();
   }
 

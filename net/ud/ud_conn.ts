@@ -11,7 +11,7 @@ import { made, partsOf } from "../../internal/made.ts";
 import { closeAtEnd } from "../../internal/program_end.ts";
 import { requireDeno } from "../../internal/runtime.ts";
 import { asPromise, inTurn, mayContinue, nextTurn } from "../../wait/turns.ts";
-import { AccessFlags, type AddressHandle, Gid, MemoryRegion, type QueuePair } from "../../mod.ts";
+import { AccessFlags, Gid, MemoryRegion, type QueuePair } from "../../mod.ts";
 import { DeviceUse } from "../shared/device_use.ts";
 import { readReceive, type ReceiveOptions } from "../shared/receive_options.ts";
 import type { BorrowedDatagram } from "./borrowed_datagram.ts";
@@ -20,11 +20,11 @@ import { Groups } from "./groups.ts";
 import { lookUp, type LookupAddress, type LookupOptions, readLookup } from "./lookup.ts";
 import { LookupServer } from "./lookup_server.ts";
 import { assertManaged } from "./own_address.ts";
-import { handleOf, type Peer, Peers } from "./peers.ts";
+import { Peers } from "./peers.ts";
 import { Receiver } from "./receiver.ts";
 import { Recovery } from "./recovery.ts";
 import { Routes } from "./routes.ts";
-import { checkLength, Sender } from "./sender.ts";
+import { checkLength, type Outgoing, Sender } from "./sender.ts";
 import type { UdAddress } from "./ud_address.ts";
 import {
   type JoinOptions,
@@ -58,12 +58,6 @@ export interface UdStats {
   readonly sendErrors: number;
   /** How often the queue pair was reset because a request had failed. */
   readonly resets: number;
-}
-
-/** A datagram of the caller's that can be sent. */
-interface Checked {
-  readonly message: Uint8Array;
-  readonly peer: Peer;
 }
 
 /** How the connection of a provider's own transport is opened. */
@@ -167,19 +161,19 @@ export class UdConn
     });
     const memory = (slots: number, size: number, more = 0): MemoryRegion =>
       new MemoryRegion(pd, slots * size + more, AccessFlags.LOCAL_WRITE);
+    const flush = (): void => this.#sender.flush();
+    this.#routes = new Routes(pd, settings, this.#closing.signal, flush);
     this.#sender = new Sender({
       qp,
       cq: sendCq,
       mr: memory(sendDepth, maxMessage),
       slotSize: maxMessage,
+      isReliable,
+      routes: this.#routes,
       spinMicroseconds,
-      handleOf: (peer) => this.#handleOf(peer),
-      mayWait: () => this.#routes.isIdle,
       onSent: () => this.#recovery.succeeded(),
       onError: (error) => this.#recovery.sendFailed(error),
     });
-    const flush = (): void => this.#sender.flush();
-    this.#routes = new Routes(pd, settings, this.#closing.signal, flush);
     const slotSize = Math.ceil((headroom + maxReceived) / 4) * 4;
     const mr = memory(recvDepth + maxQueued, slotSize, overflow);
     const peers = new Peers(qkey, maxPeers, transport, this.#routes.senders(mr));
@@ -286,6 +280,7 @@ export class UdConn
   receive(
     given?: Uint8Array<ArrayBuffer> | ReceiveOptions,
   ): Promise<[Uint8Array<ArrayBuffer>, UdAddress]> {
+    if (given === undefined) return this.#receiver.receive();
     return asPromise(() => {
       const { buffer, signal } = readReceive(given);
       return this.#receiver.receive(buffer, signal);
@@ -366,29 +361,12 @@ export class UdConn
       signal?.throwIfAborted();
       this.#assertOpen("send");
       const checked = listOf(datagrams, "datagrams").map((datagram) => this.#check(datagram));
-      await this.#sendAll(checked, signal);
+      await this.#sender.sendAll(checked, signal);
       return checked.length;
     });
   }
 
-  async #sendAll(datagrams: readonly Checked[], signal: AbortSignal | undefined): Promise<void> {
-    const arrivals: Promise<void>[] = [];
-    for (const { message, peer } of datagrams) {
-      signal?.throwIfAborted();
-      const waiting = this.#send(message, peer, signal);
-      if (waiting !== undefined && !this.#isReliable) await waiting;
-      else if (waiting !== undefined) {
-        // It may fail while the others are being sent.
-        waiting.catch(() => {});
-        arrivals.push(waiting);
-      }
-      if (!mayContinue()) await nextTurn();
-    }
-    this.#sender.flush();
-    await Promise.all(arrivals);
-  }
-
-  #check(datagram: readonly [Uint8Array, UdAddress]): Checked {
+  #check(datagram: readonly [Uint8Array, UdAddress]): Outgoing {
     if (!Array.isArray(datagram)) {
       throw new TypeError("Cannot send: a datagram is not an array of a message and an address");
     }
@@ -431,85 +409,16 @@ export class UdConn
   async send(p: Uint8Array, addr: UdAddress, options?: AbortOptions): Promise<number> {
     try {
       const { length } = byteArray(p, "message");
-      const signal = signalOf(options);
+      const signal = options === undefined ? undefined : signalOf(options);
       signal?.throwIfAborted();
       checkLength(length, this.maxMessage);
-      const waiting = this.#send(p, this.#peers.of(addr, length), signal);
+      const waiting = this.#sender.send(p, this.#peers.of(addr, length), signal);
       if (waiting !== undefined) await waiting;
       return length;
     } catch (error) {
       throw toCaller(error, this.send);
     } finally {
       if (!mayContinue()) await nextTurn();
-    }
-  }
-
-  get #isReliable(): boolean {
-    return this.#endpoint.isReliable;
-  }
-
-  /** Sends, and returns what to wait for. */
-  #send(
-    message: Uint8Array,
-    peer: Peer,
-    signal: AbortSignal | undefined,
-  ): Promise<void> | undefined {
-    if (!this.#isReliable) return this.#sendNow(message, peer, signal);
-    const { arrivals } = this.#sender;
-    const waiter = {};
-    const arrived = arrivals.wait(waiter, signal);
-    Promise.try(() => this.#sendNow(message, peer, signal, waiter))
-      .catch((error) => arrivals.reject(waiter, error));
-    return arrived;
-  }
-
-  /** The handle that reaches a peer now, if there is one. */
-  #handleOf(peer: Peer): AddressHandle | undefined {
-    const ah = handleOf(peer);
-    return ah?.disposed === false ? ah : this.#routes.makeNow(peer);
-  }
-
-  /** Sends at once, or returns what to wait for. */
-  #sendNow(
-    message: Uint8Array,
-    peer: Peer,
-    signal: AbortSignal | undefined,
-    waiter?: object,
-  ): Promise<void> | undefined {
-    // The look for room can find an error, after which there are no handles.
-    const ah = this.#sender.hasRoom() ? this.#handleOf(peer) : undefined;
-    if (ah === undefined) return this.#sendLater(message, peer, signal, waiter);
-    this.#sender.send(message, ah, peer, waiter);
-  }
-
-  /**
-   * Nobody else waits behind a peer that does not answer: the handle comes first, and then the slot. A handle that is made
-   * at once comes last, because those of others who wait could take its place.
-   */
-  async #sendLater(
-    message: Uint8Array,
-    peer: Peer,
-    signal: AbortSignal | undefined,
-    waiter: object | undefined,
-  ): Promise<void> {
-    while (true) {
-      if (!this.#routes.canReach(peer)) await this.#makeHandle(peer, signal);
-      if (!this.#sender.hasRoom()) {
-        if (await this.#sender.sendInTurn({ message, peer, waiter }, signal)) return;
-        continue;
-      }
-      const ah = this.#handleOf(peer);
-      if (ah !== undefined) return this.#sender.send(message, ah, peer, waiter);
-    }
-  }
-
-  async #makeHandle(peer: Peer, signal: AbortSignal | undefined): Promise<void> {
-    try {
-      await this.#routes.make(peer, signal);
-    } catch (error) {
-      // If the connection was closed in the meantime, that is the reason.
-      this.#assertOpen("send");
-      throw error;
     }
   }
 

@@ -7,7 +7,7 @@ import {
   type RemotePart,
 } from "../../../net/rc/remote_memory.ts";
 import type { RemoteMemory } from "../../../mod.ts";
-import { copyMessage } from "../../../net/shared/copy_message.ts";
+import { copyBytes } from "../../../internal/checks.ts";
 
 /** The checks with any argument, as callers without types have them. */
 // deno-lint-ignore no-explicit-any
@@ -26,14 +26,14 @@ function assertRefused(refusals: readonly Refusal[]): void {
   }
 }
 
-Deno.test("copyMessage() copies to a place, and names a message that was transferred", () => {
+Deno.test("copyBytes() copies to a place, and names a message that was transferred", () => {
   const memory = new Uint8Array(4);
-  copyMessage(memory, Uint8Array.of(1, 2), 1);
+  copyBytes(memory, Uint8Array.of(1, 2), 1);
   assertEquals(memory, Uint8Array.of(0, 1, 2, 0));
   const message = new Uint8Array(1);
   message.buffer.transfer();
-  copyMessage(memory, Uint8Array.of(1, 2), 2);
-  const long = () => copyMessage(memory, new Uint8Array(5), 0);
+  copyBytes(memory, Uint8Array.of(1, 2), 2);
+  const long = () => copyBytes(memory, new Uint8Array(5), 0);
   assertThrows(long, TypeError, "Cannot send: the buffer of the message is detached");
 });
 
