@@ -1,27 +1,29 @@
 import { CmId, EventChannel, PortSpace } from "../../cm.ts";
 import { partOf } from "../../internal/left_open.ts";
-import type { Gid } from "../../mod.ts";
+import { Gid, type QueuePair } from "../../mod.ts";
 import { ownAddress } from "./own_address.ts";
 import type { LocalPort } from "./ud_address.ts";
 
-/** The multicast groups that a connection is in by their IP addresses: the host and the switches know of them. */
+/** The multicast groups that the queue pair of a connection is in. */
 export class Groups implements Disposable {
+  readonly #qp: QueuePair;
+  /** Those that the host and the switches know of too, by their IP addresses. */
   readonly #ids: Map<string, CmId> = new Map();
+  /** Those that only the queue pair is in, with their LIDs. */
+  readonly #attached: Map<string, number> = new Map();
   #channel: EventChannel | undefined;
 
+  constructor(qp: QueuePair) {
+    this.#qp = qp;
+  }
+
   /**
-   * Joins a group.
+   * Joins a group by its IP address.
    *
    * @param own The port to join with.
-   * @param attach Has the queue pair receive.
    * @returns The GID of the group.
    */
-  async join(
-    address: string,
-    own: LocalPort,
-    attach: (group: Gid) => void,
-    signal: AbortSignal,
-  ): Promise<Gid> {
+  async join(address: string, own: LocalPort, signal: AbortSignal): Promise<Gid> {
     const from = ownAddress(own, "join group");
     this.#channel ??= partOf(new EventChannel());
     using stack = new DisposableStack();
@@ -31,23 +33,37 @@ export class Groups implements Disposable {
     // The answer may have been there already when the signal aborted.
     signal.throwIfAborted();
     // Another call for the same group may have been faster.
-    if (this.#ids.has(address)) {
-      throw new TypeError(`Cannot join group ${address}: the connection is in it already`);
-    }
+    if (this.#ids.has(address)) throw inItAlready(address);
     const group = ahAttr.grh.dgid;
-    attach(group);
+    this.#qp.attachMcast(group, 0);
     this.#ids.set(address, id);
     stack.move();
     return group;
   }
 
-  /** Leaves a group, after the queue pair has left it. */
-  leave(address: string, detach: () => void): void {
+  /** Has only the queue pair join a group. */
+  attach(group: Gid, lid: number): void {
+    const name = group.toString();
+    if (this.#attached.has(name)) throw inItAlready(name);
+    this.#qp.attachMcast(group, lid);
+    this.#attached.set(name, lid);
+  }
+
+  /** Leaves a group, which an IP address names. */
+  leave(address: string, group: Gid): void {
+    const name = group.toString();
+    const lid = this.#attached.get(name);
+    if (lid === undefined) return this.#leaveJoined(address, group);
+    this.#qp.detachMcast(group, lid);
+    this.#attached.delete(name);
+  }
+
+  #leaveJoined(address: string, group: Gid): void {
     const id = this.#ids.get(address);
     if (id === undefined) {
       throw new TypeError(`Cannot leave group ${address}: the connection has not joined it`);
     }
-    detach();
+    this.#qp.detachMcast(group, 0);
     id.close();
     this.#ids.delete(address);
   }
@@ -55,4 +71,20 @@ export class Groups implements Disposable {
   [Symbol.dispose](): void {
     this.#channel?.close();
   }
+}
+
+function inItAlready(name: string): TypeError {
+  return new TypeError(`Cannot join group ${name}: the connection is in it already`);
+}
+
+/**
+ * The GID of a group, which an IP address names.
+ *
+ * @throws {SyntaxError} If the text is no IP address.
+ * @throws {RangeError} If it is not one of multicast.
+ */
+export function readGroup(address: string, action: string): Gid {
+  const group = Gid.parse(address);
+  if (group.isMulticast) return group;
+  throw new RangeError(`Cannot ${action}: ${group} is not a GID of multicast`);
 }

@@ -11,12 +11,12 @@ import { made, partsOf } from "../../internal/made.ts";
 import { closeAtEnd } from "../../internal/program_end.ts";
 import { requireDeno } from "../../internal/runtime.ts";
 import { asPromise, inTurn, mayContinue, nextTurn } from "../../wait/turns.ts";
-import { AccessFlags, Gid, MemoryRegion, type QueuePair } from "../../mod.ts";
+import { AccessFlags, type Gid, MemoryRegion, type QueuePair } from "../../mod.ts";
 import { DeviceUse } from "../shared/device_use.ts";
 import { readReceive, type ReceiveOptions } from "../shared/receive_options.ts";
 import type { BorrowedDatagram } from "./borrowed_datagram.ts";
 import { type Endpoint, makeEndpoint, udProviders } from "./endpoint.ts";
-import { Groups } from "./groups.ts";
+import { Groups, readGroup } from "./groups.ts";
 import { lookUp, type LookupAddress, type LookupOptions, readLookup } from "./lookup.ts";
 import { LookupServer } from "./lookup_server.ts";
 import { assertManaged } from "./own_address.ts";
@@ -117,9 +117,7 @@ export class UdConn
   readonly #receiver: Receiver;
   readonly #sender: Sender;
   readonly #recovery: Recovery;
-  readonly #groups: Groups = new Groups();
-  /** The groups that only the queue pair is in, with their LIDs. */
-  readonly #attached: Map<string, number> = new Map();
+  readonly #groups: Groups;
   #lookups: LookupServer | undefined;
   #port: number | undefined;
   readonly #closing: AbortController = new AbortController();
@@ -150,6 +148,7 @@ export class UdConn
       endpoint;
     const { maxReceived, overflow } = endpoint;
     this.#qp = qp;
+    this.#groups = new Groups(qp);
     this.maxMessage = maxMessage;
     this.#recovery = new Recovery({
       qp,
@@ -515,24 +514,15 @@ export class UdConn
     return await inTurn(async () => {
       const { signal, deviceOnly, lid } = readJoinOptions(options);
       signal?.throwIfAborted();
-      const group = this.#checkGroup(address, "join multicast group");
-      if (deviceOnly) return this.#attach(group, lid);
+      const group = this.#groupOf(address, "join multicast group");
+      if (deviceOnly) {
+        this.#groups.attach(group, lid);
+        return this.#groupAddress(group, lid);
+      }
       const closing = this.#closing.signal;
       const ends = signal === undefined ? closing : AbortSignal.any([closing, signal]);
-      const attach = (group: Gid): void => this.#qp.attachMcast(group, 0);
-      const { local } = this.#routes;
-      return this.#groupAddress(await this.#groups.join(address, local, attach, ends), 0);
+      return this.#groupAddress(await this.#groups.join(address, this.#routes.local, ends), 0);
     });
-  }
-
-  #attach(group: Gid, lid: number): UdAddress {
-    const name = group.toString();
-    if (this.#attached.has(name)) {
-      throw new TypeError(`Cannot join group ${name}: the connection is in it already`);
-    }
-    this.#qp.attachMcast(group, lid);
-    this.#attached.set(name, lid);
-    return this.#groupAddress(group, lid);
   }
 
   /**
@@ -542,13 +532,7 @@ export class UdConn
    * @throws As `UdConn.join`; {TypeError} if the connection is not in the group.
    */
   leave(address: string): void {
-    const group = this.#checkGroup(address, "leave multicast group");
-    const lid = this.#attached.get(group.toString());
-    if (lid === undefined) {
-      return this.#groups.leave(address, () => this.#qp.detachMcast(group, 0));
-    }
-    this.#qp.detachMcast(group, lid);
-    this.#attached.delete(group.toString());
+    this.#groups.leave(address, this.#groupOf(address, "leave multicast group"));
   }
 
   #groupAddress(group: Gid, lid: number): UdAddress {
@@ -557,11 +541,8 @@ export class UdConn
     return { transport, gid: group.toString(), lid, qpn: MULTICAST_QPN, qkey };
   }
 
-  #checkGroup(address: string, action: string): Gid {
-    const group = Gid.parse(address);
-    if (!group.isMulticast) {
-      throw new RangeError(`Cannot ${action}: ${group} is not a GID of multicast`);
-    }
+  #groupOf(address: string, action: string): Gid {
+    const group = readGroup(address, action);
     this.#assertOpen(action);
     return group;
   }
