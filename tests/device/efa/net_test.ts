@@ -64,7 +64,8 @@ for (const [kind, listen] of [["srd", listenSrd], ["ud", listenUd]] as const) {
       await using far = await listen({ device: "efa_0", qkey: QKEY });
       await using near = await listen({ device: "efa_1", qkey: QKEY });
       const file = new URL("net_responder.ts", import.meta.url).pathname;
-      const responder = startDeno(file, ["efa_1", kind, `${ROUNDS}`, `${COUNT / ROUNDS}`]);
+      const numbers = [QKEY, ROUNDS, COUNT / ROUNDS].map(String);
+      const responder = startDeno(file, ["efa_1", kind, ...numbers]);
       const answered = await askAll(responder, [far, near]);
       assertEquals(answered, COUNT);
       assertEquals([far, near].map(({ stats }) => stats.received), [COUNT / 2, COUNT / 2]);
