@@ -57,7 +57,8 @@ export interface Send {
 /** The inside of an address handle: its native address, and the sends that use it. */
 export class AhCore {
   readonly handle: AddressHandle;
-  readonly pd: ProtectionDomain;
+  /** The protection domain that its queue pairs must have: see `PdCore.base`. */
+  readonly base: ProtectionDomain;
   isOpen = true;
   /** The native address, in halves: a BigInt would be allocated. */
   readonly #low: number;
@@ -70,9 +71,9 @@ export class AhCore {
   /** The number of others at which the finished ones are removed, so that a send takes constant time on average. */
   #limit = MIN_LIMIT;
 
-  constructor(handle: AddressHandle, pd: ProtectionDomain, address: bigint) {
+  constructor(handle: AddressHandle, base: ProtectionDomain, address: bigint) {
     this.handle = handle;
-    this.pd = pd;
+    this.base = base;
     ADDRESS[0] = address;
     this.#low = HALVES[0]!;
     this.#high = HALVES[1]!;
@@ -197,7 +198,7 @@ export class AddressHandle extends NativeResource<IbvAh> {
     super(AddressHandle.#KIND, handle, [pd]);
     this.pd = pd;
     this.#shown = shown;
-    this.#core = new AhCore(this, pd, handleAddress(handle));
+    this.#core = new AhCore(this, pdCore(pd).base, handleAddress(handle));
   }
 
   /**

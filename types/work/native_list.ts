@@ -334,7 +334,7 @@ export class NativeList {
     if (index === this.#single) this.#only = ah;
     else if (this.#only !== undefined) this.#only = undefined;
     // The handle is open: it needs another check only if its protection domain is not the one that was checked.
-    if (ah.pd !== this.#pd) this.checkedBy = undefined;
+    if (ah.base !== this.#pd) this.checkedBy = undefined;
   }
 
   setBind(index: number, mw: MemoryWindow, rkey: number, info: Complete<MwBindInfo>): void {

@@ -9,7 +9,7 @@ import { nameOf } from "../core/enums.ts";
 import { failure, type VerbsError } from "../core/errors.ts";
 import { assertOpen, type Resource } from "../core/resource.ts";
 import { assertBindable, windowCore } from "../memory/memory_window.ts";
-import { pdCore, type ProtectionDomain } from "../memory/protection_domain.ts";
+import type { ProtectionDomain } from "../memory/protection_domain.ts";
 import {
   attributeNamesOf,
   CONSUMING,
@@ -345,7 +345,7 @@ function checkInline(
 
 function checkAh(ah: AhCore, pd: ProtectionDomain): void {
   if (!ah.isOpen) throw new TypeError("Cannot post send: the address handle is disposed");
-  if (pdCore(ah.pd).base !== pd) {
+  if (ah.base !== pd) {
     throw new TypeError(
       "Cannot post send: the address handle belongs to another protection domain than the queue pair",
     );
