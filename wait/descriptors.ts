@@ -198,14 +198,14 @@ export class Descriptors {
   }
 
   /** Does what the waits need, after one has come, gone or changed. */
-  #update(): void {
+  #update(firstMs?: number): void {
     if (this.#round !== undefined) {
       if (this.#held === 0) this.#interrupt();
     } else if (this.#held > 0) {
       this.#glance.rest();
       this.#round = this.#run();
     } else if (this.#waits.size > 0) {
-      this.#glance.begin(false, this.#often > 0 ? OFTEN_MS : SELDOM_MS);
+      this.#glance.begin(false, this.#often > 0 ? OFTEN_MS : SELDOM_MS, firstMs);
     } else {
       this.#glance.end();
       if (!this.#keepsOpen) this.#close();
@@ -221,7 +221,7 @@ export class Descriptors {
     if (count >= 0) this.#deliver(count);
     // errno of the other thread is out of reach: a call on this thread fails as well, or gives what is ready.
     else if (this.#epoll >= 0) this.#look();
-    this.#update();
+    this.#update(OFTEN_MS);
   }
 
   /** Looks at what is ready now. Returns whether there was anything. */

@@ -30,16 +30,16 @@ export class Glance implements Looker {
   }
 
   /**
-   * Looks from now on, soon at first, and later after so many milliseconds at most. The process stays alive meanwhile if it
-   * is held.
+   * Looks from now on, at first after `firstMs` at the latest, and later after `longestMs` at most. The process stays alive
+   * meanwhile if it is held.
    */
-  begin(isHeld: boolean, longestMs: number = SELDOM_MS): void {
+  begin(isHeld: boolean, longestMs: number = SELDOM_MS, firstMs: number = SHORTEST_MS): void {
     const isNew = !this.#isOn || longestMs < this.#longestMs;
     this.#longestMs = longestMs;
     if (isNew) {
       this.#isOn = true;
       all.all.add(this);
-      this.#quietSince = clock.now();
+      this.#quietSince = clock.now() - firstMs;
       this.#schedule();
     }
     this.hold(isHeld);

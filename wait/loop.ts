@@ -3,7 +3,7 @@
 import type { Bell, Need, Sleep } from "./bell.ts";
 import type { BusyPoll } from "./busy_poll.ts";
 import { timers } from "./clock.ts";
-import { Glance } from "./glance.ts";
+import { Glance, OFTEN_MS, SELDOM_MS } from "./glance.ts";
 import { state } from "./state.ts";
 import { mayContinue, nextTurn } from "./turns.ts";
 
@@ -236,7 +236,7 @@ export class Loop {
   #pause(): void {
     if (this.#task.want() === "nothing") return this.#stop();
     this.#state = "pausing";
-    this.#glance.begin(this.#need === "held");
+    this.#glance.begin(this.#need === "held", SELDOM_MS, OFTEN_MS);
   }
 
   #lookOnce(): boolean {

@@ -14,6 +14,7 @@ import {
   watchDescriptor,
 } from "../../../wait/descriptors.ts";
 import { outputOf } from "../../subprocess.ts";
+import { Time } from "../../time.ts";
 
 const { symbols: C } = Deno.dlopen("libc.so.6", {
   pipe: { parameters: ["buffer"], result: "i32" },
@@ -438,4 +439,22 @@ Deno.test("an event that another thread has got is not lost when the last held w
   await ready;
   all.end();
   close(fd, other);
+});
+
+Deno.test("a wait that is not held sets a timer only now and then while held ones come and go", async () => {
+  using time = new Time();
+  const rounds = 160;
+  const [fd, quiet] = [eventfd(), eventfd()];
+  const { all, watch } = counted();
+  watch(quiet, "often", () => {});
+  for (let i = 0; i < rounds; i++) {
+    const held = wait(fd, "held", watch);
+    signal(fd);
+    await held.ready;
+    empty(fd);
+    time.pass(1);
+  }
+  all.end();
+  close(fd, quiet);
+  assertEquals(time.timers <= rounds / 10, true, `${time.timers} timers`);
 });

@@ -1,10 +1,11 @@
 import { assertEquals } from "@std/assert";
 import { stub } from "@std/testing/mock";
-import type { Bell } from "../../../wait/bell.ts";
+import type { Bell, OnWake } from "../../../wait/bell.ts";
 import { BusyPoll } from "../../../wait/busy_poll.ts";
 import { clock } from "../../../wait/clock.ts";
 import { findSync, Loop, type Want } from "../../../wait/loop.ts";
 import { nextTurn } from "../../../wait/turns.ts";
+import { Time } from "../../time.ts";
 
 /** What rings at once, or never, and is armed, and what is done with it. */
 function armed(log: string[], rings: boolean): { readonly arm: () => void; readonly bell: Bell } {
@@ -204,4 +205,38 @@ Deno.test("Loop that was stopped does not go on with what it had begun", async (
   for (let i = 0; i < 5; i++) await undefined;
   // Once for the step that waited, and once more before and after the arming.
   assertEquals(reads, 4);
+});
+
+Deno.test("Loop sets a timer only now and then while its pauses are short", async () => {
+  using time = new Time();
+  const messages = 160;
+  let [isOpen, isAwaited, isThere] = [true, true, false];
+  let ring: OnWake = () => {};
+  const loop = new Loop({
+    ...armed([], false),
+    bell: {
+      sleep: (_need, wake) => (ring = wake, { hold: () => {}, cancel: () => {} }),
+      sleepSync: () => false,
+    },
+    read: () => {
+      if (!isThere) return 0;
+      isThere = isAwaited = false;
+      return 1;
+    },
+    isOpen: () => isOpen,
+    want: () => isAwaited ? "held" : "any",
+    onError: () => {},
+  });
+  for (let i = 0; i < messages; i++) {
+    isAwaited = true;
+    loop.update();
+    await nextTurn();
+    time.pass(1);
+    isThere = true;
+    ring();
+    await nextTurn();
+  }
+  isOpen = false;
+  loop.update();
+  assertEquals(time.timers <= messages / 10, true, `${time.timers} timers`);
 });
