@@ -1,14 +1,12 @@
 /** How costs grow with the number of connections: one server, one client that calls it, and others that are idle. */
 
-import { Contender, withLibrary } from "./contender.ts";
+import { Contender, warmUp, withLibrary } from "./contender.ts";
 import { stopwatch } from "./pairs.ts";
 import type { Programs } from "./row.ts";
 import { digits, duration } from "./table.ts";
 
-const NUMBERS = [1, 100, 1000, 10_000] as const;
 /** Connections of a line of a program, which has some seconds for an answer. */
 const PART = 500;
-const CALLS = 5000;
 const IDLE_MS = 2000;
 /** Connections that are busy at the same time, and what each sends at a time. */
 const BUSY = 1000;
@@ -20,9 +18,38 @@ const UNITS = ["", "", "", "of each", "of each", "of each", "ms of a second"];
 
 const here = new URL(".", import.meta.url).pathname;
 
+/** Where it is measured. In the guest, where programs start slowly, all numbers have the same processes. */
+interface Place {
+  readonly inGuest: boolean;
+  readonly numbers: readonly number[];
+  /** Calls of a round. The fastest of so many rounds counts. */
+  readonly calls: number;
+  readonly rounds: number;
+  /** Milliseconds of calls without gain, before calls are measured. */
+  readonly patience: number;
+}
+
+const BY_SHARED_MEMORY: Place = {
+  inGuest: false,
+  numbers: [1, 100, 1000, 10_000],
+  calls: 5000,
+  rounds: 3,
+  patience: 0,
+};
+const IN_GUEST: Place = {
+  inGuest: true,
+  numbers: [1, 300],
+  calls: 200,
+  rounds: 15,
+  patience: 3000,
+};
+
 /** A package that is measured, and what its programs are started with. */
 interface Subject {
   readonly who: string;
+  readonly place: Place;
+  /** The option of `net` by which ends find each other. */
+  readonly way: "tcpPort" | "port";
   readonly programs: Programs;
   readonly map: string;
   readonly prefix: readonly string[];
@@ -33,14 +60,19 @@ class Bed implements AsyncDisposable {
   readonly server: Contender;
   readonly caller: Contender;
   readonly idle: Contender;
+  /** The port of the server, and how many idle connections there are. */
+  port: number | undefined;
+  idleCount = 0;
   readonly #file = `/dev/shm/ibverbs-growth-${Deno.pid}`;
 
-  constructor({ programs, map, prefix }: Subject) {
-    const env = { ...withLibrary(false, programs["shm"]!), IBVERBS_SHM: this.#file };
+  constructor({ programs, map, prefix, place, way }: Subject) {
+    const env = place.inGuest
+      ? undefined
+      : { ...withLibrary(false, programs["shm"]!), IBVERBS_SHM: this.#file };
     const start = (name: string, processor: number): Contender => {
       const pinned = navigator.hardwareConcurrency === 1 ? [] : ["taskset", "-c", `${processor}`];
       const flags = ["-A", "--no-check", "--v8-flags=--expose-gc", `--import-map=${map}`];
-      const command = [Deno.execPath(), "run", ...flags, `${here}deno/growth.ts`];
+      const command = [Deno.execPath(), "run", ...flags, `${here}deno/growth.ts`, way];
       const parent = ["setpriv", "--pdeathsig", "KILL"];
       return new Contender(`growth, ${name}`, [...prefix, ...parent, ...pinned, ...command], env);
     };
@@ -86,22 +118,33 @@ interface Costs {
   readonly idleMs: number;
 }
 
-async function costsOf({ server, caller, idle }: Bed, count: number): Promise<Costs> {
-  const [port] = await ask(server, "serve") as [number];
-  await connect(caller, port, 1);
+async function costsOf(
+  bed: Bed,
+  count: number,
+  { calls, rounds, patience }: Place,
+): Promise<Costs> {
+  const { server, caller, idle } = bed;
+  if (bed.port === undefined) {
+    [bed.port] = await ask(server, "serve") as [number];
+    await connect(caller, bed.port, 1);
+  }
+  const added = count - bed.idleCount;
   const [heap, pinned] = await ask(server, "memory") as [number, number];
-  const ms = await connect(idle, port, count);
+  const ms = await connect(idle, bed.port, added);
+  bed.idleCount = count;
   const [allHeap, allPinned] = await ask(server, "memory") as [number, number];
   const spent = [stopwatch(server), stopwatch(idle)];
   await new Promise((resolve) => setTimeout(resolve, IDLE_MS));
   const idleNs = spent.reduce((sum, stop) => sum + stop(), 0) / 2;
+  const call = async (): Promise<number> => (await ask(caller, "call", calls))[0]!;
+  await warmUp(async () => ({ value: await call() }), patience);
   let callNs = Infinity;
-  for (let i = 0; i < 3; i++) callNs = Math.min(callNs, (await ask(caller, "call", CALLS))[0]!);
+  for (let i = 0; i < rounds; i++) callNs = Math.min(callNs, await call());
   return {
     callNs,
     connectNs: ms * 1e6,
-    heap: (allHeap - heap) / count,
-    pinned: (allPinned - pinned) / count,
+    heap: (allHeap - heap) / added,
+    pinned: (allPinned - pinned) / added,
     idleMs: idleNs / IDLE_MS / 1000,
   };
 }
@@ -120,14 +163,17 @@ function mostBytes(): number {
 }
 
 async function linesOf(subject: Subject): Promise<string[][]> {
-  const { who } = subject;
+  const { who, place } = subject;
   const lines: string[][] = [];
   let pinned = 0;
-  for (const count of NUMBERS) {
+  await using beds = new AsyncDisposableStack();
+  const kept = place.inGuest ? beds.use(new Bed(subject)) : undefined;
+  for (const count of place.numbers) {
     console.error(`bench: growth, ${who}, ${count} connections`);
     const cells = await reasonOr(2 * pinned * count, async () => {
-      await using bed = new Bed(subject);
-      const costs = await costsOf(bed, count);
+      await using ended = new AsyncDisposableStack();
+      const bed = kept ?? ended.use(new Bed(subject));
+      const costs = await costsOf(bed, count, place);
       // What two ends pin of which one has the memory for others is no measure.
       if (count > 1) pinned = costs.pinned;
       return cellsOf(costs);
@@ -179,14 +225,39 @@ function align(lines: readonly string[][]): string {
 
 /** The table, of this package and of an old one if there is one. `prefix` begins the commands of programs. */
 export async function growth(programs: Programs, prefix: readonly string[]): Promise<string> {
-  const maps = { Deno: programs["importMap"]!, "Deno, old": programs["oldImportMap"] };
   const lines = [HEAD, UNITS];
   const loads: string[] = [];
-  for (const [who, map] of Object.entries(maps)) {
-    if (map === undefined) continue;
-    const subject = { who, programs, map, prefix };
+  for (const [who, map] of mapsOf(programs)) {
+    const subject = {
+      who,
+      programs,
+      map,
+      prefix,
+      place: BY_SHARED_MEMORY,
+      way: "tcpPort",
+    } as const;
     lines.push(...await linesOf(subject));
     loads.push(await loadOf(subject));
   }
   return `${align(lines)}\n\n${loads.join("\n")}`;
 }
+
+function mapsOf(programs: Programs): [who: string, map: string][] {
+  const { importMap, oldImportMap } = programs;
+  const old: [string, string][] = oldImportMap === undefined ? [] : [["Deno, old", oldImportMap]];
+  return [["Deno", importMap!], ...old];
+}
+
+/** The table of connections on soft-RoCE, which this process is in the guest of. */
+async function growthInGuest(programs: Programs): Promise<string> {
+  const lines = [HEAD, UNITS];
+  for (const [who, map] of mapsOf(programs)) {
+    for (const [how, way] of [["TCP", "tcpPort"], ["CM", "port"]] as const) {
+      const subject = { who: `${who}, ${how}`, programs, map, prefix: [], place: IN_GUEST, way };
+      lines.push(...await linesOf(subject));
+    }
+  }
+  return align(lines);
+}
+
+if (import.meta.main) console.log(await growthInGuest(JSON.parse(Deno.args[0]!)));

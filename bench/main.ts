@@ -25,7 +25,8 @@ A complete run writes bench/RESULTS.md and a table of README.md.
                  (rxe), or only starts of programs (cold)
   --row NAME     only one row, by its name in bench/rows.ts
   --rounds N     rounds of each row; fewer than 6 have no verdict
-  --growth       only the table of many connections
+  --growth       only the table of many connections; with --stage rxe that of the guest, which no
+                 complete run has
   --old FOLDER   also a package that was built before, by deno task package
   --calls        counts the system calls of a message with strace, and measures nothing; only rows
                  of two processes
@@ -95,6 +96,7 @@ async function bench(chosen: Chosen): Promise<void> {
     const options = { stage, rows: ids, rounds, calls, realtime, programs, output };
     outputs.set(stage, await measure(options));
   }
+  if (chosen.growth && stage === "rxe") return await growthInGuest(programs);
   const many = calls || row !== undefined || stage !== undefined ? "" : await growth(
     programs,
     realtime ? REALTIME : [],
@@ -129,6 +131,14 @@ async function measure(options: StageOptions): Promise<StageOutput> {
     : await runHere([...realtime ? REALTIME : [], Deno.execPath(), ...command]);
   if (status !== 0) throw new SetupError(`stage ${stage} failed with status ${status}`);
   return JSON.parse(await Deno.readTextFile(output));
+}
+
+/** Prints the table of many connections in the guest. */
+async function growthInGuest(programs: Programs): Promise<void> {
+  const command = ["run", "-A", "--no-check", inProject("bench/growth.ts")];
+  const options = { timeout: GUEST_SECONDS };
+  const status = await runInGuest(["deno", ...command, JSON.stringify(programs)], options);
+  if (status !== 0) throw new SetupError(`growth in the guest failed with status ${status}`);
 }
 
 async function runHere([program, ...args]: readonly string[]): Promise<number> {

@@ -12,9 +12,20 @@ const AT_ONCE = 16;
 const message = new Uint8Array(64);
 const buffer = new Uint8Array(2 ** 15);
 
-const { symbols } = Deno.dlopen(Deno.env.get("IBVERBS_LIBRARY")!, {
+/** Whether both ends find each other by the communication manager, and not by TCP. */
+const isByAddress = Deno.args[0] === "port";
+
+const library = Deno.env.get("IBVERBS_LIBRARY");
+const device = library === undefined ? undefined : Deno.dlopen(library, {
   shm_registered: { parameters: [], result: "u64" },
 });
+
+/** The device of shared memory counts the bytes that are registered, and the kernel does for others. */
+function registeredBytes(): number {
+  if (device !== undefined) return Number(device.symbols.shm_registered());
+  const status = Deno.readTextFileSync("/proc/self/status");
+  return 1024 * Number(status.match(/^VmPin:\s*(\d+)/m)![1]);
+}
 
 async function echo(conn: RcConn): Promise<void> {
   for (let received; (received = await conn.receive()) !== null;) await conn.send(received);
@@ -23,7 +34,12 @@ async function echo(conn: RcConn): Promise<void> {
 async function serve(): Promise<number> {
   const limits = { maxPending: MANY, maxHandshakes: MANY, maxPerPeer: MANY };
   const onFailure = ({ message }: Error): void => console.error(message);
-  const listener = await listenRc({ tcpPort: 0, connectTimeout: 120_000, ...limits, onFailure });
+  const listener = await listenRc({
+    [isByAddress ? "port" : "tcpPort"]: 0,
+    connectTimeout: 120_000,
+    ...limits,
+    onFailure,
+  });
   (async () => {
     for await (const conn of listener) echo(conn).catch(() => {});
   })();
@@ -33,11 +49,15 @@ async function serve(): Promise<number> {
 const conns: RcConn[] = [];
 
 /** Connects so often. Returns the milliseconds of a connection. */
-async function connect(tcpPort: number, count: number): Promise<number> {
+async function connect(port: number, count: number): Promise<number> {
+  // The communication manager finds no loopback address.
+  const remote = isByAddress ? { hostname: "10.0.0.1", port } : { tcpPort: port };
   const start = performance.now();
   let left = count;
   await Promise.all(Array.from({ length: AT_ONCE }, async () => {
-    while (left-- > 0) conns.push(await connectRc({ tcpPort, connectTimeout: 120_000 }));
+    while (left-- > 0) {
+      conns.push(await connectRc({ ...remote, connectTimeout: 120_000 }));
+    }
   }));
   return (performance.now() - start) / count;
 }
@@ -47,7 +67,7 @@ async function memory(): Promise<string> {
   await new Promise((resolve) => setTimeout(resolve, 200));
   for (let i = 0; i < 3; i++) gc!();
   const { heapUsed, external } = Deno.memoryUsage();
-  const registered = Number(symbols.shm_registered());
+  const registered = registeredBytes();
   // V8 counts what is registered as memory that the heap keeps.
   return `${heapUsed + external - registered} ${registered}`;
 }
