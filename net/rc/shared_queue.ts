@@ -139,7 +139,10 @@ export class SharedQueue {
   read(): number {
     if (this.#unserved.size > 0) return 0;
     let count = 0;
-    for (let some; count < MOST_TAKEN && (some = this.#takeSome()) > 0;) count += some;
+    for (let some; (some = this.#takeSome()) > 0;) {
+      count += some;
+      if (count >= MOST_TAKEN || !mayContinue()) break;
+    }
     this.#serve();
     return count;
   }
