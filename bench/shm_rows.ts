@@ -227,7 +227,7 @@ function long(name: string, kib: number): Row[] {
       pair(TCP, ["deno", "tcp_stream"], exchange),
     ],
     goals: kib === 64 ? [missed(atMost(1.25, "C"), REASONS.stream)] : [],
-    note: `net/rc/outbox.ts; C: what memcpy gives through the same ring; ${BY}`,
+    note: `net/rc/sender.ts; C: what memcpy gives through the same ring; ${BY}`,
   });
   const writing = shm({
     ...row,

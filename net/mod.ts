@@ -105,10 +105,9 @@ export {
   type RcListenOptions,
 } from "./rc/listen_rc.ts";
 export type { RcAddress } from "./rc/rc_address.ts";
+export type { RcClosed, RcStats } from "./rc/link.ts";
 export { RcConn, type RcWriteOptions } from "./rc/rc_conn.ts";
-export type { RcClosed } from "./rc/rc_closed.ts";
 export type { RcOptions } from "./rc/rc_options.ts";
-export type { RcStats } from "./rc/rc_stats.ts";
 export { ExposedMemory } from "./rc/remote_memory.ts";
 export { type RemoteMemory, VerbsError, WorkCompletionError } from "../mod.ts";
 export type { LookupAddress, LookupOptions } from "./ud/lookup.ts";

@@ -16,11 +16,10 @@ import { partsOf } from "../../internal/made.ts";
 import { type RemoteMemory, type SendRequest, WrOpcode } from "../../mod.ts";
 import type { Incoming } from "../../wait/incoming.ts";
 import type { BorrowedMessage } from "../shared/borrowed.ts";
-import type { Taken, Target } from "./link.ts";
+import type { RcClosed, RcStats } from "./link.ts";
 import type { RcAddress } from "./rc_address.ts";
 import { closedError, type RcEnd } from "./rc_end.ts";
-import type { RcClosed } from "./rc_closed.ts";
-import type { RcStats } from "./rc_stats.ts";
+import type { Taken, Target } from "./receiver.ts";
 import {
   ATOMIC_SIZE,
   atomicPartOf,
@@ -203,7 +202,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
   }
 
   #take<T extends Taken>(target: Target, signal: AbortSignal | undefined): Promise<T | null> {
-    return this.#next(this.#end.link.messages, target, signal) as Promise<T | null>;
+    return this.#next(this.#end.link.receiver.messages, target, signal) as Promise<T | null>;
   }
 
   /** What was received before this end was closed can still be taken. */
@@ -254,7 +253,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
         );
       }
       this.#assertOpen();
-      const waiting = this.#end.link.send(p, signal);
+      const waiting = this.#end.link.sender.send(p, signal);
       if (waiting !== undefined) await waiting;
       return length;
     } catch (error) {
@@ -271,7 +270,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
     return await inTurn(async () => {
       const signal = signalOf(options);
       this.#assertOpen();
-      await this.#end.link.flush(signal);
+      await this.#end.link.sender.flush(signal);
     });
   }
 
@@ -304,8 +303,9 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
       },
       close: async () => {
         this.#assertOpen();
-        await this.#end.link.end(undefined);
-        await this.#end.link.flush(undefined);
+        const { sender } = this.#end.link;
+        await sender.end(undefined);
+        await sender.flush(undefined);
       },
       abort: () => this[Symbol.dispose](),
     });
@@ -357,7 +357,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
       if (imm !== undefined) uint32(imm, "imm");
       const part = partOf(place, data.length);
       this.#assertOpen();
-      if (imm !== undefined) this.#end.link.assertMessages();
+      if (imm !== undefined) this.#end.link.sender.assertSending("credit");
       await this.#move(WrOpcode.RDMA_WRITE, part, data, signal, imm);
     });
   }
@@ -373,7 +373,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
    */
   writes(options?: AbortOptions): AsyncGenerator<number, void, void> {
     const signal = signalOf(options);
-    const { writes } = this.#end.link;
+    const { writes } = this.#end.link.receiver;
     return this.#each(() => inTurn(() => this.#next(writes, {}, signal)));
   }
 
@@ -456,7 +456,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
   async #atomic(request: SendRequest, options: AbortOptions | undefined): Promise<bigint> {
     const signal = signalOf(options);
     this.#assertOpen();
-    return await this.#end.link.operate(request, ATOMIC_SIZE, undefined, numberOf, signal);
+    return await this.#end.link.sender.operate(request, ATOMIC_SIZE, undefined, numberOf, signal);
   }
 
   /** Writes bytes to a part that has as many, or reads them from there, in pieces that fit slots. */
@@ -468,8 +468,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
     immData?: number,
   ): Promise<void> {
     assertAttached(bytes, opcode === WrOpcode.RDMA_WRITE ? "data" : "buffer");
-    const { link, settings } = this.#end;
-    const { maxMessage } = settings;
+    const { link: { sender }, settings: { maxMessage } } = this.#end;
     const count = Math.max(Math.ceil(bytes.length / maxMessage), immData === undefined ? 0 : 1);
     const move = (i: number): Promise<void> => {
       const start = i * maxMessage;
@@ -481,10 +480,10 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
         : { opcode: WrOpcode.RDMA_WRITE_WITH_IMM, ...part, immData };
       const { length } = piece;
       if (opcode === WrOpcode.RDMA_WRITE) {
-        return link.operate(request, length, piece, () => {}, signal);
+        return sender.operate(request, length, piece, () => {}, signal);
       }
       const finish = (found: Uint8Array): void => piece.set(found.subarray(0, length));
-      return link.operate(request, length, undefined, finish, signal);
+      return sender.operate(request, length, undefined, finish, signal);
     };
     const moves: Promise<void>[] = [];
     for (let i = 0; i < count; i++) {
@@ -543,7 +542,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
     const { link } = this.#end;
     try {
       await link.leave(closedError());
-      await link.flush(signal);
+      await link.sender.flush(signal);
     } catch {
       // The peer is gone, or the caller does not want to wait.
     }

@@ -1,9 +1,9 @@
 import type { Context, ProtectionDomain, SendRequestList } from "../../mod.ts";
 import { DeviceUse } from "../shared/device_use.ts";
 import { KeepAlive } from "./keep_alive.ts";
-import { prepared, SLOTLESS_SENDS } from "./outbox.ts";
 import { CONTROL_RECEIVES } from "./protocol.ts";
 import type { RcSettings } from "./rc_options.ts";
+import { prepared, SLOTLESS_SENDS } from "./sender.ts";
 import { SharedQueues } from "./shared_queue.ts";
 import { Slots } from "./slots.ts";
 

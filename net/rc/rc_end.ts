@@ -20,11 +20,10 @@ import {
 import { chosenGid } from "../shared/chosen_gid.ts";
 import { givenOf, onFabric } from "../shared/fabric_options.ts";
 import { addressOf, endsOfId, hasEnded, mtuWithin, orReset, resetBy } from "./cm_address.ts";
-import { readOffer, writeOffer } from "./exchange.ts";
 import { ANSWERED, type Attempt } from "./attempt.ts";
 import { Link } from "./link.ts";
 import { type FoundEnds, gidOfTcp, type PeerEnds } from "./peer_gid.ts";
-import { type RcAddress, toQpAddress } from "./rc_address.ts";
+import { type RcAddress, readOffer, toQpAddress, writeOffer } from "./rc_address.ts";
 import { capOf, type RcDevice } from "./rc_device.ts";
 import type { RcSettings } from "./rc_options.ts";
 import type { Seat } from "./shared_queue.ts";

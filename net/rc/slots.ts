@@ -10,7 +10,9 @@ import {
 import { copyBytes } from "../../internal/checks.ts";
 import { once } from "../../internal/runtime.ts";
 import { closeQuietly } from "../../internal/program_end.ts";
-import { RECEIVE, SEND } from "./request_ids.ts";
+
+/** What kind of request a completion is of: its `wrId`. Those of each kind complete in the order in which they were posted. */
+export const [SEND, RECEIVE, CHECK] = [0, 1, 2] as const;
 
 /** What is registered at first, unless a message is longer, and at most at a time. */
 const FIRST_BYTES = 2 ** 16;

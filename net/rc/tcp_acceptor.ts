@@ -1,11 +1,10 @@
 import { quote } from "../../internal/checks.ts";
 import { nextTurn } from "../../wait/turns.ts";
 import type { Acceptor, ConnectRequest } from "./acceptor.ts";
-import { readLine, writeAddress } from "./exchange.ts";
 import { withLimit } from "./limits.ts";
 import type { Attempt } from "./attempt.ts";
 import { checkOwn, checkStated, endsOf, type FoundEnds } from "./peer_gid.ts";
-import { type RcAddress, readRcAddress } from "./rc_address.ts";
+import { type RcAddress, readLine, readRcAddress, writeAddress } from "./rc_address.ts";
 import { SharedDevice } from "./rc_device.ts";
 import { RcEnd } from "./rc_end.ts";
 import type { RcSettings } from "./rc_options.ts";

@@ -2,9 +2,15 @@ import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { stub } from "@std/testing/mock";
 import { unlessAborted } from "../../../net/rc/attempt.ts";
 import { connectRc } from "../../../net/rc/connect_rc.ts";
-import { readLine, readOffer, writeAddress, writeOffer } from "../../../net/rc/exchange.ts";
 import { listenRc } from "../../../net/rc/listen_rc.ts";
-import { type RcAddress, readRcAddress } from "../../../net/rc/rc_address.ts";
+import {
+  type RcAddress,
+  readLine,
+  readOffer,
+  readRcAddress,
+  writeAddress,
+  writeOffer,
+} from "../../../net/rc/rc_address.ts";
 
 const HOSTILE = "\x1b[2J\x7f\u009b31m\u202e\u2028";
 
