@@ -48,7 +48,7 @@ const LONG_SECONDS: Readonly<Record<string, number>> = {
   "tests/device/faults/limits_test.ts": 14,
   "tests/device/faults/link_test.ts": 5,
   "tests/device/lifetime/lifetime_test.ts": 39,
-  "tests/device/lifetime/watch_test.ts": 30,
+  "tests/device/lifetime/watch_test.ts": 20,
   "tests/device/net/links_test.ts": 5,
   "tests/device/net/methods_test.ts": 6,
   "tests/device/net/ud_outage_test.ts": 16,

@@ -2,12 +2,13 @@
 
 import { assertEquals } from "@std/assert";
 import { repetitions } from "../../rare.ts";
+import { HOSTS } from "../cm/cm_device.ts";
 import { startDeno } from "../programs.ts";
 import { deviceTest, resourceCounts, RXE, until } from "../setup.ts";
 
 const PROGRAM = new URL("watched.ts", import.meta.url).pathname;
 const PORT = 7479;
-const RESTARTS = repetitions(2, 10);
+const RESTARTS = repetitions(3, 10);
 
 deviceTest(
   "A program that is watched leaves nothing when it is started again, and gets its port again",
@@ -16,7 +17,7 @@ deviceTest(
     const changed = await Deno.makeTempFile();
     try {
       const watch = ["--allow-all", `--watch=${changed}`, "--no-clear-screen"];
-      await using running = startDeno(PROGRAM, [`${PORT}`], watch);
+      await using running = startDeno(PROGRAM, [HOSTS.IPv4, `${PORT}`], watch);
       assertEquals(await running.line(), "ready");
       const first = resourceCounts()[RXE]!;
       for (let i = 0; i < RESTARTS; i++) {

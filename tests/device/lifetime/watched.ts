@@ -2,11 +2,10 @@
 
 import { EventChannel } from "../../../cm.ts";
 import { connectRc, listenRc, listenUd } from "../../../net/mod.ts";
-import { HOSTS } from "../cm/cm_device.ts";
-import { RXE } from "../setup.ts";
+import { RXE } from "../rxe.ts";
 import { makeEverything, postWork } from "./endings.ts";
 
-const [port] = Deno.args.map(Number);
+const [hostname, port] = [Deno.args[0]!, Number(Deno.args[1])];
 try {
   const all = makeEverything();
   const { context, cq } = all;
@@ -14,9 +13,9 @@ try {
   cq.completions().next();
   context.events().next();
   new EventChannel().events().next();
-  const listener = await listenRc({ port: port! });
+  const listener = await listenRc({ port });
   const [client, server] = await Promise.all([
-    connectRc({ hostname: HOSTS.IPv4, port: port! }),
+    connectRc({ hostname, port }),
     listener.accept(),
   ]);
   listener.accept();
