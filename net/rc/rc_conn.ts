@@ -501,10 +501,11 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
   }
 
   /**
-   * Messages as they come, until the peer has closed the connection, or this end is closed and those that were received are
-   * read.
+   * Messages as they come, until the peer sends none any more, or this end is closed: what it could not answer any more is left
+   * to `RcConn.receive`.
    *
-   * @throws {Deno.errors.ConnectionReset} If the peer has ended without closing it.
+   * @throws {Deno.errors.ConnectionReset} If the connection breaks, also because the program of the peer has ended without
+   * closing it.
    */
   [Symbol.asyncIterator](): AsyncGenerator<Uint8Array<ArrayBuffer>, void, void> {
     return this.#each(() => this.receive());
@@ -512,7 +513,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
 
   async *#each<T>(receive: () => Promise<T | null>): AsyncGenerator<T, void, void> {
     try {
-      while (true) {
+      while (!this.#isClosed) {
         const next = await receive();
         if (next === null) return;
         yield next;
@@ -525,7 +526,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
   /**
    * Closes the connection. What was sent arrives first, and the peer is told: its `receive()` gives the messages that are
    * left, and then `null`. Calls of this end that wait reject. What this end has received can still be read:
-   * `RcConn.receive` gives it, and then rejects; iterators end after it. If the connection is broken, or the
+   * `RcConn.receive` gives it, and then rejects; iterators end at once. If the connection is broken, or the
    * signal aborts, it is closed at once. Closing again does nothing.
    *
    * @throws {TypeError} If an option has the wrong type.

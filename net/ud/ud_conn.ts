@@ -547,7 +547,7 @@ export class UdConn
     return group;
   }
 
-  /** Datagrams as they come, until the connection is closed and those that were received are read. */
+  /** Datagrams as they come, until the connection is closed: what it could not answer any more is left to `UdConn.receive`. */
   async *[Symbol.asyncIterator](): AsyncIterableIterator<
     [Uint8Array<ArrayBuffer>, UdAddress],
     void,
@@ -555,7 +555,7 @@ export class UdConn
   > {
     const closing = this.#closing.signal;
     try {
-      while (true) yield await this.receive();
+      while (!closing.aborted) yield await this.receive();
     } catch (error) {
       if (!closing.aborted) throw error;
     }
@@ -563,7 +563,7 @@ export class UdConn
 
   /**
    * Closes the connection, and the device if nothing else of the program uses it. Calls that wait reject. What was received
-   * can still be read: `UdConn.receive` gives it, and then rejects; iterators end after it. Closing again does nothing.
+   * can still be read: `UdConn.receive` gives it, and then rejects; iterators end at once. Closing again does nothing.
    *
    * @throws {VerbsError} If the system refuses. The connection can then be closed again.
    */

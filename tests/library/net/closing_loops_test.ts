@@ -79,6 +79,15 @@ for (const [name, open] of Object.entries(SOURCES)) {
     await closeAll(source);
   });
 
+  // What its body would answer cannot be sent any more.
+  test(`A loop over ${name} leaves what has come when its body closes it`, async () => {
+    const source = await open();
+    for (let i = 0; i < 3; i++) await source.send();
+    await asleep();
+    assertEquals(await countOf(source.over, () => void source.over.close()), 1);
+    await closeAll(source);
+  });
+
   test(`A loop over ${name} ends with the block that has it by using`, async () => {
     const source = await open();
     let count;
