@@ -158,8 +158,8 @@ export async function connectRc(options: RcConnectOptions): Promise<RcConn> {
     settings.signal?.throwIfAborted();
     using attempt = new Attempt(settings);
     if (port !== undefined) {
-      const connect = () => connectByAddress(settings, hostname!, port, attempt);
-      return await attempt.do(() => retryingRefused(settings, attempt.signal, connect));
+      const connect = () => attempt.do(() => connectByAddress(settings, hostname!, port, attempt));
+      return await retryingRefused(settings, attempt.signal, connect);
     }
     if (exchange !== undefined) return await overExchange(settings, exchange, attempt);
     return await overTcp(settings, tcpPort!, attempt);

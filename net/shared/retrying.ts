@@ -19,6 +19,7 @@ export async function retrying<T>(
   let absent: unknown;
   for (;;) {
     try {
+      if (absent !== undefined) await pause(interval, signal);
       return await attempt();
     } catch (error) {
       // A try that the end of the time cuts short says less than those before it.
@@ -27,7 +28,6 @@ export async function retrying<T>(
       if (isLast || !isAbsent(error)) throw error;
       absent = error;
     }
-    await pause(interval, signal);
   }
 }
 

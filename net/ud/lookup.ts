@@ -13,7 +13,9 @@ import { type AbortOptions, checkSignal } from "../../wait/abort.ts";
 import { integer, milliseconds, quote, snapshot, text } from "../../internal/checks.ts";
 import { millisecondsOrZero, option, readOptions, type Rules } from "../../internal/options.ts";
 import { familyOf, UDP_QKEY } from "../../internal/cm_numbers.ts";
+import { SILENT_HOST } from "../../internal/cm_reasons.ts";
 import { Deadline } from "../../wait/deadline.ts";
+import { Gid } from "../../mod.ts";
 import { partOf } from "../../internal/left_open.ts";
 import { reasonOf } from "../../internal/texts.ts";
 import { retrying } from "../shared/retrying.ts";
@@ -42,7 +44,7 @@ export interface LookupOptions extends AbortOptions {
  * @category Datagrams
  */
 export interface LookupAddress {
-  /** The name of the host, or an address that an RDMA device has or leads to. */
+  /** The name of the host, or an address that an RDMA device has or leads to. It is no loopback address, such as 127.0.0.1. */
   readonly hostname: string;
   /** The port, 1 to 65535: `UdOptions.port` there. */
   readonly port: number;
@@ -89,13 +91,20 @@ export async function lookUp(
 ): Promise<UdAddress> {
   const { hostname, port, timeout, retryInterval, signal } = lookup;
   checkSearcher(own);
+  let step = "";
   const late = (): Error =>
     new Deno.errors.TimedOut(
-      `Cannot look up ${quote(hostname)} port ${port}: it took longer than ${timeout} ms`,
+      `Cannot look up ${quote(hostname)} port ${port}: it took longer than ${timeout} ms${step}`,
     );
   using deadline = new Deadline(timeout, late, [signal, closing]);
   try {
-    const attempt = (): Promise<UdAddress> => askHost(own, lookup, deadline.signal);
+    const { signal } = deadline;
+    const attempt = async (): Promise<UdAddress> => {
+      step = ": the name server does not answer";
+      const address = await addressOf(own, lookup, signal);
+      step = `: ${SILENT_HOST}`;
+      return await askHost(own, lookup, address, signal);
+    };
     return await retrying(retryInterval, timeout, deadline.signal, attempt, isAbsent);
   } catch (error) {
     if (!isAbsent(error)) deadline.signal.throwIfAborted();
@@ -119,16 +128,39 @@ function checkSearcher({ qkey, local }: Searcher): void {
   );
 }
 
-async function askHost(own: Searcher, lookup: Lookup, signal: AbortSignal): Promise<UdAddress> {
-  const { hostname, port } = lookup;
-  const { needsGrh, gid } = own.local;
+/**
+ * The address of the host, which the connection manager reaches.
+ *
+ * @throws {Deno.errors.AddrNotAvailable} If it is a loopback address.
+ */
+async function addressOf(
+  { local: { needsGrh, gid } }: Searcher,
+  { hostname, port }: Lookup,
+  signal: AbortSignal,
+): Promise<SocketAddress> {
   // On Ethernet datagrams go from the connection's own address, and so to one of the same family.
   const family = needsGrh ? familyOf(gid.isIpv4Mapped) : 0;
   const flags = AddrInfoFlags.NOROUTE | AddrInfoFlags.FAMILY;
   const hints = { portSpace: PortSpace.UDP, flags, family, signal };
   const [info] = await getAddrInfo(hostname, `${port}`, hints);
+  const address = info!.dstAddr!;
+  if (Gid.parse(address.hostname).reach !== "host") return address;
+  throw new Deno.errors.AddrNotAvailable(
+    `Cannot look up ${
+      quote(hostname)
+    } port ${port}: ${address.hostname} is a loopback address, by which Linux's ` +
+      "connection manager does not connect; give another address of a device",
+  );
+}
+
+async function askHost(
+  own: Searcher,
+  lookup: Lookup,
+  address: SocketAddress,
+  signal: AbortSignal,
+): Promise<UdAddress> {
   try {
-    return toAddress(await ask(own, info!.dstAddr!, signal));
+    return toAddress(await ask(own, address, signal));
   } catch (error) {
     throw refusalOf(error, lookup);
   }

@@ -552,8 +552,8 @@ int rdma_disconnect(struct rdma_cm_id *id)
 	return note("rdma_disconnect");
 }
 
-/* The address of this host that a number stands for, or that of the peer, whatever its name is. */
-static void look_up(struct rdma_addrinfo *info, struct sockaddr_in6 *address, const char *number)
+/* The address that a number stands for, or that of the peer, whatever its name is. */
+static void look_up(struct rdma_addrinfo *info, struct sockaddr_in6 *address, const char *node)
 {
 	const int is_ipv4 = info->ai_family == AF_INET;
 	void *bytes = &((struct sockaddr_in *)address)->sin_addr;
@@ -562,12 +562,13 @@ static void look_up(struct rdma_addrinfo *info, struct sockaddr_in6 *address, co
 		bytes = &address->sin6_addr;
 	address->sin6_family = info->ai_family;
 	if (info->ai_flags & RAI_PASSIVE) {
-		inet_pton(info->ai_family, number, bytes);
+		inet_pton(info->ai_family, node, bytes);
 		info->ai_src_addr = (struct sockaddr *)address;
 		info->ai_src_len = is_ipv4 ? sizeof(struct sockaddr_in) : sizeof *address;
 		return;
 	}
-	inet_pton(info->ai_family, is_ipv4 ? "10.0.0.2" : "fd00::2", bytes);
+	if (inet_pton(info->ai_family, node, bytes) != 1)
+		inet_pton(info->ai_family, is_ipv4 ? "10.0.0.2" : "fd00::2", bytes);
 	info->ai_dst_addr = (struct sockaddr *)address;
 	info->ai_dst_len = is_ipv4 ? sizeof(struct sockaddr_in) : sizeof *address;
 }

@@ -22,6 +22,8 @@ import {
   type RcOptions,
 } from "../../../net/mod.ts";
 import { type FakeBed, test as testOn } from "../cm/fake.ts";
+import { orAborted } from "../../../wait/abort.ts";
+import { clock, timers } from "../../../wait/clock.ts";
 import { until } from "../../until.ts";
 
 const { DISCONNECTED, DEVICE_REMOVAL, REJECTED, UNREACHABLE } = CmEventType;
@@ -98,6 +100,57 @@ for (const [family, gone] of [["IPv4", []], ["IPv6", ["resolve_addr"]]] as const
     },
   );
 }
+
+/** A time limit of connections that ends when a test wants it, however slow the machine is. */
+class TimeLimit implements Disposable {
+  static readonly MS = 60_000;
+  readonly #stubs = new DisposableStack();
+  #passedMs = 0;
+  #isOver = (): void => {};
+
+  constructor() {
+    const { precise } = clock;
+    const { setTimeout } = timers;
+    this.#stubs.use(stub(clock, "precise", () => precise() + this.#passedMs));
+    const replaceable = timers as { setTimeout: typeof setTimeout };
+    this.#stubs.use(stub(replaceable, "setTimeout", (call, ms) => {
+      if (ms === TimeLimit.MS) this.#isOver = call;
+      return setTimeout(call, ms);
+    }));
+  }
+
+  end(): void {
+    this.#passedMs = TimeLimit.MS;
+    this.#isOver();
+  }
+
+  [Symbol.dispose](): void {
+    this.#stubs.dispose();
+  }
+}
+
+test("connectRc() that nobody has answered says so, also if the last try is cut short", async () => {
+  const { connect } = CmId.prototype;
+  let tries = 0;
+  using time = new TimeLimit();
+  using _tries = stub(CmId.prototype, "connect", async function (this: CmId, ...args) {
+    if (++tries === 1) return await connect.apply(this, args);
+    return await orAborted(Promise.withResolvers<never>().promise, args[2]?.signal);
+  });
+  const options = { ...to, retryInterval: 1, connectTimeout: TimeLimit.MS };
+  const late = connectRc(options);
+  until("the second try", () => tries === 2).then(() => time.end());
+  await assertRejects(() => late, Deno.errors.ConnectionRefused, "nobody listens");
+  assertEquals(tries, 2);
+  // The program has ended it for a reason of its own.
+  const enough = new Error("enough");
+  tries = 0;
+  const abort = new AbortController();
+  const connecting = connectRc({ ...options, signal: abort.signal });
+  await until("the second try", () => tries === 2);
+  abort.abort(enough);
+  assertEquals(await assertRejects(() => connecting), enough);
+});
 
 /** Has a client ask for a connection; returns the failure of the listener. */
 async function refusal(listener: RcListener): Promise<Error> {
@@ -237,8 +290,10 @@ for (
 ) {
   test(`connectRc() tells what a host has not done when ${step}() takes too long`, async () => {
     await using _listener = await listenRc({ port });
-    using _ = endless(step);
-    const asked = connectRc({ ...to, connectTimeout: 1000 });
+    using steps = endless(step);
+    using time = new TimeLimit();
+    const asked = connectRc({ ...to, connectTimeout: TimeLimit.MS });
+    until("the step", () => steps.calls.length > 0).then(() => time.end());
     const { message } = await assertRejects(() => asked, TimedOut);
     assertStringIncludes(message, words);
   });

@@ -86,6 +86,19 @@ test(
   },
 );
 
+test("UdConn.lookup() refuses a loopback address at once", async ({ net }, client) => {
+  net.takeCalls();
+  for (const hostname of ["127.0.0.1", "127.1.2.3"]) {
+    const words = `Cannot look up "${hostname}" port 7471: `;
+    await assertRejects(
+      () => client.lookup({ hostname, port }),
+      Deno.errors.AddrNotAvailable,
+      words,
+    );
+  }
+  assertEquals(net.takeCalls().includes("connect"), false);
+});
+
 test(
   "UdConn.lookup() ends with its time, with its signal and with the connection",
   async (_, client) => {
@@ -95,7 +108,8 @@ test(
       "connect",
       (_qp, _param, options) => orAborted(never, options?.signal),
     );
-    const words = 'Cannot look up "host" port 7471: it took longer than 5 ms';
+    const words =
+      'Cannot look up "host" port 7471: it took longer than 5 ms: the host does not answer: it may';
     await assertRejects(() => client.lookup(to, { timeout: 5 }), TimedOut, words);
     const abort = new AbortController();
     const aborted = client.lookup(to, { signal: abort.signal });
