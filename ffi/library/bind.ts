@@ -49,9 +49,11 @@ export function bindVerb(
   row: AnyRow,
 ): AnyFunction {
   const call = isNative(row) ? bindNative(calls(), name, row) : () => {};
-  if (!("header" in row)) return call;
+  // Programs that compile the sources may take a property that is there for undefined.
+  const header = "header" in row ? row.header : undefined;
+  if (header === undefined) return call;
   const op = isNative(row) && "op" in row ? row.op : undefined;
-  return row.header({ call, hasOp: (object) => hasOp(op!, object), verbs });
+  return header({ call, hasOp: (object) => hasOp(op!, object), verbs });
 }
 
 function bindNative(calls: Calls, name: string, row: NativeRow): AnyFunction {

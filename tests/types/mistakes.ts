@@ -57,6 +57,8 @@ export function ofQueuePairs({ context, pd, cq, qp, bytes }: Given): void {
   new QueuePair(pd, { type: QpType.RC, ...cqs });
   // @ts-expect-error An empty `cap`.
   new QueuePair(pd, { type: QpType.RC, ...cqs, cap: {} });
+  // @ts-expect-error No `maxRecvWr`, and no shared receive queue.
+  new QueuePair(pd, { type: QpType.RC, ...cqs, cap: { maxSendWr: 1 } });
   // @ts-expect-error The name of an attribute in C.
   new QueuePair(pd, { type: QpType.RC, send_cq: cq, recv_cq: cq, cap });
   // @ts-expect-error The context where the protection domain is asked.
@@ -170,6 +172,7 @@ export function right({ pd, cq, qp, mr, ah, wc }: Given): string {
   const sge = mr.slice(0, 8);
   const init = { type: QpType.UD, sendCq: cq, recvCq: cq, cap: { maxSendWr: 1, maxRecvWr: 1 } };
   new QueuePair(pd, init);
+  if (qp.srq) new QueuePair(pd, { ...init, cap: { maxSendWr: 1 }, srq: qp.srq });
   qp.modify({ qpState: QpState.RTR, pathMtu: Mtu[1024] });
   qp.modify({ ahAttr: { portNum: 1, grh: { dgid: "10.0.0.2", sgidIndex: 1 } } });
   qp.postSend([{ sge }, { sge, ah, remoteQpn: 1, remoteQkey: 1 }]);

@@ -1,5 +1,4 @@
 import { integer } from "../../internal/checks.ts";
-import { made, partsIn } from "../../internal/made.ts";
 import type { Cause } from "../../wait/state.ts";
 import { inTurn } from "../../wait/turns.ts";
 import type { Complete } from "../../internal/optional.ts";
@@ -24,7 +23,7 @@ import {
 } from "../core/abortable.ts";
 import { instance } from "../core/checks.ts";
 import { call } from "../core/errors.ts";
-import { type NativeKind, NativeResource } from "../core/native_resource.ts";
+import { Adopted, handOver, type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { checkPort } from "../device/context.ts";
 import { pdCore, ProtectionDomain } from "../memory/protection_domain.ts";
 import { addressError, createFromWcError } from "./hints.ts";
@@ -194,7 +193,7 @@ export class AddressHandle extends NativeResource<IbvAh> {
    */
   constructor(pd: ProtectionDomain, attr: AhAttrInit) {
     instance(pd, ProtectionDomain, "pd");
-    const { handle, shown } = partsIn<AhParts>(attr) ?? make(pd, readAttr(pd, attr));
+    const { handle, shown } = attr instanceof Made ? attr : make(pd, readAttr(pd, attr));
     super(AddressHandle.#KIND, handle, [pd]);
     this.pd = pd;
     this.#shown = shown;
@@ -263,13 +262,13 @@ export class AddressHandle extends NativeResource<IbvAh> {
    */
   static async fromWcAsync(
     pd: ProtectionDomain,
-    port: number,
+    portNum: number,
     wc: WcAddress,
     given?: Grh | PacketOptions,
   ): Promise<AddressHandle> {
     return await inTurn(async () => {
       const { grh, signal } = readPacketOptions(given);
-      const creation = creationFromWc(pd, port, wc, grh);
+      const creation = creationFromWc(pd, portNum, wc, grh);
       return await callLater({ ...creation, cause: "datagram" }, signal);
     });
   }
@@ -282,18 +281,22 @@ function readAttr(pd: ProtectionDomain, attr: AhAttrInit): DataView<ArrayBuffer>
 }
 
 /** A native handle, and the address that it is for. */
-interface AhParts {
-  readonly handle: IbvAh;
+class Made extends Adopted<IbvAh> {
   readonly shown: () => Shown;
+
+  constructor(handle: IbvAh, shown: () => Shown) {
+    super(handle);
+    this.shown = shown;
+  }
 }
 
 /** The part of an address that is shown. */
 type Shown = Readonly<Record<string, unknown>>;
 
-function make(pd: ProtectionDomain, attr: NativeAttr): AhParts {
+function make(pd: ProtectionDomain, attr: NativeAttr): Made {
   const handle = verbs().ibv_create_ah(pd.unsafeHandle, attr);
   if (handle === null) throw createError(pd, attr, errno());
-  return { handle, shown: shownOf(attr) };
+  return new Made(handle, shownOf(attr));
 }
 
 /** Keeps a copy: the struct may lie among others, or change. */
@@ -310,10 +313,10 @@ function shownOf({ buffer, byteOffset, byteLength }: NativeAttr): () => Shown {
   };
 }
 
-function shownPacket({ port, grh, wcView }: Packet): () => Shown {
+function shownPacket({ portNum, grh, wcView }: Packet): () => Shown {
   return () => {
     const { slid } = wcCodec.read(wcView);
-    return { portNum: port, ...grh && { dgid: grh.sgid }, ...slid > 0 && { dlid: slid } };
+    return { portNum, ...grh && { dgid: grh.sgid }, ...slid > 0 && { dlid: slid } };
   };
 }
 
@@ -339,17 +342,17 @@ async function createLater(
 
 function creationFromWc(
   pd: ProtectionDomain,
-  port: number,
+  portNum: number,
   wc: WcAddress,
   grh: Grh | undefined,
 ): BlockingCall<"ibv_create_ah_from_wc", AddressHandle> {
   const { context } = pdCore(instance(pd, ProtectionDomain, "pd"));
-  const packet = readPacket(context, port, wc, grh);
+  const packet = readPacket(context, portNum, wc, grh);
   const { wcView, grhView } = packet;
   return {
     owner: pd,
     verb: "ibv_create_ah_from_wc",
-    args: () => [pd.unsafeHandle, wcView, grhView, port],
+    args: () => [pd.unsafeHandle, wcView, grhView, portNum],
     ...endings(
       pd,
       (errno) => createFromWcError(errno, context, packet),
@@ -366,7 +369,7 @@ function endings(
   return {
     finish: ({ value, errno }) => {
       if (value === null) throw failed(errno);
-      return new AddressHandle(pd, made<AhParts>({ handle: value, shown }));
+      return new AddressHandle(pd, handOver(new Made(value, shown)));
     },
     discard: ({ value }) => {
       if (value !== null) verbs().ibv_destroy_ah(value);
@@ -376,7 +379,7 @@ function endings(
 
 /** Makes a handle from the words of a `struct ibv_ah_attr`, of which only the service level is not checked yet. */
 export function fromWords(pd: ProtectionDomain, words: Uint32Array<ArrayBuffer>): AddressHandle {
-  return new AddressHandle(pd, made<AhParts>(make(pd, checkSl(words))));
+  return new AddressHandle(pd, handOver(make(pd, checkSl(words))));
 }
 
 /** `fromWords` on another thread. The words must not change until it ends. */

@@ -60,29 +60,29 @@ export function initAhFromWc(
  */
 export async function initAhFromWcAsync(
   context: Context,
-  port: number,
+  portNum: number,
   wc: WcAddress,
   given?: Grh | PacketOptions,
 ): Promise<AhAttr> {
   return await inTurn(async () => {
     const { grh, signal } = readPacketOptions(given);
-    return await callLater(computation(context, port, wc, grh), signal);
+    return await callLater(computation(context, portNum, wc, grh), signal);
   });
 }
 
 function computation(
   context: Context,
-  port: number,
+  portNum: number,
   wc: WcAddress,
   grh: Grh | undefined,
 ): BlockingCall<"ibv_init_ah_from_wc", AhAttr> {
-  const packet = readPacket(instance(context, Context, "context"), port, wc, grh);
+  const packet = readPacket(instance(context, Context, "context"), portNum, wc, grh);
   const { wcView, grhView } = packet;
   const attr = allocStruct(structs.ibv_ah_attr);
   return {
     owner: context,
     verb: "ibv_init_ah_from_wc",
-    args: () => [context.unsafeHandle, port, wcView, grhView, attr],
+    args: () => [context.unsafeHandle, portNum, wcView, grhView, attr],
     finish: ({ value, errno }) => {
       if (value !== 0) throw initError(errno, { ...packet, context });
       return withText(ahAttrCodec.read(attr));

@@ -21,7 +21,7 @@ export const AH_CAUSES: Causes = [
 ];
 
 /** A packet whose address is not found. */
-interface Undecoded extends Pick<Packet, "port" | "grh"> {
+interface Undecoded extends Pick<Packet, "portNum" | "grh"> {
   readonly context: Context;
 }
 
@@ -53,7 +53,7 @@ export const INIT_CAUSES: Causes<Undecoded> = [
     "The packet was sent to a multicast group, and a group cannot send the reply: give the address yourself",
     ({ grh }) => grh!.dgid.isMulticast,
   ],
-  ["EINVAL, ENOENT", LINK_DOWN, ({ context, port }) => linkDown(context, port)],
+  ["EINVAL, ENOENT", LINK_DOWN, ({ context, portNum }) => linkDown(context, portNum)],
   ["EINVAL, ENOENT", "The GID that the packet was sent to is not in the port's GID table"],
 ];
 
@@ -97,7 +97,7 @@ export function createFromWcError(errno: number, context: Context, packet: Packe
   return failure("ibv_create_ah_from_wc", "create address handle from completion", errno, {
     detail: () => describePacket(packet),
     hint: (code) =>
-      causeOf(PORT_CAUSES, code, { context, portNum: packet.port }) ??
+      causeOf(PORT_CAUSES, code, { context, portNum: packet.portNum }) ??
         fromWcCause(code, packet, context) ??
         (hasGrh(packet) ? causeOf(INIT_CAUSES, code, { ...packet, context }) : undefined),
     countOf: countsOf(context),
@@ -117,15 +117,15 @@ export function initError(errno: number, packet: Undecoded): Error {
   });
 }
 
-function describePacket({ port, grh }: Pick<Packet, "port" | "grh">): string {
-  return `port ${port}, GRH from ${grh?.sgid ?? "none"} to ${grh?.dgid ?? "none"}`;
+function describePacket({ portNum, grh }: Pick<Packet, "portNum" | "grh">): string {
+  return `port ${portNum}, GRH from ${grh?.sgid ?? "none"} to ${grh?.dgid ?? "none"}`;
 }
 
 function wantsGrh(
   packet: Packet & { readonly context: Context },
   isEthernet: boolean,
 ): Words | undefined {
-  const address = { context: packet.context, portNum: packet.port };
+  const address = { context: packet.context, portNum: packet.portNum };
   return !hasGrh(packet) && lacksGrh(address, isEthernet) ? address : undefined;
 }
 

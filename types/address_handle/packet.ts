@@ -38,7 +38,7 @@ export function readPacketOptions(
 
 /** A received packet, checked. */
 export interface Packet {
-  readonly port: number;
+  readonly portNum: number;
   readonly wcFlags: number;
   readonly grh: Grh | undefined;
   /** The completion as a `struct ibv_wc`. */
@@ -48,15 +48,15 @@ export interface Packet {
 
 export function readPacket(
   context: Context,
-  port: number,
+  portNum: number,
   wc: WcAddress,
   grh: Grh | undefined,
 ): Packet {
   const address = checkWc(wc);
   const bytes = viewOfGrh(grh);
-  checkPort(context, port);
+  checkPort(context, portNum);
   const { view } = wcCodec.write(address);
-  return { port, wcFlags: address.wcFlags, grh, wcView: view, grhView: bytes };
+  return { portNum, wcFlags: address.wcFlags, grh, wcView: view, grhView: bytes };
 }
 
 /**

@@ -107,6 +107,7 @@ const FAILURES: Readonly<Record<number, string>> = {
   [-5]: "the name has no address",
   [-6]: "there are no addresses of this family",
   [-8]: "the service is not known for this port space",
+  [-9]: "the name has only addresses of the other family",
 };
 
 /**

@@ -16,17 +16,21 @@ export async function* untilClosed<T>(
     try {
       step = await next();
     } catch (error) {
-      return throwUnlessClosed(toCaller(error, untilClosed), resource, signal);
+      if (orClosed(toCaller(error, untilClosed), resource, signal) === CLOSED) return;
     }
-    yield step;
+    yield step!;
   }
 }
 
-/** Throws the error of a wait, unless the wait has failed because its resource was closed. */
-export function throwUnlessClosed(
+/** The result of a wait that has ended because its resource was closed. */
+export const CLOSED: unique symbol = Symbol("closed");
+
+/** The outcome of a wait that has failed: `CLOSED`, or the error is thrown. */
+export function orClosed(
   error: unknown,
   resource: Resource,
   signal: AbortSignal | undefined,
-): void {
+): typeof CLOSED {
   if (isOpen(resource) || signal?.aborted) throw error;
+  return CLOSED;
 }

@@ -261,11 +261,12 @@ export function queryRtValuesEx(context: IbvContext): RtValuesEx {
  * @param supportedQpts The transport services of a capability, such as `tsoCaps.supportedQpts` of `DeviceAttrEx`.
  * @param type The transport service: a `QpType`.
  * @throws {TypeError} If an argument is not an integer.
- * @throws {RangeError} If `supportedQpts` does not fit 32 bits, or `type` is not within 0 to 31.
+ * @throws {RangeError} If `supportedQpts` does not fit 32 bits, or `type` is not within 0 to 255.
  * @category Devices and ports
  */
 export function isQptSupported(supportedQpts: number, type: number): boolean {
   uint32(supportedQpts, "supportedQpts");
-  integer(type, "type", 0, 31);
+  // A shift of C by 32 bits or more, as for `QpType.DRIVER`, has no defined result.
+  if (integer(type, "type", 0, enums.ibv_qp_type.IBV_QPT_DRIVER) > 31) return false;
   return verbs().ibv_is_qpt_supported(supportedQpts, type) !== 0;
 }

@@ -3,25 +3,21 @@ import type { EfadvCq, IbvCqEx } from "../../ffi/handles.ts";
 import { constants, structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
 import { uint32 } from "../../internal/checks.ts";
-import { made } from "../../internal/made.ts";
 import { Gid } from "../address/gid.ts";
 import {
   CompletionQueueEx,
   type CqExProvider,
   type CqInitAttrEx,
-  type ProviderCq,
+  ProviderCq,
 } from "../completion/completion_queue_ex.ts";
 import type { BatchCore, Format } from "../completion/cq_core.ts";
 import { CqCoreEx } from "../completion/cq_core_ex.ts";
 import { WcOpcode } from "../completion/work_completion.ts";
-import {
-  batchCore,
-  type OtherBatch,
-  WorkCompletionList,
-} from "../completion/work_completion_list.ts";
+import { batchCore, OtherBatch, WorkCompletionList } from "../completion/work_completion_list.ts";
 import { EXTENDED, WorkCompletionEx } from "../completion/work_completion_list_ex.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import type { CheckOptions } from "../core/errors.ts";
+import { handOver } from "../core/native_resource.ts";
 import type { Context } from "../device/context.ts";
 import { callEfa } from "./call.ts";
 import { EXTRA_WITH_GID } from "./senders.ts";
@@ -74,7 +70,7 @@ export class EfaWorkCompletionList extends WorkCompletionList<EfaWorkCompletion>
    * @throws {RangeError} If the capacity is out of range.
    */
   constructor(capacity: number) {
-    super(made<OtherBatch<unknown>>({ capacity, format: FORMAT }));
+    super(handOver(new OtherBatch(capacity, FORMAT)));
     this.#core = batchCore(this);
   }
 
@@ -161,6 +157,6 @@ export class EfaCompletionQueue extends CompletionQueueEx<EfaWorkCompletion> {
    * @throws {VerbsError} EOPNOTSUPP if the device is another one, or an older one that reports no GIDs.
    */
   constructor(context: Context, init: CqInitAttrEx) {
-    super(context, made<ProviderCq<unknown>>({ init, provider: PROVIDER }));
+    super(context, handOver(new ProviderCq(init, PROVIDER)));
   }
 }

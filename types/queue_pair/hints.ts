@@ -152,7 +152,11 @@ interface Group {
 
 export const GROUP_CAUSES: Causes<Group> = [
   ["EINVAL", "Only queue pairs of type UD join multicast groups", ({ type }) => type !== QpType.UD],
-  ["EINVAL", "{gid} is no multicast GID: those begin with ff", ({ gid }) => !gid.isMulticast],
+  [
+    "EINVAL",
+    "{gid} is no multicast GID: those begin with ff, and those of IPv4 with ::ffff:224 to ::ffff:239",
+    ({ gid }) => !gid.isMulticast,
+  ],
   [
     "EINVAL",
     "The queue pair has not joined this group with this LID",

@@ -67,9 +67,9 @@ export interface AnyQpInitAttr {
 
 /**
  * What `QueuePair` is made with (`struct ibv_qp_init_attr` and `struct ibv_qp_init_attr_ex`):
- * `AnyQpInitAttr` explains each attribute. `sendCq`, `recvCq`, and `cap` with `maxSendWr` and `maxRecvWr` are
- * needed, but not for XRC_RECV or with an indirection table; XRC_SEND has no `recvCq`, and with a shared receive queue
- * `maxRecvWr` may be left out.
+ * `AnyQpInitAttr` explains each attribute. `sendCq`, `recvCq`, and `cap` with `maxSendWr` and `maxRecvWr` are needed,
+ * but not for XRC_RECV or with an indirection table. XRC_SEND has neither `recvCq` nor `maxRecvWr`, and with `srq`
+ * `maxRecvWr` is not needed.
  *
  * @category Queue pairs
  */
@@ -89,7 +89,13 @@ export type QpInitAttr =
       // The compiler reports what the last type of a union lacks.
       & (
         | { readonly type: typeof QpType.XRC_SEND }
-        | { readonly type: QpType; readonly recvCq: CompletionQueue }
+        | (
+          & { readonly type: QpType; readonly recvCq: CompletionQueue }
+          & (
+            | { readonly srq: SharedReceiveQueue }
+            | { readonly cap: Pick<QpCap, "maxRecvWr"> }
+          )
+        )
       )
     )
   );

@@ -473,7 +473,7 @@ export class ReplyPath extends Resource {
 
   #error(errno: number, grh: DataView, at: number): Error {
     const { context } = this.pd;
-    return initError(errno, { context, port: this.portNum, grh: grhIn(grh, at) });
+    return initError(errno, { context, portNum: this.portNum, grh: grhIn(grh, at) });
   }
 }
 

@@ -455,11 +455,20 @@ function withFlag(flags: number, flag: number, set: boolean): number {
 
 type Purpose = "send" | "receive";
 
+/** Attributes of scatter/gather elements, and of a part of a memory region, which is one. */
+const ELEMENT: readonly string[] = ["addr", "length", "lkey", "mr", "offset"];
+
 /** The error of a property that is no attribute of a request. */
 function unknownAttribute(request: object, name: string, purpose: Purpose): TypeError {
   const isElement = /^\d+$/.test(name);
   const names = purpose === "send" ? [...SEND_NAMES] : RECV_NAMES;
-  return isElement ? notRequest(request, purpose) : noAttribute(`${purpose} request`, name, names);
+  if (isElement) return notRequest(request, purpose);
+  const error = noAttribute(`${purpose} request`, name, names);
+  if (ELEMENT.includes(name) && !("sge" in request)) error.message += "; write { sge }";
+  else if (name === "addr" && purpose === "send") {
+    error.message += "; write remoteAddr: BigInt(addr)";
+  }
+  return error;
 }
 
 function notRequest(value: unknown, purpose: Purpose): TypeError {

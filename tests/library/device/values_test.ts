@@ -126,5 +126,7 @@ Deno.test("isQptSupported() says whether the bit of a transport service is set",
   assertEquals(isQptSupported(supported, QpType.RAW_PACKET), true);
   assertEquals(isQptSupported(supported, QpType.RC), false);
   assertThrows(() => isQptSupported(-1, QpType.UD), RangeError, "supportedQpts -1");
-  assertThrows(() => isQptSupported(1, 32), RangeError, "type 32");
+  // No bit of a capability stands for it.
+  assertEquals(isQptSupported(0xffff_ffff, QpType.DRIVER), false);
+  assertThrows(() => isQptSupported(1, 256), RangeError, "type 256");
 });
