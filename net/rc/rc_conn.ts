@@ -508,12 +508,13 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
    * closing it.
    */
   [Symbol.asyncIterator](): AsyncGenerator<Uint8Array<ArrayBuffer>, void, void> {
-    return this.#each(() => this.receive());
+    // What comes next could not be answered.
+    return this.#each(async () => this.#isClosed ? null : await this.receive());
   }
 
   async *#each<T>(receive: () => Promise<T | null>): AsyncGenerator<T, void, void> {
     try {
-      while (!this.#isClosed) {
+      while (true) {
         const next = await receive();
         if (next === null) return;
         yield next;

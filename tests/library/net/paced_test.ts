@@ -188,7 +188,8 @@ testOn(
         isOver = true;
         recorder.delay("ibv_poll_cq", 0);
         assertEquals(recorder.takeOf("ibv_post_recv"), []);
-        assertGreater(turns, 3);
+        // The first one is counted before it.
+        assertGreater(turns, 1);
         resolve();
       },
     );
