@@ -133,9 +133,10 @@ test("connectRc() that nobody has answered says so, also if the last try is cut 
   const { connect } = CmId.prototype;
   let tries = 0;
   using time = new TimeLimit();
-  using _tries = stub(CmId.prototype, "connect", async function (this: CmId, ...args) {
-    if (++tries === 1) return await connect.apply(this, args);
-    return await orAborted(Promise.withResolvers<never>().promise, args[2]?.signal);
+  type Connected = ReturnType<CmId["connect"]>;
+  using _tries = stub(CmId.prototype, "connect", function (this: CmId, ...args): Connected {
+    if (++tries === 1) return connect.apply(this, args);
+    return orAborted(Promise.withResolvers<never>().promise, args[2]?.signal);
   });
   const options = { ...to, retryInterval: 1, connectTimeout: TimeLimit.MS };
   const late = connectRc(options);
