@@ -2,10 +2,10 @@
  * Datagrams and connections over RDMA, without verbs. The module is written on `@rdma/ibverbs`. It needs `--allow-ffi`.
  * Connections by address need librdmacm; the exchange of addresses over TCP needs `--allow-net`.
  *
- * **Datagrams.** `listenUd` opens a socket for datagrams, in the shape of `Deno.DatagramConn`. A datagram is
- * one packet. It can be lost. The address of a socket is plain data: give it to the peer by any means, for instance as
- * JSON. With the option `port` peers find it by the address of its host: `UdConn.lookup`.
- * Both ends have the same qkey; the device drops datagrams with another one.
+ * **Datagrams.** `listenUd` opens a socket for datagrams, with the interface of `Deno.DatagramConn`. A datagram is one
+ * packet. It can be lost. The address of a socket is plain data: give it to the peer by any means, for instance as
+ * JSON. With the option `port` peers find it by the address of its host: `UdConn.lookup`. Both ends have the same qkey;
+ * the device drops datagrams with another one.
  *
  * ```ts
  * import { listenUd } from "@rdma/ibverbs/net";
@@ -24,8 +24,8 @@
  * hello
  * ```
  *
- * On Elastic Fabric Adapters `listenSrd` opens such a socket for reliable datagrams: each arrives once, in any
- * order, and `send()` tells whether it has.
+ * On Elastic Fabric Adapters `listenSrd` opens such a socket for reliable datagrams: each arrives once, in any order,
+ * and `send()` reports whether it has.
  *
  * **Connections.** `listenRc` and `connectRc` make reliable connections. Messages arrive in order,
  * each once. With `port` the RDMA communication manager finds the peer by its name or IP address. With `tcpPort` the ends
@@ -63,18 +63,16 @@
  * }
  * ```
  *
- * **Objects.** `listenUd()` and `listenSrd()` give a `UdConn`. `listenRc()` gives an `RcListener`, whose `accept()`
- * gives an `RcConn` for each peer; `connectRc()` gives one, too. All of a program share the open device, which the last
- * one closes. Close them with `using`, `await using` or `close()`.
+ * **Objects.** `listenUd()` and `listenSrd()` return a `UdConn`. `listenRc()` returns an `RcListener`, whose `accept()`
+ * returns an `RcConn` for each peer; so does `connectRc()`. All of a program share the open device, which the last one
+ * closes. Close them with `using`, `await using` or `close()`.
  *
  * **Where to go next.**
  *
  * - Options, such as the device or the depth of the queues: `UdOptions`, `SrdOptions`,
  *   `RcOptions`.
- * - Memory of the peer: `RcConn.expose` shares memory;
- *   `RcConn.write`, `RcConn.read` and
- *   `RcConn.fetchAdd` use it. A write with a number tells the peer:
- *   `RcConn.writes` gives the number.
+ * - Memory of the peer: `RcConn.expose` shares memory; `RcConn.write`, `RcConn.read` and `RcConn.fetchAdd` use it. A
+ *   write with a number notifies the peer: `RcConn.writes` yields the number.
  * - Streams: `RcConn.readable`,
  *   `RcConn.writable`.
  * - Addresses by other means: the option `exchange` of `connectRc`.

@@ -8,8 +8,8 @@ import { instanceOf, snapshot } from "../internal/checks.ts";
  */
 export interface AbortOptions {
   /**
-   * Ends the wait: the call rejects with the signal's reason. A native call that has started cannot be stopped: what it
-   * makes is destroyed again.
+   * Ends the wait: the call rejects with the signal's reason. A native call that has started cannot be stopped: the
+   * object that it makes is destroyed again.
    */
   readonly signal?: AbortSignal | undefined;
 }

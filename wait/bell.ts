@@ -4,20 +4,19 @@ import type { SystemError } from "../ffi/system_error.ts";
 export type OnWake<E = unknown> = (error?: E) => void;
 
 /**
- * How much a sleep is needed: it keeps the process alive; or somebody waits who does not keep it alive; or nobody waits any
- * more.
+ * How urgent a sleep is: a wait keeps the process alive; or a wait does not keep it alive; or nothing waits any more.
  */
 export type Need = "held" | "often" | "seldom";
 
 /** A sleep that calls back. */
 export interface Sleep {
-  /** Ends it: it does not call back any more. After its end this does nothing. */
+  /** Ends the sleep: it no longer calls back. After its end this does nothing. */
   cancel(): void;
-  /** Says how much it is needed from now on. */
+  /** Sets how urgent it is from now on. */
   hold(need: Need): void;
 }
 
-/** What ends sleeps. It rings once for each sleep, also if what it rings for was there before. */
+/** Ends sleeps. It rings once for each sleep, also if the reason to ring came before the sleep. */
 export interface Bell {
   /** Begins to sleep. */
   sleep(need: Need, wake: OnWake): Sleep;
@@ -25,7 +24,7 @@ export interface Bell {
   sleepSync(until: number): boolean;
 }
 
-/** What waits for descriptors. */
+/** Waits for descriptors. */
 export interface Watcher {
   watch(fd: number, need: Need, wake: OnWake<SystemError>): Sleep;
   readonly pendingRound: Promise<void> | undefined;

@@ -4,7 +4,7 @@ import { clock } from "./clock.ts";
 /** How long a wait polls at most by default, in microseconds. */
 export const SPIN_MICROSECONDS = 200;
 
-/** The longest time that may be asked for: timers and other connections wait meanwhile. */
+/** The longest time that may be chosen: timers and other connections wait meanwhile. */
 export const MAX_SPIN_MICROSECONDS = 1000;
 
 /** The rule of how long a wait polls before it sleeps, in microseconds. */
@@ -13,10 +13,10 @@ export const spinning: Rule<number> = option(within(0, MAX_SPIN_MICROSECONDS), S
 /** The most polls before the first look at the clock, which costs as much as some empty polls. */
 const FIRST_POLLS = 16;
 
-/** A look at the clock is after so many polls that it comes about this often in the time of a wait. */
+/** The clock is read about this often in the time of a wait. */
 const LOOKS = 16;
 
-/** After that many useless tries in a row, the number of waits without one does not grow any more. */
+/** After this many attempts in a row that find nothing, the number of skipped waits stops growing. */
 const MOST_MISSES = 10;
 
 /** No native call takes less. */
@@ -31,14 +31,17 @@ export function mostPolls(ms: number): number {
  * Polls before a wait sleeps, as halt polling of KVM and `SO_BUSY_POLL` do: what comes soon needs no event, no other thread
  * and no turn of the event loop.
  *
- * It learns. After each try that was in vain it leaves out twice as many waits, up to 1 023, until a try finds something:
- * a wait that is long, or that ends by something of the same thread, costs next to no processor time.
+ * It adapts: after each attempt that finds nothing it skips twice as many waits, up to 1 023, until an attempt finds
+ * something. So long waits, and waits that end by something on the same thread, cost almost no processor time.
  */
 export class BusyPoll {
   readonly #limitMs: number;
   #misses = 0;
   #toSkip = 0;
-  /** Polls between two looks at the clock. Devices and processors take for one from 20 nanoseconds to 10 microseconds. */
+  /**
+   * Polls between two looks at the clock. A poll takes from 20 nanoseconds to 10 microseconds, depending on device and
+   * processor.
+   */
   #pollsPerLook = FIRST_POLLS;
 
   /** @param microseconds How long it polls at most. 0 means never. */
@@ -56,7 +59,7 @@ export class BusyPoll {
   }
 
   #poll(poll: () => number): boolean {
-    // Before the clock: what is there already is found sooner than the time.
+    // Before the clock is read: that takes longer than to find what is there already.
     for (let i = Math.min(FIRST_POLLS, this.#pollsPerLook); i > 0; i--) if (poll() > 0) return true;
     let now = clock.precise();
     let left = mostPolls(this.#limitMs);

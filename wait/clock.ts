@@ -1,6 +1,6 @@
 /**
- * The timers and clocks of the runtime as they are when the library is imported. Tests of programs put others in place, which
- * stand still until the test moves them: what the library waits for is no part of that test. Nothing else of the library uses
+ * The timers and clocks of the runtime as they are when the library is imported. Tests of programs replace them with
+ * others, which stand still until the test moves them, but the library has to go on. Nothing else in the library uses
  * those of `globalThis`, which `deno task check` verifies.
  */
 

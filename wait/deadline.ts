@@ -14,7 +14,7 @@ export class Deadline implements Disposable {
   #start: number = clock.precise();
   #timer: Timer;
 
-  /** `late` makes the error after so many milliseconds. */
+  /** `late` makes the error after `ms` milliseconds. */
   constructor(ms: number, late: () => Error, signals: readonly (AbortSignal | undefined)[] = []) {
     this.#ms = ms;
     this.#late = late;
@@ -54,8 +54,8 @@ export class Deadline implements Disposable {
  */
 export interface TimeoutOptions {
   /**
-   * The longest wait in milliseconds, from 0 to 2^31 - 1. 0 looks once and does not wait. The default, `Infinity`, waits
-   * without end.
+   * The longest wait in milliseconds, from 0 to 2^31 - 1. 0 looks once and does not wait. The default is `Infinity`,
+   * which is no limit.
    */
   readonly timeout?: number | undefined;
 }

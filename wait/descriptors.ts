@@ -1,4 +1,7 @@
-/** Waits for descriptors to become readable, by one `epoll(7)` on one other thread. While nobody waits there is no thread. */
+/**
+ * Waits for descriptors to become readable, by one `epoll(7)` on one other thread. There is no such thread while
+ * nothing waits.
+ */
 
 import { mappedErrno } from "../ffi/errno.ts";
 import { constants, structs } from "../ffi/layout.ts";
@@ -20,7 +23,7 @@ const EVENTS_SIZE = 4096;
 const MOST_EVENTS = Math.floor(EVENTS_SIZE / EVENT);
 /** The longest round: a Worker can only be terminated between two of them. */
 const LONGEST_MS = 10_000;
-/** What an event says that only ends a round, and what no event says. */
+/** Serial number of the event that only ends a round; no wait has it. */
 const NO_WAIT = 0;
 const UNWRITTEN = 0xffff_ffff;
 /** Longer than another thread takes to end its round. */
@@ -36,18 +39,19 @@ type EpollWait = (
 
 interface Wait {
   readonly fd: number;
-  /** Tells it from others that have had the same descriptor number. */
+  /** Distinguishes it from others that have had the same descriptor number. */
   readonly serial: number;
   readonly wake: OnWake<SystemError>;
   need: Need;
 }
 
 /**
- * Waits for any number of descriptors. A descriptor is registered once; each wait arms it for one event (`EPOLLONESHOT`), also
- * while a round of `epoll_wait` runs. So a wake-up costs what is ready, and not what is waited for, and a wait needs not be
- * ended where the kernel is told: it is forgotten, and an event that still comes for it is ignored.
+ * Waits for any number of descriptors. A descriptor is registered once; each wait arms it for one event
+ * (`EPOLLONESHOT`), also while a round of `epoll_wait` runs. So the cost of a wake-up depends on what is ready, not on
+ * how many wait. A wait that ends early needs no call of the kernel: it is forgotten, and an event that still comes for
+ * it is ignored.
  *
- * A round runs as long as some wait is held. Other waits are looked at now and then.
+ * A round runs as long as some wait is held. Other waits are checked now and then.
  */
 export class Descriptors {
   readonly #epollWait: EpollWait;
@@ -57,7 +61,7 @@ export class Descriptors {
   readonly #waits: Map<number, Wait> = new Map();
   #lastSerial = NO_WAIT;
   #held = 0;
-  /** Those that must be looked at often while none is held. */
+  /** Waits that must be checked often while none is held. */
   #often = 0;
   #epoll = -1;
   /** A descriptor that is always readable: to arm it interrupts the round that is running. */
@@ -73,8 +77,8 @@ export class Descriptors {
   /**
    * Waits for nothing yet.
    *
-   * @param keepsOpen Whether its own descriptors stay open while nobody waits, which makes waits cheaper. What goes away
-   * before its process must not keep them.
+   * @param keepsOpen Whether its own descriptors stay open while nobody waits, which makes waits cheaper. A thread that
+   * ends before its process must not keep them.
    */
   constructor(epollWait: EpollWait, keepsOpen: boolean = true) {
     this.#epollWait = epollWait;
@@ -88,7 +92,7 @@ export class Descriptors {
     const errno = this.#arm(fd, serial);
     if (errno !== 0) return wakeSoon(wake, errorOf(errno));
     const wait: Wait = { fd, serial, wake, need };
-    // One whose descriptor was closed before its end was said.
+    // A wait whose descriptor was closed before the wait was cancelled.
     const before = this.#waits.get(fd);
     if (before !== undefined) this.#remove(before);
     this.#waits.set(fd, wait);
@@ -219,7 +223,7 @@ export class Descriptors {
     this.#round = undefined;
     this.#isInterrupted = false;
     if (count >= 0) this.#deliver(count);
-    // errno of the other thread is out of reach: a call on this thread fails as well, or gives what is ready.
+    // The errno of the other thread cannot be read: a call on this thread fails as well, or returns what is ready.
     else if (this.#epoll >= 0) this.#look();
     this.#update(OFTEN_MS);
   }
@@ -257,7 +261,10 @@ function wakeSoon(wake: OnWake<SystemError>, error: SystemError | undefined): Sl
   return { cancel: () => void (isOver = true), hold: () => {} };
 }
 
-/** What can be no event source, such as a file, is always readable; what is not open fails when it is read. */
+/**
+ * A descriptor that cannot be an event source, such as a file, is always readable; one that is not open fails when it
+ * is read.
+ */
 function errorOf(errno: number): SystemError | undefined {
   const { EPERM, EBADF } = constants;
   if (errno === EPERM || errno === EBADF) return undefined;
@@ -265,10 +272,10 @@ function errorOf(errno: number): SystemError | undefined {
 }
 
 /**
- * Calls back once, in a later turn, when a descriptor is readable, or has an error or hangup. It calls with an error if the
- * system refuses to wait. The process stays alive meanwhile if the wait is held. Others are looked at now and then while none
- * is: at least each 16 ms, or twice a second. Each descriptor has one wait at a time. If a Worker is terminated during a wait,
- * its thread ends within 10 seconds.
+ * Calls back once, in a later turn, when a descriptor is readable, or has an error or hangup. It calls with an error if
+ * the system refuses to wait. The process stays alive meanwhile if the wait is held. Other waits are checked now and
+ * then while none is held: at least every 16 ms, or twice a second. Each descriptor has one wait at a time. If a Worker
+ * is terminated during a wait, its thread ends within 10 seconds.
  *
  * @throws {SystemError} If the process has no descriptor left for the wait itself (`EMFILE`).
  */
@@ -282,7 +289,7 @@ export function watchDescriptor(
   return state.descriptors.watch(fd, need, wake);
 }
 
-/** Resolves when no other thread waits for what nobody waits for any more. */
+/** Resolves when no other thread waits for something that is no longer needed. */
 export async function settled(): Promise<void> {
   await state.descriptors?.pendingRound;
 }
@@ -292,7 +299,7 @@ export function endWaits(): void {
   state.descriptors?.end();
 }
 
-/** The milliseconds that one system call may take of a wait until then. */
+/** The milliseconds for which one system call of a wait until then may last. */
 export function timeoutUntil(until: number): number {
   if (until === Infinity) return LONGEST_MS;
   return Math.max(0, Math.min(Math.ceil(until - clock.precise()), LONGEST_MS));
@@ -317,7 +324,7 @@ export function blockUntilReadable(fd: number, until: number): boolean {
     if (errno !== 0 && errno !== constants.EINTR) {
       throw systemError("watch descriptor", "poll", errno);
     }
-    // It has waited for all that was left, whatever the clock says.
+    // It has waited for all of the time that was left, whatever the clock says.
     if (errno === 0 && ms < LONGEST_MS) return false;
   }
 }

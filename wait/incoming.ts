@@ -2,26 +2,26 @@ import { toCaller } from "../internal/caller.ts";
 import { mayContinue, mayRead, nextTurn } from "./turns.ts";
 import { Waiters } from "./waiters.ts";
 
-/** Where something of the peer waits to be taken. */
+/** Where messages of the peer wait to be taken. */
 export interface Supply<W extends object, T> {
   readonly size: () => number;
-  /** Takes the first one. It may throw what is wrong with the call of the waiter. */
+  /** Takes the first one. It may throw an error of the waiter's call. */
   readonly take: (waiter: W) => T;
-  /** Whether the peer sends none any more. It throws what has ended the connection. */
+  /** Whether the peer sends no more. It throws what has ended the connection. */
   readonly hasEnded: () => boolean;
   /** Reads completions without waiting. */
   readonly drain: () => void;
   /** Reads completions for a while, in place of a wait that sleeps. */
   readonly spin: () => void;
-  /** The number of those who wait has changed. */
+  /** The number of waiters has changed. */
   readonly update: () => void;
 }
 
-/** What comes from the peer, and those who wait for it, each for one. */
+/** What comes from the peer, and the waiters for it, each for one. */
 export class Incoming<W extends object, T> {
   readonly #supply: Supply<W, T>;
   readonly #waiters: Waiters<W, T | null>;
-  /** Whether somebody polls in place of waiting. Those who come meanwhile are behind. */
+  /** Whether a call polls instead of waiting. Calls that come meanwhile queue behind it. */
   #isPolled = false;
 
   constructor(supply: Supply<W, T>) {
@@ -29,7 +29,7 @@ export class Incoming<W extends object, T> {
     this.#waiters = new Waiters(supply.update);
   }
 
-  /** Those that were received and not taken. */
+  /** How many were received and not taken. */
   get unread(): number {
     return this.#supply.size();
   }
@@ -38,14 +38,14 @@ export class Incoming<W extends object, T> {
     return this.#isPolled || this.isWaiting;
   }
 
-  /** Whether somebody sleeps until something comes. */
+  /** Whether a call sleeps until something comes. */
   get isWaiting(): boolean {
     return this.#waiters.size > 0;
   }
 
   /**
-   * The next one; null if the peer sends none any more. It comes after those that others wait for. The most frequent call
-   * of a program: one function without others that wait, because each costs a promise.
+   * The next one; null if the peer sends no more. Earlier waiters come first. It is the most frequent call of a
+   * program, so it is one function: each further async function would cost a promise.
    */
   async receive(waiter: W, signal: AbortSignal | undefined): Promise<T | null> {
     try {
@@ -98,7 +98,7 @@ export class Incoming<W extends object, T> {
     return this.#supply.hasEnded() ? null : undefined;
   }
 
-  /** Gives those who wait what there is. */
+  /** Hands the waiters what has arrived. */
   serve(): void {
     if (this.#isPolled) return;
     let waiter: W | undefined;

@@ -1,4 +1,4 @@
-/** Calls on other threads, of which few run at the same time: those with one cause are a lane. */
+/** Calls on other threads, of which few run at the same time: calls with the same cause are a lane. */
 
 import { type Cause, state } from "./state.ts";
 
@@ -7,7 +7,7 @@ import { type Cause, state } from "./state.ts";
  * peers that do not answer must leave some of them free.
  */
 const MAX_RUNNING = 8;
-/** How many of them strangers of one kind can have: the program keeps some, whatever strangers ask for. */
+/** How many of them can be for strangers of one kind: some are left for the program, whatever strangers do. */
 const MAX_STRANGERS = 3;
 /** How many calls for strangers of one kind wait. */
 const MAX_WAITING = 256;
@@ -44,7 +44,7 @@ function mayRun(cause: Cause): boolean {
   return total < MAX_RUNNING && (!isStrange(cause) || lanes[cause].running < MAX_STRANGERS);
 }
 
-/** Lets one that waits run. Among strangers the newest one goes first: who has waited long may not be there any more. */
+/** Lets one that waits run. Among strangers the newest one goes first: one that has waited long may have gone. */
 function startNext(cause: Cause): boolean {
   const lane = lanes[cause];
   const next = isStrange(cause) ? lane.waiting.last : lane.waiting.first;

@@ -9,9 +9,9 @@ import { mayContinue, nextTurn } from "./turns.ts";
 
 /** What is waited for. */
 export interface Source {
-  /** Reads what is there, without waiting. Returns how much there was. */
+  /** Reads what has arrived, without waiting. Returns how much there was. */
   readonly read: () => number;
-  /** Asks for a ring by what comes next. A source whose bell rings for what is there already has none. */
+  /** Makes the bell ring for what comes next. A source whose bell also rings for what came before has none. */
   readonly arm?: (() => void) | undefined;
   /** Ends the sleeps. */
   readonly bell: Bell;
@@ -24,11 +24,11 @@ export function find({ read, arm, busyPoll }: Omit<Source, "bell">): boolean {
   if (read() > 0 || busyPoll?.finds(read)) return true;
   if (arm === undefined) return false;
   arm();
-  // What has come before the arming does not ring.
+  // What came before the arming does not ring.
   return read() > 0;
 }
 
-/** Waits on this thread, until a time of `clock.precise()`. Returns `false` if the time is over. */
+/** Waits on this thread, until a time of `clock.precise()`. Returns `false` if the time has run out. */
 export function findSync(source: SyncSource, until: number): boolean {
   while (!find(source)) if (!source.bell.sleepSync(until)) return false;
   return true;
@@ -39,12 +39,12 @@ interface SyncSource extends Omit<Source, "bell"> {
 }
 
 /**
- * What a source is read for: for those who wait, as much as they need it; for what is expected, so that the process stays
- * alive; for anything that comes; or for nothing.
+ * Why a source is read: for waiters, as urgently as they need it; for something expected, for which the process stays
+ * alive; for anything that comes; or not at all.
  */
 export type Want = Need | "expected" | "any" | "nothing";
 
-/** A source that is read by callbacks, as long as somebody needs it. */
+/** A source that is read by callbacks, as long as something needs it. */
 export interface Task extends Source {
   readonly isOpen: () => boolean;
   readonly want: () => Want;
@@ -54,7 +54,7 @@ export interface Task extends Source {
   readonly onError: (error: unknown) => void;
 }
 
-/** What a loop does between two looks at its source. */
+/** The state of a loop between two looks at its source. */
 type State =
   | "off"
   /** Nobody waits: it looks after a pause. */
@@ -64,7 +64,7 @@ type State =
   /** It runs, or will in a later task. */
   | "yielding";
 
-/** Reads a source: when its bell rings while somebody waits, and now and then while nobody does. */
+/** Reads a source: when its bell rings while something waits, and now and then while nothing does. */
 export class Loop {
   readonly #task: Task;
   /** The task as one who waits reads it. */
@@ -72,9 +72,9 @@ export class Loop {
   #state: State = "off";
   #step = 0;
   #sleep: Sleep | undefined;
-  /** Whether something may be there that no bell rings for. */
+  /** Whether something may have arrived that no bell rings for. */
   #mayBeThere: boolean;
-  /** Whether somebody has polled in vain, and waits now. */
+  /** Whether a wait has polled without success, and sleeps now. */
   #hasSpun = false;
   #hasFound = false;
   /** Reads while nobody waits. */
@@ -98,7 +98,7 @@ export class Loop {
     };
   }
 
-  /** Takes note of what has changed: somebody waits, or nobody does any more, or the source is closed. */
+  /** Notes a change: a wait has begun, the last one has ended, or the source is closed. */
   update(): void {
     if (!this.#task.isOpen() || this.#task.want() === "nothing") return this.#stop();
     this.#sleep?.hold(this.#need);
@@ -106,7 +106,7 @@ export class Loop {
     else if (this.#state === "pausing") this.#glance.hold(this.#need === "held");
   }
 
-  /** Reads until what somebody waits for has come. The last one leaves no thread behind. */
+  /** Reads until a wait has ended. The last wait leaves no thread behind. */
   async until<T>(waited: Promise<T>): Promise<T> {
     this.update();
     try {
@@ -118,7 +118,7 @@ export class Loop {
     }
   }
 
-  /** Has it read for those who wait although no bell rings. */
+  /** Makes it read for the waiters although no bell rings. */
   wake(): void {
     this.#mayBeThere = true;
     if (this.#state !== "sleeping") return;
@@ -126,7 +126,7 @@ export class Loop {
     this.#runSoon();
   }
 
-  /** Reads what is there, for a while. Returns whether there was something. */
+  /** Polls for a while. Returns whether it found something. */
   spin(): boolean {
     const { busyPoll, read } = this.#task;
     if (busyPoll === undefined) return false;
@@ -156,7 +156,7 @@ export class Loop {
     timers.queueMicrotask(() => this.#runStep(step));
   }
 
-  /** The number of the next step. Those before it, which may be under way, run no more. */
+  /** The number of the next step. Steps before it, which may be scheduled, do not run any more. */
   #yield(): number {
     this.#state = "yielding";
     return ++this.#step;
@@ -232,7 +232,7 @@ export class Loop {
     this.#sleep = undefined;
   }
 
-  /** Ends early if somebody begins to wait. */
+  /** Ends early if a wait begins. */
   #pause(): void {
     if (this.#task.want() === "nothing") return this.#stop();
     this.#state = "pausing";

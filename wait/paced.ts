@@ -4,9 +4,9 @@ import { mayContinue, nextTurn } from "./turns.ts";
 const { line } = state;
 
 /**
- * Does work that keeps this thread, such as making or closing objects of a device. There is one line for all of it, and
- * the event loop turns when about a millisecond has passed: a hundred connections that are closed at once keep nobody
- * waiting for as long as all of them take.
+ * Does work that keeps this thread busy, such as making or closing objects of a device. All such work waits in one
+ * queue, and the event loop turns when about a millisecond has passed: a hundred connections that are closed at once do
+ * not stop the program for as long as all of them take.
  */
 export function paced<T>(work: () => T): Promise<T> {
   line.waiting++;

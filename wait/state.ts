@@ -2,13 +2,13 @@ import type { ArmedBell, Watcher } from "./bell.ts";
 import type { Timer } from "./clock.ts";
 import { Waiters } from "./waiters.ts";
 
-/** Who looks now and then: see glance.ts. */
+/** An object that looks now and then: see glance.ts. */
 export interface Looker {
-  /** Looks if its time has come. Returns whether it goes on. */
+  /** Looks if it is time. Returns whether it goes on. */
   turn(now: number): boolean;
 }
 
-/** Who is the reason for a call: the program, a stranger who asks for a connection, or one who has sent a datagram. */
+/** Who has caused a call: the program, a stranger who wants to connect, or one who has sent a datagram. */
 export type Cause = "program" | "connection" | "datagram";
 
 /** Calls with one cause: how many run, and those that wait for their turn. */
@@ -17,7 +17,7 @@ interface Lane {
   readonly waiting: Waiters<object, void>;
 }
 
-/** All that waiting knows of a thread of JavaScript. There is nothing else at the level of a module. */
+/** The state of all waiting in a thread of JavaScript. No other module has variables. */
 export const state: {
   /** This turn of the event loop: see turns.ts. */
   readonly turn: {
@@ -27,9 +27,9 @@ export const state: {
     steps: number;
     /** The step that looks at the clock next. */
     nextLook: number;
-    /** When the next one was asked for, in the time of `clock.precise()`. */
+    /** When the next one was requested, in the time of `clock.precise()`. */
     asked: number;
-    /** Resolves in the next one, if one was asked for. */
+    /** Resolves in the next one, if one was requested. */
     next: Promise<void> | undefined;
     /** Whether a loop waits for the next one because it may not continue. */
     isWaited: boolean;
@@ -48,11 +48,11 @@ export const state: {
   /** How many waits have polled. */
   polls: number;
   /**
-   * What others have not posted yet. A wait that polls holds up everything else, be it what its answer depends on: so that is
-   * posted before.
+   * Requests that were not posted yet. A wait that polls holds up everything else, even requests that its answer
+   * depends on: so these are posted first.
    */
   readonly unposted: Set<{ readonly flush: () => void }>;
-  /** Those that look now and then, and the one timer that all share. */
+  /** The objects that look now and then, and the one timer that they share. */
   readonly glances: {
     readonly all: Set<Looker>;
     /** How many keep the process alive. */
@@ -65,9 +65,11 @@ export const state: {
   readonly line: { last: Promise<unknown>; waiting: number };
   /** The calls on other threads: see lanes.ts. */
   readonly lanes: Readonly<Record<Cause, Lane>>;
-  /** How one waits for a completion queue whose channel has no other waits. The class of queues says it when it is loaded. */
+  /**
+   * How to wait for a completion queue whose channel has no other waits. The class of queues sets it when it is loaded.
+   */
   bellOf: (queue: object) => ArmedBell;
-  /** What waits for descriptors, after the first wait: see descriptors.ts. */
+  /** The object that waits for descriptors, made by the first wait: see descriptors.ts. */
   descriptors: Watcher | undefined;
 } = {
   turn: {

@@ -4,17 +4,17 @@ import { clock, timers } from "./clock.ts";
 import { state } from "./state.ts";
 
 /**
- * How long the library runs before it looks whether the event loop has turned. It waits for the event loop after half as
- * long again: all loops of a program together take one and a half of this at most from a turn of the event loop.
+ * How long the library runs before it checks whether the event loop has turned. After half as long again it waits for
+ * the event loop: so all loops of a program together take at most one and a half times this from a turn.
  */
 const SLICE_MS = 1;
 
-/** The same for loops that read what others of the program may send. */
+/** The same for loops that read what other parts of the program may send. */
 const READER_MS = 2 * SLICE_MS;
 
 /**
- * Deno looks at sockets when nothing else is to be done, and else once in about 60 turns. So of as many turns that a loop
- * waits for, one waits for another thread, which leaves nothing to be done meanwhile.
+ * Deno looks at sockets when there is nothing else to do, and otherwise once in about 60 turns. So of as many turns
+ * that a loop waits for, one waits for another thread, which leaves nothing to be done meanwhile.
  */
 const TURNS_PER_REST = 2;
 
@@ -42,7 +42,7 @@ export function mayContinue(): boolean {
   return mayRun(turn.isBehind ? 0 : SLICE_MS);
 }
 
-/** `mayContinue` for a loop that empties a queue which others fill: it has more time than those. */
+/** `mayContinue` for a loop that empties a queue which others fill: it gets more time than they do. */
 export function mayRead(): boolean {
   return mayRun(READER_MS);
 }
@@ -63,7 +63,7 @@ function mayRun(ms: number): boolean {
   return true;
 }
 
-/** Says that the event loop has turned: it runs what another thread or a descriptor has called for. */
+/** Call it when the event loop has turned: when it runs a callback of another thread or a descriptor. */
 export function hasTurned(): void {
   turn.start = clock.now();
   turn.steps = turn.nextLook = 0;
@@ -101,7 +101,7 @@ function beginTurn(): void {
   if (inLoop) readSome();
 }
 
-/** Reads of those whose turn it is, as many as take less time than a slice: thousands may sleep. */
+/** Reads from loops whose turn it is, as many as fit into a slice: thousands may sleep. */
 function readSome(): void {
   let left = Math.min(readers.size, MOST_READERS);
   for (const read of readers) {
@@ -117,7 +117,10 @@ function rest(): Promise<unknown> {
   return visitThread() ?? new Promise<void>((resolve) => void timers.setTimeout(resolve, 0));
 }
 
-/** A call that ends in a turn by itself. What it throws before it has a promise rejects, in a turn as well. */
+/**
+ * A call that ends in a turn by itself. An error that it throws before it has a promise becomes a rejection, in a turn
+ * as well.
+ */
 export function asPromise<T>(call: () => Promise<T>): Promise<T> {
   try {
     return call();

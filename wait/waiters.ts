@@ -1,6 +1,6 @@
 import { whenAborted } from "./abort.ts";
 
-/** Those who wait for something, the longest wait first. A wait ends early if its signal aborts. */
+/** The waiters for something, the longest wait first. A wait ends early if its signal aborts. */
 export class Waiters<W extends object, T> {
   readonly #waiting: Map<W, PromiseWithResolvers<T>> = new Map();
   readonly #onAbort: () => void;

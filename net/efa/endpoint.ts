@@ -9,20 +9,20 @@ import type { SrdSettings } from "./srd_options.ts";
 /** The longest message of one packet: what jumbo frames of 9001 bytes leave. */
 const LONGEST = 8928;
 
-/** How datagrams go over Elastic Fabric Adapters. */
+/** How datagrams use Elastic Fabric Adapters. */
 export const EFA_DATAGRAMS: UdProvider = {
   makeEndpoint: (device, settings) => {
     checkFabric(settings);
     const queues = makeQueues(device, settings);
     return udEndpoint(device, settings, queues, longestOf(device, settings), LONGEST);
   },
-  // An adapter has one GID. A reply path makes the same of a sender's GID: so a peer has one handle.
+  // An adapter has one GID. A reply path makes the same address from a sender's GID, so a peer has only one handle.
   attrOf: (portNum, dgid) => ({ portNum, grh: { dgid, sgidIndex: 0 } }),
   namesHandles: true,
   unmanaged: "the device is an Elastic Fabric Adapter",
 };
 
-/** Makes what reliable datagrams go over, ready to send. */
+/** Makes the endpoint of reliable datagrams, ready to send. */
 export function makeSrdEndpoint(device: DeviceUse, settings: SrdSettings): Endpoint {
   const { portNum, qkey, pkeyIndex, rnrRetry, sl } = settings;
   const queues = makeQueues(device, settings);

@@ -8,12 +8,12 @@ import { makeSrdEndpoint } from "./endpoint.ts";
 import { readSrdOptions, type SrdOptions, type SrdSettings } from "./srd_options.ts";
 
 /**
- * Opens a connection for reliable datagrams (SRD), which only Elastic Fabric Adapters have. Each message arrives once, in
- * any order, and `UdConn.send` resolves when it has.
+ * Opens a connection for reliable datagrams (SRD), which only Elastic Fabric Adapters have. Each message arrives once,
+ * in any order, and `UdConn.send` resolves when it has arrived.
  *
- * It needs libefa. It is tested on adapters that a kernel module stands in for, and never on hardware.
+ * It needs libefa. It is tested on adapters that a kernel module simulates, and never on hardware.
  *
- * @example Tell what has arrived
+ * @example Report what has arrived
  * ```ts
  * import { listenSrd, type UdAddress } from "@rdma/ibverbs/net";
  *

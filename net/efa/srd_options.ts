@@ -18,13 +18,13 @@ export interface SrdOptions extends Omit<UdOptions, "trafficClass" | "port" | "q
    */
   readonly maxQueued?: number | undefined;
   /**
-   * How often a send is tried again where the peer has no receive, 0 to 7. The default is what the device does: it tries
-   * for ever, as with 7.
+   * How often a send is tried again if the peer has no receive, 0 to 7. The default is that of the device: 7, which is
+   * infinite.
    */
   readonly rnrRetry?: number | undefined;
   /**
-   * The service level of the queue pair, 0 to 15: 8 is for low latency. The default is 0. An older libefa knows no other
-   * one, and gives EINVAL. The adapters have no traffic class.
+   * The service level of the queue pair, 0 to 15: 8 is for low latency. The default is 0. With an older libefa any
+   * other one fails with EINVAL. The adapters have no traffic class.
    */
   readonly sl?: number | undefined;
 }
@@ -42,7 +42,7 @@ const RULES: Rules<Omit<SrdSettings, "trafficClass" | "port">> = {
   rnrRetry: option(within(0, 7), undefined),
 };
 
-/** Reads and checks the options of `listenSrd`. The device has still to check the port. */
+/** Reads and checks the options of `listenSrd`. The port is still to be checked with the device. */
 export function readSrdOptions(options: SrdOptions): SrdSettings {
   return { ...readOptions(options, RULES), trafficClass: undefined, port: undefined };
 }

@@ -1,23 +1,23 @@
 import type { Attempt } from "./attempt.ts";
 import type { RcEnd } from "./rc_end.ts";
 
-/** Where peers come in. */
+/** Accepts peers. */
 export interface Acceptor {
   readonly addr: { readonly hostname: string; readonly port: number };
-  /** How many connections there are, and in the making. */
+  /** How many connections there are, including those in the making. */
   readonly connections: number;
   /** Waits for the next peer. After a BadResource there are none any more. */
   accept(): Promise<ConnectRequest>;
-  /** Says whether waiting for peers keeps the program alive. */
+  /** Sets whether waiting for peers keeps the program alive. */
   ref(): void;
   unref(): void;
   close(): void;
 }
 
-/** Who wants to connect. Closing it refuses it; disposing it does the same unless it is connected. */
+/** A peer that wants to connect. Closing it refuses the peer; disposing it does the same unless it is connected. */
 export interface ConnectRequest extends Disposable {
   readonly hostname: string;
-  /** Reads and checks what it tells of itself. Nothing of the device is used for it before. */
+  /** Reads and checks what the peer states about itself. Nothing of the device is used for it before. */
   read(signal: AbortSignal): Promise<void>;
   /** Makes the end that it is connected to. */
   makeEnd(): Promise<RcEnd>;

@@ -10,7 +10,7 @@ export const ANSWERED =
   ": the peer has answered, and then sent no first message. Its program may hang, or packets of the " +
   "connection are dropped (UDP port 4791)";
 
-/** An attempt to connect: what ends it, and the step that is under way. */
+/** An attempt to connect: what ends it, and the step that is in progress. */
 export class Attempt implements Disposable {
   /**
    * What it waits for, as the end of a sentence: the likely reason if it takes too long. It is empty, or has a colon before

@@ -32,7 +32,7 @@ export class Attempts<T> {
     return this.#leaving(networkOf(hostname)) !== undefined;
   }
 
-  /** The silent peer that has to go for the next one from `peer`; `undefined` if there is room. */
+  /** The silent peer to drop for the next one from `peer`; `undefined` if there is room. */
   #leaving(peer: string): T | undefined {
     const { maxHandshakes, maxPerPeer } = this.#limits;
     const own = attemptsOf(this.#silent, peer);
@@ -42,7 +42,7 @@ export class Attempts<T> {
     return all.reduce((most, next) => next.length > most.length ? next : most)[0];
   }
 
-  /** Adds a peer. Returns the silent one that has to go for it, if there are too many. */
+  /** Adds a peer. Returns the silent one to drop for it, if there are too many. */
   add(attempt: T, hostname: string): T | undefined {
     const peer = networkOf(hostname);
     const leaving = this.#leaving(peer);
@@ -74,7 +74,7 @@ function attemptsOf<T>(stage: Stage<T>, peer: string): T[] {
   return [...stage.keys()].filter((attempt) => stage.get(attempt) === peer);
 }
 
-/** What one peer can have many addresses of: an IPv6 network of 64 bits. */
+/** The network of an address: one peer can have all addresses of an IPv6 network of 64 bits. */
 export function networkOf(hostname: string): string {
   const gid = gidOf(hostname);
   return gid.isIpv4Mapped ? gid.toString() : gid.subnetPrefix.toString(16);

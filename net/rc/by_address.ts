@@ -44,9 +44,7 @@ export const BY_ADDRESS: Pick<
   peerGid: chosen(peerGid),
 };
 
-/**
- * Connects to who listens at a port of a host, at the first of its addresses where that is possible.
- */
+/** Connects to the listener at a port of a host, at the first of its addresses where that is possible. */
 export async function connectByAddress(
   settings: RcSettings,
   hostname: string,
@@ -66,7 +64,7 @@ export async function connectByAddress(
     try {
       return await connectAt(address, settings, `${hostname} port ${port}`, attempt);
     } catch (error) {
-      // What a host has answered tells more than that another address leads nowhere.
+      // The answer of a host says more than that another address leads nowhere.
       if (failure === undefined || leadsNowhere(failure)) failure = error;
     }
   }

@@ -87,7 +87,7 @@ export class CmAcceptor implements Acceptor {
 const ALL: readonly string[] = ["0.0.0.0", "::"];
 
 /**
- * Checks that an id is bound to what was asked for. The kernel takes a loopback address for all addresses.
+ * Checks that an id is bound to the requested address. The kernel treats a loopback address as all addresses.
  *
  * @throws {Deno.errors.AddrNotAvailable} If peers of other networks would reach it too.
  */

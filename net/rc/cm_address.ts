@@ -16,7 +16,8 @@ export function endsOfId({ localAddress, peerAddress }: CmId): FoundEnds {
 }
 
 /**
- * The address of the peer of an id, which has told the rest of itself. Whether packets may be sent there is another check.
+ * The address of the peer of an id, which has stated the rest itself. Whether packets may be sent there is another
+ * check.
  *
  * @throws {Deno.errors.InvalidData} If it is not an address.
  * @throws {Deno.errors.ConnectionReset} If the connection has ended.
@@ -31,7 +32,7 @@ export async function addressOf(
     const { maxRdAtomic } = id.initQpAttr(QpState.RTS);
     const [gid, lid] = [ahAttr!.grh!.dgid.toString(), ahAttr!.dlid!];
     const numbers = { qpn: destQpNum!, psn: rqPsn!, rdAtomic: maxRdAtomic! };
-    // The request names the MTU of the path as its sender knows it, which is not asked for that of this port.
+    // The request has the MTU of the path as its sender knows it, who does not know that of this port.
     const mtu = Math.min(bytesOf(pathMtu!), offer.mtu);
     return { transport: "RC", gid, lid, ...numbers, ...offer, mtu };
   });
@@ -45,13 +46,13 @@ function bytesOf(code: Mtu): number {
   );
 }
 
-/** The largest MTU that is within so many bytes. */
+/** The largest MTU that is within this many bytes. */
 export function mtuWithin(bytes: number): Mtu {
   const codes = Object.values(Mtu).filter((code) => mtuBytes(code) <= bytes);
   return Math.max(...codes) as Mtu;
 }
 
-/** Does a step of a connection that exists. If it has ended, the error tells by what. */
+/** Does a step of a connection that exists. If it has ended, the error says why. */
 export async function orReset<T>(
   id: CmId,
   signal: AbortSignal,

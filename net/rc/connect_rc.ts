@@ -32,10 +32,10 @@ export type RcExchange = (address: RcAddress, options: AbortOptions) => Promise<
  */
 export interface RcConnectByAddress extends RcOptions {
   /**
-   * The host that `listenRc` listens on: a name, or an address that an RDMA device has or leads to. A name may
-   * have an address of each family, IPv4 and IPv6: if the one that the system prefers fails, the other is tried. The
-   * communication manager takes no loopback address, such as 127.0.0.1: within a host use `tcpPort`, or another address
-   * of a device.
+   * The host that `listenRc` listens on: a name, or an address that an RDMA device has or leads to. A name may have an
+   * address of each family, IPv4 and IPv6: if the one that the system prefers fails, the other is tried. The
+   * communication manager does not connect by a loopback address, such as 127.0.0.1: within a host use `tcpPort`, or
+   * another address of a device.
    */
   readonly hostname: string;
   /**
@@ -45,7 +45,7 @@ export interface RcConnectByAddress extends RcOptions {
    */
   readonly port: number;
   /**
-   * While nobody listens, it tries again after so many milliseconds, as long as `connectTimeout` lasts. The default is 0:
+   * The pause between two attempts while nobody listens, in milliseconds; `connectTimeout` ends them. The default is 0:
    * it fails at once. With another value it does not matter which of two programs starts first.
    */
   readonly retryInterval?: number | undefined;
@@ -66,7 +66,7 @@ export interface RcConnectByTcp extends RcOptions {
   /** The TCP port that `listenRc` listens on. */
   readonly tcpPort: number;
   /**
-   * While nobody listens, it tries again after so many milliseconds, as long as `connectTimeout` lasts. The default is 0:
+   * The pause between two attempts while nobody listens, in milliseconds; `connectTimeout` ends them. The default is 0:
    * it fails at once. With another value it does not matter which of two programs starts first.
    */
   readonly retryInterval?: number | undefined;
@@ -120,10 +120,10 @@ export type RcConnectOptions = RcConnectByAddress | RcConnectByTcp | RcConnectBy
  * }
  * ```
  *
- * @throws {TypeError} If an option has the wrong type, is unknown, or does not go with another one.
+ * @throws {TypeError} If an option has the wrong type, is unknown, or does not fit another one.
  * @throws {RangeError} If a number is out of range, or the device has no such port.
  * @throws {Deno.errors.NotFound} If there is no such device, or the port has no usable GID.
- * @throws {Deno.errors.InvalidData} If the peer sends something else than an address, or one that is not permitted
+ * @throws {Deno.errors.InvalidData} If the peer sends something other than an address, or one that is not permitted
  * (`peerGid`).
  * @throws {Deno.errors.TimedOut} If it takes longer than `connectTimeout`. The message names the step that it waited for.
  * @throws {Deno.errors.ConnectionRefused} If nobody listens on `port` or `tcpPort` of `hostname`, with `retryInterval` when
@@ -206,7 +206,7 @@ async function overTcp(
   return new RcConn(made(await end.connect(peer, attempt)));
 }
 
-/** Tries again while nobody listens, if the program wants it. */
+/** Tries again while nobody listens, if the program has chosen that. */
 function retryingRefused<T>(
   { retryInterval, connectTimeout }: TcpSettings,
   signal: AbortSignal,

@@ -1,16 +1,16 @@
 import { NO_FILES } from "../../internal/texts.ts";
 import { VerbsError } from "../../mod.ts";
 
-/** Verbs that make something of which a device, the process or the system has so much. */
+/** Verbs that make something of which a device, the process or the system has a limited number. */
 const MAKING = /^(ibv|rdma)_(open|alloc|create|reg)_/;
 
-/** Whether an attempt to connect has failed because something is used up. Its error tells what that is. */
+/** Whether an attempt to connect has failed because something is used up. Its error says what that is. */
 export function isUsedUp(error: unknown): boolean {
   if (error instanceof VerbsError) return MAKING.test(error.verb);
   return noFiles(error) !== undefined;
 }
 
-/** The error of a call of Deno. Where a limit is the reason, it tells which one. */
+/** The error of a call of Deno. If a limit is the reason, the error names it. */
 export function withLimit(action: string, error: unknown): unknown {
   const reason = noFiles(error);
   return reason === undefined

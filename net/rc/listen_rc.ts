@@ -28,7 +28,7 @@ import { TcpAcceptor } from "./tcp_acceptor.ts";
 export interface RcListenOptions extends RcOptions {
   /**
    * The host address to listen on. The default is "127.0.0.1", this host only. With `port` it is all addresses of RDMA
-   * devices, and loopback addresses are refused: the system takes them for all addresses.
+   * devices, and loopback addresses are refused: the system treats them as all addresses.
    */
   readonly hostname?: string | undefined;
   /**
@@ -56,9 +56,9 @@ export interface RcListenOptions extends RcOptions {
    */
   readonly maxPerPeer?: number | undefined;
   /**
-   * It is called once for each series of attempts that fail: an attempt has failed, and the listener goes on. A series ends
-   * when a connection is made. If something is used up, such as queue pairs, file descriptors or memory that may be locked,
-   * the error tells what it is, and how many connections there are. The default writes a warning to the console.
+   * It is called once for each series of attempts that fail: an attempt has failed, and the listener goes on. A series
+   * ends when a connection is made. If something is used up, such as queue pairs, file descriptors or memory that may
+   * be locked, the error names it, and how many connections there are. The default writes a warning to the console.
    * `RcListener.stats` counts all of them.
    */
   readonly onFailure?: ((error: Error) => void) | undefined;
@@ -74,7 +74,7 @@ export interface RcListenOptions extends RcOptions {
 export interface RcListenerStats {
   /** Connections that were made. */
   readonly connected: number;
-  /** Attempts that failed, for instance because the peer sent something else than an address. */
+  /** Attempts that failed, for instance because the peer sent something other than an address. */
   readonly failed: number;
   /** Attempts that were refused or ended to make room for others: see `maxPending`, `maxHandshakes` and `maxPerPeer`. */
   readonly refused: number;
@@ -89,13 +89,13 @@ interface Listening {
 }
 
 /**
- * Accepts connections. `listenRc` makes it. Attempts that fail are counted, and
- * `RcListenOptions.onFailure` tells of them. They do not affect other connections.
+ * Accepts connections. `listenRc` makes it. Attempts that fail are counted, and reported to
+ * `RcListenOptions.onFailure`. They do not affect other connections.
  *
  * The connections share one device and one protection domain, which are open while there is a connection. Nothing of the
  * device is used for a peer before its address was read and checked.
  *
- * A listener keeps the program alive only while somebody waits for a connection, and not after `RcListener.unref`.
+ * A listener keeps the program alive only while it waits for a connection, and not after `RcListener.unref`.
  *
  * @category Connections
  */
@@ -107,15 +107,15 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
   #making: Promise<unknown> = Promise.resolve();
   readonly #closing: AbortController = new AbortController();
   readonly #closed: () => void = closeAtEnd(this);
-  /** Attempts under way. */
+  /** Attempts in progress. */
   readonly #attempts: Set<Promise<void>> = new Set();
   /** Connections that wait to be accepted. */
   readonly #ready: Map<RcConn, Attempt> = new Map();
-  /** The ends of those that nobody gets. */
+  /** The closing of connections that nobody accepts. */
   readonly #ends: Promise<void>[] = [];
   readonly #waiters: Waiters<object, RcConn> = new Waiters();
   readonly #accepting: Promise<void>;
-  /** Whether those who wait for a connection keep the program alive. */
+  /** Whether waits for a connection keep the program alive. */
   #isHeld = true;
   /** Whether an attempt has failed since the last connection. */
   #isFailing = false;
@@ -192,7 +192,10 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
     else this.#acceptor.unref();
   }
 
-  /** Has `RcListener.accept` and the loop over the listener keep the program alive while they wait, as at first. */
+  /**
+   * Lets `RcListener.accept` and the loop over the listener keep the program alive while they wait, as before
+   * `RcListener.unref`.
+   */
   ref(): void {
     this.#hold(true);
   }
@@ -272,7 +275,7 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
     } catch (error) {
       if (this.#closing.signal.aborted || error instanceof Deno.errors.BadResource) throw error;
       this.#fail(error);
-      // Too many open files: it gets better only if others close some.
+      // Too many open files: only others can close some.
       await new Promise<void>((resolve) => timers.setTimeout(resolve, 10));
       return undefined;
     }
@@ -320,7 +323,7 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
 
   #end(conn: RcConn): void {
     const ended = conn.close({ signal: AbortSignal.abort() });
-    // Who waits for the end of the listener gets the error.
+    // A wait for the end of the listener gets the error.
     ended.catch(() => {});
     this.#ends.push(ended);
   }
@@ -335,7 +338,7 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
     this.#closed();
     this.#closing.abort(reason);
     this.#waiters.rejectAll(reason);
-    // What waits for the end of accepting gets it.
+    // The loop that accepts must still end.
     this.#acceptor.ref();
     this.#acceptor.close();
     for (const conn of this.#ready.keys()) this.#end(conn);
@@ -348,7 +351,7 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
     this.close();
   }
 
-  /** Stops listening, and waits until the attempts under way have ended. */
+  /** Stops listening, and waits until the attempts in progress have ended. */
   async [Symbol.asyncDispose](): Promise<void> {
     await inTurn(async () => {
       this.close();
@@ -371,8 +374,8 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
 }
 
 /**
- * Listens for connections. With `port` peers find this host by address, and addresses are exchanged by the RDMA communication
- * manager; without it over TCP, one line of JSON each way. All else goes over RDMA.
+ * Listens for connections. With `port` peers find this host by address, and addresses are exchanged by the RDMA
+ * communication manager; without it over TCP, one line of JSON each way. Everything else goes over RDMA.
  *
  * @example An echo server
  * ```ts
@@ -389,7 +392,7 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
  * }
  * ```
  *
- * @throws {TypeError} If an option has the wrong type, is unknown, or does not go with another one.
+ * @throws {TypeError} If an option has the wrong type, is unknown, or does not fit another one.
  * @throws {RangeError} If a number is out of range.
  * @throws {Deno.errors.AddrInUse} If another program uses the TCP port.
  * @throws {Deno.errors.AddrNotAvailable} If `hostname` is a loopback address, and `port` is given.

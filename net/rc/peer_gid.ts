@@ -5,10 +5,10 @@ import type { RcAddress } from "./rc_address.ts";
 
 // A peer says in the handshake where its queue pair is; it could name a host that never asked for packets.
 
-/** The addresses of a connection by which a peer tells its address, as text. */
+/** The addresses of the connection over which a peer states its address, as text. */
 export interface PeerEnds {
   readonly local: string;
-  /** By the connection manager it is what the request states. */
+  /** With the connection manager it is what the request states. */
   readonly remote: string;
   readonly via: "tcp" | "cm";
 }
@@ -34,11 +34,11 @@ function isLocal({ local, remote }: PeerEnds): boolean {
 }
 
 /**
- * Checks what a peer states as its address, however it has told it. Nothing is sent there before.
+ * Checks what a peer states as its address, by whatever means. Nothing is sent there before.
  *
  * @param permitted Which GIDs a peer may name, as the option `peerGid` says.
- * @returns Whether the address has still to be one of this host: `checkOwn`.
- * @throws {Deno.errors.InvalidData} If it is not that of a single port, or the peer speaks from another host.
+ * @returns Whether `checkOwn` still has to check that the address is one of this host. @throws
+ * {Deno.errors.InvalidData} If it is not that of a single port, or the peer connects from another host.
  */
 export function checkStated(
   peer: RcAddress,
@@ -64,7 +64,7 @@ export function checkStated(
 export function checkUnicast({ gid: text, lid }: RcAddress): void {
   if (lid >= FIRST_MULTICAST_LID) throw refused(`its LID ${lid} is not that of a port`);
   const gid = Gid.parse(text);
-  // Ports of InfiniBand may do with a LID.
+  // Ports of InfiniBand may have only a LID.
   if (gid.isZero && lid > 0) return;
   const [first, ...others] = gid.isIpv4Mapped ? gid.bytes.subarray(12) : gid.bytes;
   const is = (byte: number): boolean => first === byte && others.every((other) => other === byte);
@@ -73,10 +73,10 @@ export function checkUnicast({ gid: text, lid }: RcAddress): void {
 }
 
 /**
- * Checks that a peer speaks from the address that it names. A peer on this host may name any address of this host.
+ * Checks that a peer connects from the address that it names. A peer on this host may name any address of this host.
  *
- * @returns Whether the address has still to be one of this host: `checkOwn`.
- * @throws {Deno.errors.InvalidData} If it does not.
+ * @returns Whether `checkOwn` still has to check that the address is one of this host. @throws
+ * {Deno.errors.InvalidData} If it does not.
  */
 function checkSpeaker(peer: RcAddress, ends: PeerEnds): boolean {
   const gid = Gid.parse(peer.gid);
@@ -98,7 +98,7 @@ export function checkOwn(peer: RcAddress, ends: PeerEnds, entries: readonly GidE
 
 function foreign({ gid }: RcAddress, { remote, via }: PeerEnds): Error {
   const remedy = via === "tcp" ? ' (peerGid: "any" permits other GIDs)' : "";
-  return refused(`it speaks from ${remote}, and its GID is ${gid}${remedy}`);
+  return refused(`it connects from ${remote}, and its GID is ${gid}${remedy}`);
 }
 
 function refused(reason: string): Error {

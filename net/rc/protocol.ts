@@ -1,4 +1,4 @@
-/** What uses a receive. The immediate data of each message says it. */
+/** Kinds of frames that use a receive. The immediate data of each one has the kind. */
 export const FrameType = {
   DATA: 1,
   /** New credits only. */
@@ -7,9 +7,9 @@ export const FrameType = {
   HELLO: 3,
   /** The end sends no more messages. */
   END: 4,
-  /** The end closes the connection. It receives nothing any more. */
+  /** The end closes the connection, and receives nothing more. */
   BYE: 5,
-  /** A write of the application. It is no message: its immediate data is that of the application. */
+  /** A write of the application, which is not a message: its immediate data is that of the application. */
   WRITE: 6,
 } as const;
 export type FrameType = typeof FrameType[keyof typeof FrameType];
@@ -23,15 +23,15 @@ export const CONTROL_SENDS = 8;
 
 /** The fewest promises for which a message and its answer need no frame of credits. */
 const FEW = 4;
-/** With half of so many the peer goes on while the next ones are on their way. */
+/** With half of this many the peer can go on while the next ones are on their way. */
 const MANY = 16;
 
 const TYPE_SHIFT = 28;
 
 /**
  * The protocol of one end of a connection, without input and output. Each frame carries its type and new credits in its
- * immediate data. A message of the application needs a credit, and so does a write that tells the peer: the peer has a
- * receive for it. The other frames need none, because each end has a few receives more.
+ * immediate data. A message of the application needs a credit, and so does a write that notifies the peer: the peer has
+ * a receive for it. The other frames need none, because each end has a few receives more.
  *
  * Credits are a promise. An end promises few at first, with its HELLO, and more when messages come. It takes none back. A
  * HELLO without credits promises all that the address names.
@@ -50,7 +50,7 @@ export class Protocol {
   #credits = 0;
   /** Credits of the HELLO of the peer. */
   #greeting = 0;
-  /** Messages that the peer may send, and those of them that it was not told of. */
+  /** Messages that the peer may send, and how many of them it does not know of yet. */
   #promised: number;
   #owed: number;
   /** Whether the peer knows what was promised at first. */
@@ -68,7 +68,7 @@ export class Protocol {
     this.#owed = this.#isTold ? 0 : first;
   }
 
-  /** The peer has receives for so many messages at most. Frames of the peer may have come before. */
+  /** The peer has receives for at most this many messages. Frames of the peer may have come before. */
   start(capacity: number): void {
     this.#peerCapacity = capacity;
     this.#credits = this.#greeting || capacity;
@@ -93,7 +93,7 @@ export class Protocol {
   }
 
   /**
-   * Takes the immediate data of a frame, which is any number: a peer can send what it wants.
+   * Takes the immediate data of a frame, which may be any number: a peer can send what it wants.
    *
    * @throws {Deno.errors.InvalidData} If the peer breaks the protocol.
    */
@@ -127,15 +127,15 @@ export class Protocol {
     this.#waiting++;
   }
 
-  /** A message or a write was consumed. So many of its kind are there, which the next calls will consume. */
+  /** A message or a write was consumed. `unread` more of its kind have arrived, which the next calls will consume. */
   consume(unread: number): void {
     this.#waiting--;
     this.#held = this.#waiting - unread;
   }
 
   /**
-   * How many messages more are to be promised, each of which needs a receive. `isSingle` means that there is a place for one
-   * message at a time. Else promises double when they become scarce.
+   * How many more messages are to be promised, each of which needs a receive. `isSingle` means that there is room for
+   * only one message at a time. Otherwise promises double when they become scarce.
    */
   wanted(isSingle: boolean): number {
     const given = this.#waiting + this.#promised;

@@ -25,7 +25,7 @@ export interface RcAddress {
   readonly mtu: number;
   /** The number of RDMA reads and atomics that this end serves at the same time. */
   readonly rdAtomic: number;
-  /** The most messages that this end has receives for. It tells the peer in its messages how many there are. */
+  /** The most messages that this end has receives for. Its messages inform the peer how many there are. */
   readonly credits: number;
   /** The longest message in bytes that this end receives. */
   readonly maxMessage: number;
@@ -53,7 +53,7 @@ export type RcOffer = Pick<RcAddress, "credits" | "maxMessage" | "mtu">;
 const { credits, maxMessage, mtu } = RULES;
 
 /**
- * Reads the address of a peer, which nobody has checked. Whether packets may be sent there is another check.
+ * Reads the address of a peer, which is not checked yet. Whether packets may be sent there is another check.
  *
  * @throws {Deno.errors.InvalidData} If it is not an address.
  */

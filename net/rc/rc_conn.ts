@@ -35,7 +35,7 @@ import {
  * @category Memory of the peer
  */
 export interface RcWriteOptions extends AbortOptions {
-  /** Tells the peer when the bytes are there: `RcConn.writes` of the peer gives this number, 32 bits. */
+  /** Notifies the peer when the bytes have arrived: `RcConn.writes` of the peer yields this number, 32 bits. */
   readonly imm?: number | undefined;
 }
 
@@ -83,7 +83,7 @@ export interface RcWriteOptions extends AbortOptions {
  * }
  * ```
  *
- * @example Writes that tell the peer
+ * @example Writes that notify the peer
  * ```ts
  * import type { RcConn, RemoteMemory } from "@rdma/ibverbs/net";
  *
@@ -128,9 +128,9 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
   }
 
   /**
-   * Resolves when it is known that the connection is over, and tells how; it never rejects. It does not keep the program
-   * alive. While no call waits for something of the connection, it is noticed within half a second that the peer has closed
-   * it; the option `keepAlive` says when it is noticed that the peer is gone. What was received before can still be read.
+   * Resolves when it is known that the connection is over, to the way it ended; it never rejects. It does not keep the
+   * program alive. While no call waits, it takes up to half a second to notice that the peer has closed the connection;
+   * the option `keepAlive` decides how soon a peer that is gone is noticed. What was received before can still be read.
    *
    * @example Say why
    * ```ts
@@ -155,8 +155,8 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
    * Waits for the next message.
    *
    * @param given The buffer that the message is written to, or options. A new buffer is made if there is none.
-   * @returns The message; `null` if the peer sends none any more.
-   * @throws {RangeError} If the message is longer than the buffer. The next call gets it.
+   * @returns The message; `null` if the peer sends no more. @throws {RangeError} If the message is longer than the
+   * buffer. The next call gets it.
    * @throws {Deno.errors.InvalidData} If the peer broke the protocol.
    * @throws {Deno.errors.BadResource} If this end is closed, and all that was received is read.
    */
@@ -216,17 +216,17 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
   }
 
   /**
-   * Has `RcConn.receive`, `RcConn.writes`, `RcConn.readable` and the loop over the connection
-   * keep the program alive while they wait, as at first.
+   * Lets `RcConn.receive`, `RcConn.writes`, `RcConn.readable` and the loop over the connection keep the program alive
+   * while they wait, as before `RcConn.unref`.
    */
   ref(): void {
     this.#end.link.hold(true);
   }
 
   /**
-   * Lets the program end although it waits for something of the peer, as `unref()` of Deno's sockets does. It is for a reader
-   * in the background. Calls that send, and what the peer has not acknowledged, keep the program alive all the same. While
-   * nothing else does, what comes is read within 16 ms.
+   * Lets the program end although it waits for something of the peer, as `unref()` of Deno's sockets does. It is for a
+   * reader in the background. Calls that send, and data that the peer has not acknowledged, still keep the program
+   * alive. While nothing else does, messages are read within 16 ms.
    */
   unref(): void {
     this.#end.link.hold(false);
@@ -317,7 +317,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
    *
    * @param source A length in bytes, or a buffer.
    * @throws {RangeError} If there is no byte to share.
-   * @throws {VerbsError} If the device refuses. ENOMEM mostly means the limit on locked memory.
+   * @throws {VerbsError} If the device refuses. ENOMEM mostly means that the limit on locked memory is reached.
    */
   async expose(
     source: number | ArrayBufferLike | ArrayBufferView,
@@ -331,10 +331,10 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
   }
 
   /**
-   * Writes to memory of the peer. It resolves when the bytes are there. The peer does not notice it, unless `imm` is given:
-   * then `RcConn.writes` of the peer gives this number when all the bytes are there. Such a write needs a receive
-   * of the peer, as a message does: it waits while the peer takes neither messages nor writes. If it is longer than
-   * `maxMessage` of this end, a part of its bytes may be there while it waits. It may have no bytes.
+   * Writes to memory of the peer. It resolves when the bytes have arrived. The peer does not notice it, unless `imm` is
+   * given: then `RcConn.writes` of the peer yields this number when all bytes have arrived. Such a write needs a
+   * receive of the peer, as a message does: it waits while the peer takes neither messages nor writes. If it is longer
+   * than `maxMessage` of this end, some of its bytes may arrive while it waits. It may have no bytes.
    *
    * @param offset Where to write, in bytes from the start of the memory.
    * @param data The bytes. They must not change before the promise resolves.
@@ -363,8 +363,8 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
   }
 
   /**
-   * The numbers (`imm`) of the writes of the peer that have one, in order, as they arrive. Their bytes are there. It ends when
-   * the peer sends nothing any more, or this end is closed and those that have arrived are read.
+   * The numbers (`imm`) of the writes of the peer that have one, in order, as they arrive. Their bytes have arrived,
+   * too. It ends when the peer sends nothing more, or this end is closed and those that have arrived are read.
    *
    * A write that was not taken holds a receive, as a message does: if nobody takes the writes, the peer waits after
    * `credits` of them. Messages and writes have no common order.
@@ -474,7 +474,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
       const start = i * maxMessage;
       const piece = bytes.subarray(start, start + maxMessage);
       const part = { remoteAddr: remoteAddr + BigInt(start), rkey };
-      // Requests take effect in order: the last one tells of all.
+      // Requests take effect in order: the last one stands for all.
       const request = immData === undefined || i < count - 1
         ? { opcode, ...part }
         : { opcode: WrOpcode.RDMA_WRITE_WITH_IMM, ...part, immData };

@@ -7,7 +7,7 @@ import { prepared, SLOTLESS_SENDS } from "./sender.ts";
 import { SharedQueues } from "./shared_queue.ts";
 import { Slots } from "./slots.ts";
 
-/** What connections of a device share. */
+/** The objects that connections of a device share. */
 interface Shared {
   readonly device: DeviceUse;
   readonly context: Context;
@@ -22,7 +22,7 @@ interface Shared {
 /** The use of a device. Disposing it ends the use; disposing it again does nothing. */
 export type RcDevice = Shared & Disposable;
 
-/** The options that all who share a device have in common. */
+/** The options that all connections that share a device have in common. */
 type DeviceSettings = Pick<
   RcSettings,
   | "device"
@@ -34,7 +34,7 @@ type DeviceSettings = Pick<
   | "keepAlive"
 >;
 
-/** The requests that a connection may have under way. */
+/** The requests that a connection may have in progress. */
 export function capOf({ credits, sendDepth }: Pick<RcSettings, "credits" | "sendDepth">): {
   readonly maxSendWr: number;
   readonly maxRecvWr: number;
@@ -42,7 +42,10 @@ export function capOf({ credits, sendDepth }: Pick<RcSettings, "credits" | "send
   return { maxSendWr: sendDepth + SLOTLESS_SENDS, maxRecvWr: credits + CONTROL_RECEIVES };
 }
 
-/** What connections of a device share, while there are some. All at the same time share the same, as long as the device works. */
+/**
+ * The objects that connections of a device share. All connections at the same time share the same ones, as long as the
+ * device works.
+ */
 export class SharedDevice {
   readonly #settings: DeviceSettings;
   readonly #onUnused: () => void;
@@ -54,7 +57,7 @@ export class SharedDevice {
     this.#onUnused = onUnused;
   }
 
-  /** How many use it. */
+  /** How many connections use it. */
   get users(): number {
     return this.#current?.users ?? 0;
   }

@@ -33,21 +33,21 @@ import { type Exposed, ExposedMemory } from "./remote_memory.ts";
 const { LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC } = AccessFlags;
 
 /**
- * What happens where the peer has no receive: it asks for a pause of 1.28 ms, and this end tries again. A peer that has fewer
- * receives than it says must not keep sends waiting for ever.
+ * If the peer has no receive, it asks for a pause of 1.28 ms, and this end tries again. A peer that has fewer receives
+ * than it says must not keep sends waiting forever.
  */
 const RECEIVE_RETRIES = { rnrRetry: 6, minRnrTimer: 14 };
 
 const REMOTE_ACCESS = LOCAL_WRITE | REMOTE_WRITE | REMOTE_READ | REMOTE_ATOMIC;
 
 /**
- * One end of a connection: its verbs objects, of which the device may be shared, and what moves messages. Until it is
- * connected, leaving its scope closes it.
+ * One end of a connection: its verbs objects, among them a device that may be shared, and the link that moves messages.
+ * Until it is connected, leaving its scope closes it.
  */
 export class RcEnd implements AsyncDisposable {
   readonly settings: RcSettings;
   readonly link: Link;
-  /** How the ends have found each other; undefined if the program has told them. */
+  /** How the ends have found each other; undefined if the program has exchanged the addresses. */
   readonly ends: FoundEnds | undefined;
   readonly #device: RcDevice;
   readonly #pd: ProtectionDomain;
@@ -55,7 +55,7 @@ export class RcEnd implements AsyncDisposable {
   readonly #id: CmId | undefined;
   readonly #qp: QueuePair;
   readonly #exposed: Set<MemoryRegion> = new Set();
-  /** What it is made of, in order. */
+  /** Its parts, in order. */
   readonly #parts: readonly Disposable[];
   #isClosed = false;
   #closed: () => void = () => {};
@@ -112,13 +112,13 @@ export class RcEnd implements AsyncDisposable {
       () => id !== undefined && hasEnded(id),
     );
     const exposed = { [Symbol.dispose]: () => this.#exposed.forEach((mr) => mr.close()) };
-    // Ending the connection first tells the peer.
+    // Ending the connection first informs the peer.
     const ways = id === undefined ? [] : [id.channel];
     this.#parts = [device, exposed, qp, ...ways];
     atEndOf(qp, () => this.#leave(seat));
   }
 
-  /** Gives others what it has of what they share. */
+  /** Returns its share of what connections share. */
   #leave(seat: Seat): void {
     seat.end();
     this.link.release();
@@ -207,8 +207,8 @@ export class RcEnd implements AsyncDisposable {
   }
 
   /**
-   * Moves the queue pair to RTS. What only this end decides is as over TCP. The connection manager decides the path, but
-   * does not compare the MTUs of the ports.
+   * Moves the queue pair to RTS. Attributes that only this end decides are as over TCP. The connection manager decides
+   * the path, but does not compare the MTUs of the ports.
    */
   async #activateById(id: CmId, { mtu }: RcAddress, options: PeerOptions): Promise<void> {
     const { settings } = this;
@@ -234,7 +234,7 @@ export class RcEnd implements AsyncDisposable {
     this.#qp.modify({ qpAccessFlags: REMOTE_WRITE | REMOTE_READ | REMOTE_ATOMIC });
   }
 
-  /** The peer's kernel tells when its program is gone. */
+  /** The peer's kernel reports when its program is gone. */
   #watch(id: CmId): void {
     id.channel.unref();
     id.disconnected().then(
@@ -268,7 +268,7 @@ export class RcEnd implements AsyncDisposable {
     this.link.close(closedError());
   }
 
-  /** Closes it, but its parts when it is their turn. Then nothing waits for events any more. */
+  /** Closes it: its parts when it is their turn. Then nothing waits for events any more. */
   async closePaced(): Promise<void> {
     this.#stop();
     await using stack = new AsyncDisposableStack();

@@ -28,8 +28,8 @@ export interface RcOptions extends FabricOptions {
    */
   readonly gidIndex?: number | undefined;
   /**
-   * The index of the P_Key in the table of the port, 0 to 65535. The default is 0, which on Ethernet is the only one. Ends
-   * with different partitions do not hear each other.
+   * The index of the P_Key in the table of the port, 0 to 65535. The default is 0, which on Ethernet is the only one.
+   * Ends in different partitions cannot communicate.
    */
   readonly pkeyIndex?: number | undefined;
   /**
@@ -46,8 +46,8 @@ export interface RcOptions extends FabricOptions {
   readonly peerGid?: "tcp" | "any" | undefined;
   /**
    * The most messages that the peer may send before this end receives them, 1 to 32768. The default is 32. A connection
-   * that is idle has registered memory of `maxMessage` bytes for one. When messages come it gets memory for more, and lets
-   * the peer send as many.
+   * that is idle has registered memory for one message, of `maxMessage` bytes. When messages come it gets memory for
+   * more, and lets the peer send more.
    */
   readonly credits?: number | undefined;
   /** The number of sends, writes, reads and atomics that may be in progress, at least 1. The default is 32. */
@@ -55,26 +55,26 @@ export interface RcOptions extends FabricOptions {
   /** The longest message in bytes that this end sends or receives, up to 16 MiB. The default is 32768. */
   readonly maxMessage?: number | undefined;
   /**
-   * Time to wait for an acknowledgement, as an exponent 1 to 31: 4.096 us * 2^ackTimeout. The default is 17, that is 537 ms. It
-   * is `timeout` of `QpAttr`, whose names are those of C.
+   * Time to wait for an acknowledgement, as an exponent 1 to 31: 4.096 us * 2^ackTimeout. The default is 17, which is
+   * 537 ms. It is `timeout` of `QpAttr`, whose names are those of C.
    */
   readonly ackTimeout?: number | undefined;
   /**
-   * The number of retries after that time, 0 to 7. The default is 6. Then the connection is broken. Soft-RoCE retries for
-   * ever if it is 7.
+   * The number of retries after that time, 0 to 7. The default is 6. Then the connection is broken. Soft-RoCE retries
+   * forever if it is 7.
    */
   readonly retryCnt?: number | undefined;
   /**
-   * If nothing was sent for so many milliseconds, the connection checks that the peer is there. The default is 1000; 0
-   * means never: an end that only receives does not notice then that the peer is gone. With `port` the kernel of the peer
-   * tells at once that its program has ended. Otherwise, or if the host has gone, `ackTimeout` and `retryCnt` follow the check:
-   * with the defaults it takes about ten seconds on soft-RoCE.
+   * After this many milliseconds in which nothing was sent, the connection checks that the peer is there. The default
+   * is 1000; 0 means never: then an end that only receives does not notice that the peer is gone. With `port` the
+   * kernel of the peer reports at once that its program has ended. Otherwise, or if the host has gone, `ackTimeout` and
+   * `retryCnt` follow the check: with the defaults it takes about ten seconds on soft-RoCE.
    */
   readonly keepAlive?: number | undefined;
   /**
-   * How long a call that waits polls before it sleeps, in microseconds from 0 to 1000. The default is 200; 0 means that it
-   * sleeps at once. Polling saves the time of waking up, and this thread does nothing else meanwhile. It learns: while
-   * what is waited for does not come so soon, only one call in a thousand polls.
+   * How long a call that waits polls before it sleeps, in microseconds from 0 to 1000. The default is 200; 0 means that
+   * it sleeps at once. Polling saves the time of waking up, but this thread does nothing else meanwhile. It adapts: as
+   * long as polling finds nothing, only one call in a thousand polls.
    */
   readonly spinMicroseconds?: number | undefined;
   /**

@@ -8,7 +8,7 @@ export interface RemotePart {
   readonly rkey: number;
 }
 
-/** What exposed memory is made from. */
+/** The parts of exposed memory. */
 export interface Exposed {
   readonly mr: MemoryRegion;
   readonly closed: () => void;
@@ -21,7 +21,7 @@ export interface Exposed {
  * @category Memory of the peer
  */
 export class ExposedMemory implements Disposable {
-  /** What the peer needs. */
+  /** What the peer needs to use the memory. */
   readonly remote: RemoteMemory;
   readonly #mr: MemoryRegion;
   readonly #closed: () => void;
@@ -84,7 +84,7 @@ export interface RemotePlace {
 }
 
 /**
- * Reads what describes memory of the peer, and where a part of it begins.
+ * Reads the description of memory of the peer, and where a part of it begins.
  *
  * @throws {TypeError} If a property is missing, unknown or of the wrong type.
  * @throws {RangeError} If a number is out of range.

@@ -14,7 +14,7 @@ import { closeQuietly } from "../../internal/program_end.ts";
 /** What kind of request a completion is of: its `wrId`. Those of each kind complete in the order in which they were posted. */
 export const [SEND, RECEIVE, CHECK] = [0, 1, 2] as const;
 
-/** What is registered at first, unless a message is longer, and at most at a time. */
+/** How many bytes are registered at first, unless a message is longer, and at most at a time. */
 const FIRST_BYTES = 2 ** 16;
 const MOST_BYTES = 2 ** 22;
 const MOST_SLOTS = 64;
@@ -97,8 +97,8 @@ class Slab {
 }
 
 /**
- * The memory of all messages of a device, which is registered by need: each time about as much as is in use. What is not in
- * use any more is kept for others, unless it is more than half of all.
+ * The memory of all messages of a device, which is registered when it is needed: each time about as much as is in use.
+ * Memory that is not in use any more is kept for others, unless it is more than half of all.
  */
 export class Slots {
   /** The bytes of a slot. */
@@ -117,7 +117,10 @@ export class Slots {
     this.slotSize = slotSize;
   }
 
-  /** Whether there are so many slots, or memory for them. After a failure it is tried again when a slot was given back. */
+  /**
+   * Whether there are this many slots, or memory for them. After a failure it is tried again when a slot was given
+   * back.
+   */
   has(count: number): boolean {
     while (this.#free.length < count && this.#failure === undefined) this.#tryGrow();
     return this.#free.length >= count;
@@ -174,14 +177,14 @@ export class Slots {
     slot.slab.used--;
   }
 
-  /** Ends the registration of what nobody uses. It takes time: it is for the end of a connection. */
+  /** Deregisters memory that nothing uses. That takes time: it is for the end of a connection. */
   trim(): void {
     for (const slab of this.#slabs) {
       if (slab.used > 0 || this.#free.length - slab.slots.length < this.#used) continue;
       const left = this.#free.filter((slot) => slot.slab !== slab);
       this.#free.splice(0, this.#free.length, ...left);
       this.#slabs.delete(slab);
-      // The end of the device tries it again, and tells of an error.
+      // Closing the device tries it again, and reports an error.
       closeQuietly(slab.mr);
     }
   }

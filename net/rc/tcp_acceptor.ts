@@ -9,7 +9,7 @@ import { SharedDevice } from "./rc_device.ts";
 import { RcEnd } from "./rc_end.ts";
 import type { RcSettings } from "./rc_options.ts";
 
-/** A TCP port. Peers tell their addresses there. */
+/** A TCP port over which peers exchange addresses. */
 export class TcpAcceptor implements Acceptor {
   readonly #listener: Deno.TcpListener;
   readonly #settings: RcSettings;
@@ -108,7 +108,7 @@ class TcpRequest implements ConnectRequest {
     this.#tcp.close();
   }
 
-  /** What is over TCP is over once they are connected. */
+  /** The TCP connection ends once they are connected. */
   [Symbol.dispose](): void {
     this.#tcp[Symbol.dispose]();
   }

@@ -1,7 +1,7 @@
 import { partsOf } from "../../internal/made.ts";
 import { textOf } from "../../internal/texts.ts";
 
-/** What a borrowed message is made from. */
+/** The parts of a borrowed message. */
 export interface Lending {
   /** The bytes: in memory of the device, and in a copy of it when the connection is closed. */
   readonly bytes: () => Uint8Array<ArrayBuffer>;
@@ -12,11 +12,12 @@ export interface Lending {
 /**
  * A received message in the memory that the device has written it to: nothing is copied. `RcConn.borrow` makes it.
  *
- * Disposing it gives the memory back, for another message. Until then the message holds a receive, as one does that nobody
- * has read: who borrows many and gives none back slows the peer down, and lets datagrams be lost. So give it back soon, best
- * with `using`. The memory of a message that is never given back is not used for others as long as the device is open.
+ * Disposing it gives the memory back, for another message. Until then the message holds a receive, like one that was
+ * not read: a program that borrows many and gives none back slows the peer down, and loses datagrams. So give it back
+ * soon, best with `using`. The memory of a message that is never given back is not reused as long as the device is
+ * open.
  *
- * It outlives its connection: when that is closed, `BorrowedMessage.bytes` is a copy.
+ * A message outlives its connection: when that is closed, `BorrowedMessage.bytes` is a copy.
  *
  * @example Count bytes
  * ```ts
@@ -44,9 +45,9 @@ export class BorrowedMessage implements Disposable {
   }
 
   /**
-   * The bytes of the message. Use this array only until the message is given back, and not after the connection is closed: it
-   * shows another message then, or has no bytes. Ask for it again after a wait in which the connection may have been closed.
-   * Its buffer is that of many messages: do not transfer it to a Worker.
+   * The bytes of the message. Use this array only until the message is given back, and not after the connection is
+   * closed: after that it shows another message, or has no bytes. Ask for it again after a wait in which the connection
+   * may have been closed. Its buffer is that of many messages: do not transfer it to a Worker.
    *
    * @throws {TypeError} If the message was given back.
    */

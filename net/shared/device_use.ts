@@ -1,28 +1,28 @@
 import { partOf } from "../../internal/left_open.ts";
 import { Context, type DeviceInfo, listDevices, ProtectionDomain } from "../../mod.ts";
 
-/** A device that is open, and how many use it. */
+/** An open device, and the number of its uses. */
 interface OpenDevice {
   readonly context: Context;
   users: number;
 }
 
-/** The devices that are open, but for those that do not answer any more. */
+/** The open devices, except those that no longer answer. */
 const devices: Set<OpenDevice> = new Set();
 
 /**
- * The use of a device, which is open while somebody uses it. All who use it at the same time share its context, as long as
- * it works. Each has a protection domain of its own: so the end of one use takes nothing from the others.
+ * A use of a device, which is open while it has uses. All uses at the same time share its context, as long as it works.
+ * Each has a protection domain of its own, so the end of one use does not affect the others.
  */
 export class DeviceUse implements Disposable {
   readonly context: Context;
   readonly pd: ProtectionDomain;
   readonly #device: OpenDevice;
-  /** What ends with the use, oldest first. */
+  /** Objects to close with the use, oldest first. */
   readonly #parts: Disposable[] = [];
   #isOver = false;
 
-  /** Uses the device of a name; without one, the first that has an active port. */
+  /** Uses the device with a name; without a name, the first one that has an active port. */
   constructor(name: string | undefined) {
     using stack = new DisposableStack();
     this.#device = findOpen(name) ?? open(name);
@@ -39,7 +39,7 @@ export class DeviceUse implements Disposable {
     return part;
   }
 
-  /** Whether the device answers. Another one can have its name when it does not. */
+  /** Whether the device answers. If not, another one may have its name. */
   get isAlive(): boolean {
     return isAlive(this.#device);
   }
@@ -59,7 +59,7 @@ export class DeviceUse implements Disposable {
   }
 }
 
-/** Why a part could not be closed. The others are closed all the same. */
+/** Closes a part. Returns the error if that fails, so that the others are still closed. */
 function failureOf(part: Disposable): unknown[] {
   try {
     part[Symbol.dispose]();
@@ -69,7 +69,7 @@ function failureOf(part: Disposable): unknown[] {
   }
 }
 
-/** A device that is open. Without a name, devices before it must be open too: who opens none knows nothing of its ports. */
+/** Finds an open device. Without a name, the devices before it must be open too: the ports of others are not known. */
 function findOpen(name: string | undefined): OpenDevice | undefined {
   if (devices.size === 0) return undefined;
   for (const info of listDevices()) {
@@ -79,7 +79,7 @@ function findOpen(name: string | undefined): OpenDevice | undefined {
   }
 }
 
-/** The device of a list, if it is open. Names change, and those of devices that are gone are given to others. */
+/** The open device for an entry of the list. Names change, and other devices may get those of devices that are gone. */
 function openAs({ name, index }: DeviceInfo): OpenDevice | undefined {
   for (const open of devices) {
     const { device } = open.context;
@@ -100,7 +100,7 @@ function isAlive(device: OpenDevice): boolean {
 
 function open(name: string | undefined): OpenDevice {
   const context = partOf(Context.open(name));
-  // The devices before one that is open may have been passed over.
+  // The devices before one that is open may have been skipped.
   const same = name === undefined ? openAs(context.device) : undefined;
   if (same !== undefined) {
     context.close();

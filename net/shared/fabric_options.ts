@@ -2,22 +2,22 @@ import { option, type Rules, within } from "../../internal/options.ts";
 import type { AhAttrInit } from "../../mod.ts";
 
 /**
- * What packets carry for the switches on their way.
+ * Options that packets carry for the switches on their way.
  *
  * @category Connections
  */
 export interface FabricOptions {
   /**
-   * The traffic class (IPv6) or type of service (IPv4) of the packets, 0 to 255: four times the DSCP, so that 104 is DSCP 26.
-   * Networks for RoCE often have a lossless class for one DSCP. Each end chooses it for what it sends. The default is 0; in
-   * a connection by `port` it is what the host has as `default_roce_tos`, or what the request of the peer states; in a
-   * datagram to the sender of another one it is that of the other. It has no effect on InfiniBand within a subnet.
+   * The traffic class (IPv6) or type of service (IPv4) of the packets, 0 to 255: four times the DSCP, so that 104 is
+   * DSCP 26. Networks for RoCE often have a lossless class for one DSCP. Each end chooses it for what it sends. The
+   * default is 0; in a connection by `port` it is the `default_roce_tos` of the host, or what the request of the peer
+   * states; in a reply to a datagram it is that of the datagram. It has no effect on InfiniBand within a subnet.
    */
   readonly trafficClass?: number | undefined;
   /**
-   * The service level, 0 to 15: on InfiniBand it chooses the virtual lane, on RoCE some adapters take it for the priority of
-   * the VLAN. The default is 0; in a connection by `port` it is that of the path; in a datagram to the sender of another
-   * one it is that of the other.
+   * The service level, 0 to 15: on InfiniBand it chooses the virtual lane, on RoCE some adapters use it as the priority
+   * of the VLAN. The default is 0; in a connection by `port` it is that of the path; in a reply to a datagram it is
+   * that of the datagram.
    */
   readonly sl?: number | undefined;
 }
@@ -33,7 +33,7 @@ export const FABRIC_RULES: Rules<FabricSettings> = {
   sl: option(within(0, 15), undefined),
 };
 
-/** An address with what the options say of its packets. */
+/** An address with the options for its packets. */
 export function onFabric(attr: AhAttrInit, { trafficClass, sl }: FabricSettings): AhAttrInit {
   const { grh } = attr;
   return {

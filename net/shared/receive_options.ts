@@ -21,7 +21,7 @@ interface Receive {
 
 const NOTHING: Receive = { buffer: undefined, signal: undefined };
 
-/** Reads what a call that receives is given: a buffer alone, or options. */
+/** Reads the argument of a call that receives: a buffer alone, or options. */
 export function readReceive(given: Uint8Array<ArrayBuffer> | ReceiveOptions | undefined): Receive {
   if (given === undefined) return NOTHING;
   if (ArrayBuffer.isView(given)) return { buffer: byteArray(given, "buffer"), signal: undefined };

@@ -22,7 +22,7 @@ export async function retrying<T>(
       if (absent !== undefined) await pause(interval, signal);
       return await attempt();
     } catch (error) {
-      // A try that the end of the time cuts short says less than those before it.
+      // The error of a try that the time limit cuts short says less than those before it.
       if (absent !== undefined && error instanceof Deno.errors.TimedOut) throw absent;
       const isLast = interval === 0 || clock.precise() + interval >= end;
       if (isLast || !isAbsent(error)) throw error;

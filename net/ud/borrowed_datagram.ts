@@ -2,14 +2,14 @@ import { partsOf } from "../../internal/made.ts";
 import { BorrowedMessage, type Lending } from "../shared/borrowed.ts";
 import type { UdAddress } from "./ud_address.ts";
 
-/** What a borrowed datagram is made from. */
+/** The parts of a borrowed datagram. */
 export interface DatagramLending extends Lending {
   readonly from: UdAddress;
 }
 
 /**
- * A received datagram in the memory that the device has written it to. `UdConn.borrow` makes it. Those that are
- * borrowed count among the `maxQueued` that may wait.
+ * A received datagram in the memory that the device has written it to. `UdConn.borrow` makes it. Borrowed datagrams
+ * count towards the `maxQueued` that may wait.
  *
  * @example Answer without a copy of what was received
  * ```ts

@@ -18,7 +18,7 @@ import type { UdSettings } from "./ud_options.ts";
 /** The longest message of one packet, whatever the MTU of this port is: a peer on a link with a larger one sends it. */
 const LONGEST = mtuBytes(Mtu[4096]);
 
-/** What datagrams go over, which differs between devices and transports. */
+/** The queues of datagrams, which differ between devices and transports. */
 export interface Endpoint {
   /** The transport in addresses. */
   readonly transport: string;
@@ -27,7 +27,7 @@ export interface Endpoint {
   readonly qp: QueuePair;
   readonly sendCq: CompletionQueue;
   readonly recvCq: CompletionQueue;
-  /** What the queue of the receives is polled into. */
+  /** The batch that the queue of the receives is polled into. */
   readonly batch: WorkCompletionList;
   /** The bytes of a receive before its message. */
   readonly headroom: number;
@@ -41,9 +41,9 @@ export interface Endpoint {
   readonly activate: () => void;
 }
 
-/** What a provider does differently with datagrams: what is left out is as everywhere. */
+/** What a provider does differently with datagrams. What is left out is the same. */
 export interface UdProvider {
-  /** Makes what datagrams go over, ready to send. */
+  /** Makes the queues of datagrams, ready to send. */
   readonly makeEndpoint?:
     | ((device: DeviceUse, settings: UdSettings) => Endpoint)
     | undefined;
@@ -62,7 +62,7 @@ export interface UdProvider {
 
 export const udProviders: ProviderTable<UdProvider> = new ProviderTable();
 
-/** Makes what datagrams go over, ready to send. */
+/** Makes the queues of datagrams, ready to send. */
 export function makeEndpoint(device: DeviceUse, settings: UdSettings): Endpoint {
   const { context } = device;
   const make = udProviders.of(context.device)?.makeEndpoint;

@@ -32,8 +32,8 @@ export interface LookupOptions extends AbortOptions {
   /** The time in milliseconds that it may take, 1 to 2^31 - 1. The default is 15000. */
   readonly timeout?: number | undefined;
   /**
-   * While nobody listens, it tries again after so many milliseconds, as long as `timeout` lasts. The default is 0: it fails
-   * at once. With another value it does not matter which of two programs starts first.
+   * The pause between two attempts while nobody listens, in milliseconds; `timeout` ends them. The default is 0: it
+   * fails at once. With another value it does not matter which of two programs starts first.
    */
   readonly retryInterval?: number | undefined;
 }
@@ -50,7 +50,7 @@ export interface LookupAddress {
   readonly port: number;
 }
 
-/** What is looked for, checked. */
+/** The arguments of a look-up, checked. */
 export interface Lookup {
   readonly hostname: string;
   readonly port: number;
@@ -116,7 +116,7 @@ function isAbsent(error: unknown): boolean {
   return error instanceof Deno.errors.ConnectionRefused;
 }
 
-/** Checks that what is found can answer. */
+/** Checks that the connection that is found can answer. */
 function checkSearcher({ qkey, local }: Searcher): void {
   assertManaged(local, "look up");
   if (qkey === UDP_QKEY) return;

@@ -1,6 +1,6 @@
-/** What a connection states of itself to those who look it up, beside its number and its qkey. */
+/** What a connection states about itself to peers that look it up, besides its number and its qkey. */
 
-/** Not by chance in the data of a program of another kind. */
+/** A mark that data of other programs does not have by chance. */
 const MARK = 0x6962_7564_636f_6e31n; // "ibudcon1"
 const SIZE = 12;
 
@@ -12,7 +12,9 @@ export function writeAnswer(maxMessage: number): Uint8Array<ArrayBuffer> {
   return new Uint8Array(view.buffer);
 }
 
-/** The longest message that the peer takes; `undefined` if the data is not that of a connection. The system adds zeros. */
+/**
+ * The longest message that the peer accepts; `undefined` if the data is not from a connection. The system adds zeros.
+ */
 export function readAnswer(data: Uint8Array): number | undefined {
   if (data.length < SIZE) return undefined;
   const view = new DataView(data.buffer, data.byteOffset);

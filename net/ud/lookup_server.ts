@@ -15,8 +15,8 @@ export interface Found {
 const BACKLOG = 128;
 
 /**
- * Answers those who look for a connection by address: with the number of its queue pair. It keeps nothing of them, and does
- * not keep the program alive.
+ * Answers peers that look up a connection by address, with the number of its queue pair. It keeps nothing about them,
+ * and does not keep the program alive.
  */
 export class LookupServer implements Disposable {
   /** Resolves when it has ended. */

@@ -6,7 +6,7 @@ import type { LocalPort } from "./ud_address.ts";
 /**
  * The IP address of a port, by which the connection manager knows it.
  *
- * @throws {Deno.errors.NotSupported} If it does not know the device, or the GID is no address that it takes.
+ * @throws {Deno.errors.NotSupported} If it does not know the device, or the GID is no address that it accepts.
  */
 export function ownAddress(own: LocalPort, action: string): SocketAddress {
   assertManaged(own, action);

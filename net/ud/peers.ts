@@ -23,8 +23,8 @@ class Itself {
 }
 
 /**
- * What a connection knows of a peer, in private fields of the peer's address, which nobody else sees. Other objects, and a
- * table that leads to them, would be at other places of memory: with many peers, each of those takes time.
+ * What a connection knows of a peer, in private fields of the peer's address, which nobody else sees. Other objects,
+ * and a table that leads to them, would be at other places of memory: with many peers, each such access takes time.
  */
 class Knowledge extends Itself {
   readonly #owner: object;
@@ -70,7 +70,7 @@ export type WriteSender = (attr: DataView, batch: WorkCompletionList, index: num
 
 const GRH_WORDS = Grh.SIZE / 4;
 const GID_WORDS = 4;
-/** The words of a sender behind those of its GRH or its address: the queue pair, what the packet's LIDs are, and flags. */
+/** The words of a sender after those of its GRH or its address: the queue pair, the packet's LIDs, and flags. */
 const QPN = GRH_WORDS;
 const LOCAL = QPN + 1;
 const FLAGS = LOCAL + 1;
@@ -111,7 +111,7 @@ export class Peers {
   readonly #senders: WordCache<Peer>;
   /** Marks the addresses of its own senders. An address that a program keeps must not keep all peers. */
   readonly #owner: object = {};
-  /** Those whose addresses the caller named: by the objects, while the caller has them, and by their text. */
+  /** Peers whose addresses the caller named: by the objects, while the caller has them, and by their text. */
   readonly #given: WeakMap<UdAddress, Peer> = new WeakMap();
   readonly #named: Map<string, Peer> = new Map();
   /** The words of the datagram that is looked up. */
@@ -121,7 +121,7 @@ export class Peers {
   /**
    * Remembers up to `max` peers of each kind. Senders are expected to accept the qkey.
    *
-   * @param writeSender What knows the senders of packets that have no GRH.
+   * @param writeSender Finds the senders of packets that have no GRH.
    */
   constructor(qkey: number, max: number, transport: string = "UD", writeSender?: WriteSender) {
     this.#qkey = qkey;
@@ -180,7 +180,7 @@ export class Peers {
     return this.#senders.find(words) ?? this.#add(batch, index, memory, at);
   }
 
-  /** Takes note of a new sender, whose words were read. */
+  /** Adds a new sender, whose words were read. */
   #add(
     batch: WorkCompletionList,
     index: number,

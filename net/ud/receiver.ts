@@ -20,7 +20,7 @@ import type { UdAddress } from "./ud_address.ts";
 
 export type Datagram = [Uint8Array<ArrayBuffer>, UdAddress];
 
-/** What becomes of a datagram, or of those that have come. */
+/** What to do with a datagram, or with all that have come. */
 interface Target {
   readonly how: "copy" | "copy many" | "lend";
   readonly buffer?: Uint8Array<ArrayBuffer> | undefined;
@@ -28,7 +28,7 @@ interface Target {
 
 type Taken = Datagram | Datagram[] | BorrowedDatagram;
 
-/** Receives are posted again when one of so many is missing: to post one takes as long as to answer. */
+/** Receives are posted again when this fraction of them is missing: to post one takes as long as to answer. */
 const PART = 32;
 
 /** A message in its slot. */
@@ -41,7 +41,7 @@ interface Arrived {
 export interface ReceiverParts {
   readonly qp: QueuePair;
   readonly cq: CompletionQueue;
-  /** What it polls into. */
+  /** The batch that it polls into. */
   readonly batch: WorkCompletionList;
   /** The bytes of a receive before its message. */
   readonly headroom: number;
@@ -62,13 +62,13 @@ export interface ReceiverParts {
 }
 
 /**
- * Keeps receives posted, and hands received datagrams to those who wait for them.
+ * Keeps receives posted, and hands received datagrams to the waiters.
  *
- * A datagram stays in the slot that it was received into until somebody asks for it: it is copied once.
+ * A datagram stays in the slot that it was received into until a call takes it: it is copied only once.
  */
 export class Receiver {
   received = 0;
-  /** Datagrams dropped because too many were waiting, they are too long, or their sender cannot be told. */
+  /** Datagrams dropped because too many were waiting, they are too long, or their sender cannot be identified. */
   dropped = 0;
   /** Receives that failed, other than those that were flushed after an error. */
   errors = 0;
@@ -131,7 +131,7 @@ export class Receiver {
     this.#loop.update();
   }
 
-  /** Says whether calls that wait keep the program alive. */
+  /** Sets whether calls that wait keep the program alive. */
   hold(isHeld: boolean): void {
     this.#need = isHeld ? "held" : "often";
     this.#loop.update();
@@ -215,7 +215,7 @@ export class Receiver {
     buffer: Uint8Array<ArrayBuffer> | undefined,
   ): Datagram {
     const room = buffer === undefined ? length : buffer.length;
-    // To ask a Proxy can close the connection.
+    // A Proxy of the caller can close the connection.
     if (this.#queue.length === 0) throw this.#failure;
     if (room < length) {
       throw new RangeError(

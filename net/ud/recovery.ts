@@ -53,7 +53,7 @@ export class Recovery {
   }
 
   #run(cause: WorkCompletionError, recover: () => void): void {
-    // A flushed request says that another one has failed, and not why.
+    // A flushed request says that another one has failed, but not why.
     if (this.#cause === undefined || isFlush(this.#cause)) this.#cause = cause;
     // The failures that the recovery itself reads are of the same outage.
     if (this.#isRunning) return;

@@ -26,7 +26,7 @@ export class Routes {
   readonly #pd: ProtectionDomain;
   readonly #settings: UdSettings;
   #path: ReplyPath;
-  /** The GID that the caller chose, where it was last. */
+  /** The GID that the caller chose, at its last index. */
   #chosen: GidEntry | undefined;
   /** Resolves when no event is waited for any more. */
   readonly ended: Promise<void>;
@@ -62,7 +62,7 @@ export class Routes {
     return new ReplyPath(this.#pd, { portNum: port, maxPeers: most });
   }
 
-  /** What knows the senders of datagrams, which are in a memory region, if completions name their handles. */
+  /** Finds the senders of datagrams in a memory region, if completions name their handles. */
   senders(mr: MemoryRegion): WriteSender | undefined {
     if (!this.#namesHandles) return undefined;
     return (attr, batch, index) => {

@@ -1,7 +1,7 @@
 /**
- * The slots of a memory, by their numbers. A slot is free again when its request has ended, in whatever order requests end.
- * The one that is free longest is taken first: while requests end in order, slots follow each other, and so do their
- * requests in a list.
+ * The slots of a piece of memory, by their numbers. A slot is free again when its request has ended, in whatever order
+ * requests end. The one that has been free longest is taken first: while requests end in order, slots follow each
+ * other, and so do their requests in a list.
  */
 export class Slots {
   readonly #ring: Uint32Array<ArrayBuffer>;
@@ -35,7 +35,7 @@ export class Slots {
     return slot;
   }
 
-  /** Takes slots that follow each other, at most so many. Returns how many: the first of them was `Slots.first`. */
+  /** Takes at most `most` slots that follow each other. Returns how many: the first of them was `Slots.first`. */
   takeRun(most: number): number {
     const { first } = this;
     let count = 0;
@@ -52,7 +52,7 @@ export class Slots {
     this.#ring[last < this.#ring.length ? last : last - this.#ring.length] = slot;
   }
 
-  /** All slots are free, but for some. */
+  /** All slots are free, except some. */
   reset(taken: readonly number[]): void {
     this.#first = this.#free = 0;
     const isTaken = new Set(taken);

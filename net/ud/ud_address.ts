@@ -11,7 +11,7 @@ import { type UdProvider, udProviders } from "./endpoint.ts";
  * @category Datagrams
  */
 export interface UdAddress {
-  /** The transport: `"UD"`, or that of a provider's own reliable datagrams. Both ends have the same one. */
+  /** The transport: `"UD"`, or that of reliable datagrams of a provider. Both ends have the same one. */
   readonly transport: string;
   /** The GID of the peer as text, such as `"::ffff:10.0.0.1"`. `"::"` means none. */
   readonly gid: string;
@@ -22,8 +22,8 @@ export interface UdAddress {
   /** The qkey that the peer accepts, 32 bits. */
   readonly qkey: number;
   /**
-   * The longest message in bytes that the peer takes: `UdConn.maxMessage` there. It differs from that of this end
-   * where the MTUs differ. The addresses of senders and of groups do not have it.
+   * The longest message in bytes that the peer accepts: its `UdConn.maxMessage`. It differs from that of this end where
+   * the MTUs differ. The addresses of senders and of groups do not have it.
    */
   readonly maxMessage?: number | undefined;
 }

@@ -23,15 +23,15 @@ export interface UdOptions extends FabricOptions {
   /** The port of the device, counted from 1. The default is 1. */
   readonly portNum?: number | undefined;
   /**
-   * The qkey, 32 bits. The device drops datagrams with another qkey. The default is 0x01234567, as all have it who find each
-   * other by address.
+   * The qkey, 32 bits. The device drops datagrams with another qkey. The default is 0x01234567, which all connections
+   * have that find each other by address.
    */
   readonly qkey?: number | undefined;
   /**
-   * The port at which peers find the connection by the address of this host, as `UdConn.lookup` does and programs in
-   * C that use librdmacm; 0 is any free one. They get the number of its queue pair. If it is left out, peers do not find it by
-   * address. It is found at all addresses of its device, and no other program of this host can use the port. It needs
-   * librdmacm, and the default of `qkey`.
+   * The port at which peers find the connection by the address of this host, with `UdConn.lookup` or with librdmacm in
+   * C; 0 is any free one. They get the number of its queue pair. If it is left out, peers do not find it by address. It
+   * is found at all addresses of its device, and no other program of this host can use the port. It needs librdmacm,
+   * and the default of `qkey`.
    */
   readonly port?: number | undefined;
   /** The index of the GID to send from, 0 to 255. The default is the recommended one: see `UdConn.gidReason`. */
@@ -45,8 +45,8 @@ export interface UdOptions extends FabricOptions {
   /** The number of sends that may be in progress, at least 1. The default is 128. */
   readonly sendDepth?: number | undefined;
   /**
-   * The index of the P_Key in the table of the port, 0 to 65535. The default is 0, which on Ethernet is the only one. Ends
-   * with different partitions do not hear each other.
+   * The index of the P_Key in the table of the port, 0 to 65535. The default is 0, which on Ethernet is the only one.
+   * Ends in different partitions cannot communicate.
    */
   readonly pkeyIndex?: number | undefined;
   /**
@@ -55,19 +55,19 @@ export interface UdOptions extends FabricOptions {
    */
   readonly maxQueued?: number | undefined;
   /**
-   * The number of peers whose address handles are kept, at least 1. The default is 1024. On a device whose packets have no
-   * GRH it is `recvDepth` at least: received datagrams name their senders by these handles.
+   * The number of peers whose address handles are kept, at least 1. The default is 1024. On a device whose packets have
+   * no GRH it is at least `recvDepth`: received datagrams identify their senders by these handles.
    */
   readonly maxPeers?: number | undefined;
   /**
-   * How long a call that waits polls before it sleeps, in microseconds from 0 to 1000. The default is 200; 0 means that it
-   * sleeps at once. Polling saves the time of waking up, and this thread does nothing else meanwhile. It learns: while
-   * what is waited for does not come so soon, only one call in a thousand polls.
+   * How long a call that waits polls before it sleeps, in microseconds from 0 to 1000. The default is 200; 0 means that
+   * it sleeps at once. Polling saves the time of waking up, but this thread does nothing else meanwhile. It adapts: as
+   * long as polling finds nothing, only one call in a thousand polls.
    */
   readonly spinMicroseconds?: number | undefined;
   /**
-   * It is called once for each outage: a request has failed, and the connection has reset its queue pair and goes on. An
-   * outage ends when something is sent or received again. The default writes a warning to the console.
+   * It is called once for each outage: a request has failed, and the connection has reset its queue pair and continues.
+   * An outage ends when something is sent or received again. The default writes a warning to the console.
    */
   readonly onOutage?: ((error: Error) => void) | undefined;
   /** Closes the connection when it aborts. */
@@ -84,8 +84,8 @@ export interface JoinOptions extends AbortOptions {
    * Whether only the device joins (`ibv_attach_mcast`), and neither the host nor the switches learn of it. The default is
    * `false`. It is for groups that librdmacm cannot join, such as those of IPv6 over RoCE.
    *
-   * On RoCE the host drops the packets of the group then, also those of its own programs, unless something else has joined it:
-   * `ip addr add 239.1.2.3/32 dev eth0 autojoin`.
+   * Then on RoCE the host drops the packets of the group, also those of its own programs, unless something else has
+   * joined it: `ip addr add 239.1.2.3/32 dev eth0 autojoin`.
    */
   readonly deviceOnly?: boolean | undefined;
   /** With `deviceOnly` on InfiniBand: the LID of the group, 0 to 65535. The default is 0, as RoCE needs it. */
@@ -133,7 +133,7 @@ export const UD_RULES: Rules<UdSettings> = {
   signal: option(checkSignal, undefined),
 };
 
-/** Reads and checks the options of `listenUd`. The device has still to check the port and the GID. */
+/** Reads and checks the options of `listenUd`. The port and the GID are still to be checked with the device. */
 export function readUdOptions(options: UdOptions): UdSettings {
   const settings = readOptions(options, UD_RULES);
   const { port, qkey } = settings;

@@ -11,16 +11,16 @@ import type { NativeResource } from "../core/native_resource.ts";
 import { assertOpen, isOpen } from "../core/resource.ts";
 import { elementAt } from "../device/async_events.ts";
 
-/** One who waits for an event of a queue, or of any queue. */
+/** A wait for an event of a queue, or of any queue. */
 interface Waiter<Q> {
   readonly queue: Q | undefined;
 }
 
-/** Arms queues, and reads the events of their channel for those who wait. `Q` is the class of the queues. */
+/** Arms queues, and reads the events of their channel for waiters. `Q` is the class of the queues. */
 export class ChannelEvents<Q extends NativeResource<IbvCq>> {
   readonly #channel: NativeResource<IbvCompChannel>;
   readonly #bell: Bell;
-  /** Queues whose event was read while nobody waited for it. */
+  /** Queues whose event was read while nothing waited for it. */
   readonly #unclaimed: Set<Q> = new Set();
   readonly #waiters: Waiters<Waiter<Q>, Q> = new Waiters();
   readonly #loop: Loop;
@@ -37,7 +37,7 @@ export class ChannelEvents<Q extends NativeResource<IbvCq>> {
       // The next event, if there is one, rings for the next wait: to look for it costs as much as the event.
       read: () => this.#waiters.size > 0 ? this.#read() : 0,
       bell,
-      // Those who wait for a queue have polled it already.
+      // Waiters for a queue have polled it already.
       busyPoll: { finds: (read) => this.#waiters.has(isForAny) && this.#busyPoll.finds(read) },
       isOpen: () => isOpen(channel),
       want: () => this.#waiters.size > 0 ? this.#need : "nothing",
@@ -45,18 +45,18 @@ export class ChannelEvents<Q extends NativeResource<IbvCq>> {
     });
   }
 
-  /** Forgets a queue that is being closed. Those who wait for it get an error. */
+  /** Removes a queue that is being closed. Waiters for it get an error. */
   remove(queue: Q): void {
     this.#unclaimed.delete(queue);
     this.#end("completion queue", (waiter) => waiter.queue === queue);
   }
 
-  /** Those who wait get an error, because the channel is being closed. */
+  /** Waiters get an error, because the channel is being closed. */
   close(): void {
     this.#end("completion channel", () => true);
   }
 
-  /** Says whether waits keep the program alive. */
+  /** Sets whether waits keep the program alive. */
   hold(isHeld: boolean): void {
     this.#need = isHeld ? "held" : "often";
     this.#loop.update();
@@ -78,7 +78,7 @@ export class ChannelEvents<Q extends NativeResource<IbvCq>> {
     return this.#claim() ?? await this.wait(undefined, signal);
   }
 
-  /** As `ChannelEvents.next`, on this thread. Returns `undefined` if the time is over. */
+  /** As `ChannelEvents.next`, on this thread. Returns `undefined` if the time has run out. */
   nextSync(until: number): Q | undefined {
     // The event of a queue that is closed is for nobody.
     const read = (): number => this.#unclaimed.size || this.#read() && this.#unclaimed.size;
@@ -86,7 +86,7 @@ export class ChannelEvents<Q extends NativeResource<IbvCq>> {
     return this.#claim();
   }
 
-  /** Waits on this thread for an event, which may be that of another queue. Returns `false` if the time is over. */
+  /** Waits on this thread for an event, which may be that of another queue. Returns `false` if the time has run out. */
   waitSync(queue: Q, until: number): boolean {
     const hasEvent = findSync({ read: () => this.#read(), bell: this.#bell }, until);
     this.#unclaimed.delete(queue);
@@ -94,8 +94,8 @@ export class ChannelEvents<Q extends NativeResource<IbvCq>> {
   }
 
   /**
-   * How one who reads the completions of a queue waits for them, if nobody else waits for events of the channel. The event
-   * itself is read when the queue is armed again: what it reports comes first.
+   * How a reader of the completions of a queue waits for them, if nothing else waits for events of the channel. The
+   * event itself is read when the queue is armed again: what it reports comes first.
    */
   bellOf(queue: Q): ArmedBell {
     let isArmed = false;
@@ -107,7 +107,7 @@ export class ChannelEvents<Q extends NativeResource<IbvCq>> {
     return { arm, bell: this.#bell };
   }
 
-  /** Acknowledges an event that was read, and gives it to who waits for it. */
+  /** Acknowledges an event that was read, and hands it to its waiter. */
   take(address: bigint): void {
     // Destroying a queue waits until each event that was read is acknowledged.
     verbs().ibv_ack_cq_events(handleAt<IbvCq>(address)!, 1);
@@ -115,14 +115,14 @@ export class ChannelEvents<Q extends NativeResource<IbvCq>> {
     if (queue !== undefined && isOpen(queue)) this.#deliver(queue);
   }
 
-  /** Gives an event that a blocking wait for the queue has read to those who wait for it too. */
+  /** Shares an event that a blocking wait for the queue has read with the other waiters for it. */
   share(queue: Q): void {
     if (this.#waiters.size === 0) return;
     this.#deliver(queue);
     this.#unclaimed.delete(queue);
   }
 
-  /** Wakes those who wait for one queue, without an event. Returns how many there were. */
+  /** Wakes the waiters for one queue, without an event. Returns how many there were. */
   wake(queue: Q): number {
     return this.#waiters.resolveAll(queue, (waiter) => waiter.queue === queue);
   }

@@ -57,9 +57,9 @@ const codec: AttributeCodec<{ readonly type: CompCntrType }> = codecOf(
 );
 
 /**
- * A completion counter (`struct ibv_comp_cntr`, since rdma-core 65): the device counts the completions of queue pairs in it
- * that succeed, and those that fail. `QueuePair.attachCompCntr` attaches it,
- * `Context.queryCompCntrCaps` tells what the device supports.
+ * A completion counter (`struct ibv_comp_cntr`, since rdma-core 65): the device counts the completions of queue pairs
+ * in it that succeed, and those that fail. `QueuePair.attachCompCntr` attaches it, `Context.queryCompCntrCaps` reports
+ * what the device supports.
  *
  * A counter that is disposed while queue pairs use it is destroyed with the last of them.
  *
@@ -97,32 +97,32 @@ export class CompletionCounter extends NativeResource<IbvCompCntr> {
     this.type = type;
   }
 
-  /** The count of what succeeded (`ibv_read_comp_cntr`). A change may show after a short time only. */
+  /** The count of successes (`ibv_read_comp_cntr`). A change may show only after a short time. */
   read(): bigint {
     return this.#read("ibv_read_comp_cntr");
   }
 
-  /** The count of what failed (`ibv_read_err_comp_cntr`). */
+  /** The count of failures (`ibv_read_err_comp_cntr`). */
   readErr(): bigint {
     return this.#read("ibv_read_err_comp_cntr");
   }
 
-  /** Sets the count of what succeeded (`ibv_set_comp_cntr`), 64 bits. Completions meanwhile may be lost. */
+  /** Sets the count of successes (`ibv_set_comp_cntr`), 64 bits. Completions meanwhile may be lost. */
   set(value: bigint | number): void {
     this.#write("ibv_set_comp_cntr", value, "value");
   }
 
-  /** Sets the count of what failed (`ibv_set_err_comp_cntr`), 64 bits. */
+  /** Sets the count of failures (`ibv_set_err_comp_cntr`), 64 bits. */
   setErr(value: bigint | number): void {
     this.#write("ibv_set_err_comp_cntr", value, "value");
   }
 
-  /** Adds to the count of what succeeded (`ibv_inc_comp_cntr`), 64 bits. */
+  /** Adds to the count of successes (`ibv_inc_comp_cntr`), 64 bits. */
   inc(amount: bigint | number): void {
     this.#write("ibv_inc_comp_cntr", amount, "amount");
   }
 
-  /** Adds to the count of what failed (`ibv_inc_err_comp_cntr`), 64 bits. */
+  /** Adds to the count of failures (`ibv_inc_err_comp_cntr`), 64 bits. */
   incErr(amount: bigint | number): void {
     this.#write("ibv_inc_err_comp_cntr", amount, "amount");
   }

@@ -43,8 +43,8 @@ let eventsOf: (channel: CompletionChannel) => ChannelEvents<CompletionQueue>;
  * A completion channel (`struct ibv_comp_channel`). The events of completion queues come through it. Several queues may
  * share one. Queues that are made without a channel share one per context.
  *
- * One thread waits for all channels together. There is no such thread while nobody waits. Events are acknowledged when
- * they are read. Disposing a channel disposes its completion queues.
+ * One thread waits for all channels together, and only while something waits. Events are acknowledged when they are
+ * read. Disposing a channel disposes its completion queues.
  *
  * @example Wait for several queues
  * ```ts
@@ -126,7 +126,7 @@ export class CompletionChannel extends NativeResource<IbvCompChannel> {
   }
 
   /**
-   * Lets waits for events of the channel keep the program alive, as they do at first.
+   * Lets waits for events of the channel keep the program alive, as before `CompletionChannel.unref`.
    *
    * @throws {TypeError} If the channel is disposed.
    */
@@ -136,8 +136,8 @@ export class CompletionChannel extends NativeResource<IbvCompChannel> {
   }
 
   /**
-   * Lets the program end although something waits for events of the channel, as `unref()` of Deno's sockets does. While
-   * nothing else is waited for, it looks for events now and then, after 16 ms at the latest.
+   * Lets the program end although something waits for events of the channel, as `unref()` of Deno's sockets does. If
+   * the program waits for nothing else, events may be read up to 16 ms late.
    *
    * @throws {TypeError} If the channel is disposed.
    */
@@ -148,10 +148,10 @@ export class CompletionChannel extends NativeResource<IbvCompChannel> {
 
   /**
    * Blocks the thread until the next event of any queue of the channel, and acknowledges it: as
-   * `CompletionChannel.getCqEvent`, for a program that has the thread to itself.
-   * `CompletionQueue.waitSync` tells when that is right, and what ends the wait.
+   * `CompletionChannel.getCqEvent`, for a program that has the thread to itself. `CompletionQueue.waitSync` explains
+   * when that is right, and what ends the wait.
    *
-   * @returns The queue that has completions; `undefined` if the time is over.
+   * @returns The queue that has completions; `undefined` if the time has run out.
    * @throws {TypeError} If the channel is disposed, or the time limit is not an integer.
    * @throws {RangeError} If the time limit is out of range.
    * @throws {VerbsError} If the device is gone.
@@ -181,9 +181,9 @@ function sharedChannel(context: Context): CompletionChannel {
 export interface CqInitAttr {
   /**
    * The number of entries, at least 1. The queue may get more. It needs one for each request that can be outstanding in
-   * all queues that use it: with more completions than entries it overruns. The event `CQ_ERR` of
-   * `Context.events` tells it. Most devices stop the queue then. Soft-RoCE loses the completions that have no
-   * room, and polling gives no error.
+   * all queues that use it: with more completions than entries it overruns. The event `CQ_ERR` of `Context.events`
+   * reports it. Most devices stop the queue then. Soft-RoCE loses the completions that have no room, and polling does
+   * not fail.
    */
   readonly cqe: number;
   /** The channel for events. If it is left out, the queue shares one with others of its context. `null` is none. */
@@ -200,7 +200,7 @@ export interface CqInitAttr {
 export interface WaitSyncOptions extends TimeoutOptions {
   /**
    * How long to poll before the thread sleeps, in microseconds from 0 to 2^31 - 1. The default is 0. A completion that
-   * comes meanwhile is found at once, and needs no event; the processor is busy until then.
+   * comes meanwhile is found at once, without an event, but the processor is busy until then.
    */
   readonly spinMicroseconds?: number | undefined;
 }
@@ -245,8 +245,8 @@ export interface CompletionsOptions {
   readonly batch?: number | undefined;
   /**
    * How long the iteration polls before it sleeps, in microseconds from 0 to 1000. The default is 200; 0 means that it
-   * sleeps at once. Polling saves the time of waking up, and this thread does nothing else meanwhile. It learns: while
-   * what is waited for does not come so soon, only one wait in a thousand polls.
+   * sleeps at once. Polling saves the time of waking up, but this thread does nothing else meanwhile. It adapts: as
+   * long as polling finds nothing, only one wait in a thousand polls.
    */
   readonly spinMicroseconds?: number | undefined;
 }
@@ -255,7 +255,7 @@ interface CqParts<C> {
   readonly handle: IbvCq;
   readonly channel: CompletionChannel | null;
   readonly core: CqCore<C>;
-  /** What else it was made from. */
+  /** Further objects that it was made from. */
   readonly parents?: readonly Resource[] | undefined;
 }
 
@@ -274,7 +274,7 @@ function sleepOn(cq: IbvCq, channel: CompletionChannel): CqSleep | null {
   return library().thunks ? new CqSleep(cq, channel.unsafeHandle, openSteps()) : null;
 }
 
-/** Completions that `CompletionQueue.waitSync` polls ahead. */
+/** How many completions `CompletionQueue.waitSync` polls ahead. */
 const AHEAD = 32;
 const WAIT_OPTIONS = ["timeout", "spinMicroseconds"] as const;
 const NO_OPTIONS: WaitSyncOptions = {};
@@ -284,9 +284,8 @@ const NO_OPTIONS: WaitSyncOptions = {};
  * queue.
  *
  * - `CompletionQueue.completions` waits for completions: `for await`.
- * - `CompletionQueue.poll` gives those that are there now, as objects.
- * - `CompletionQueue.pollInto` gives those that are there now, and makes
- *   no objects.
+ * - `CompletionQueue.poll` returns those that are there now, as objects.
+ * - `CompletionQueue.pollInto` writes those that are there now to a batch, and makes no objects.
  *
  * A completion may be that of a failed request. `WorkCompletion.check`
  * throws then.
@@ -325,7 +324,7 @@ export class CompletionQueue<C extends WorkCompletion = WorkCompletion>
   /** The channel of its events; `null` if it has none. */
   readonly channel: CompletionChannel | null;
   readonly #core: CqCore<C>;
-  /** Made when it is first needed; `null` where there cannot be one. */
+  /** It is made on first use; `null` if there cannot be one. */
   #sleeper: CqSleep | null | undefined;
 
   static {
@@ -371,7 +370,8 @@ export class CompletionQueue<C extends WorkCompletion = WorkCompletion>
    *
    * @param numEntries The largest number of completions to take, at least 1. The default is 16.
    * @returns The oldest completions; none if the queue is empty.
-   * @throws {VerbsError} If the provider fails. Of a queue that has overrun only some do: see `CqInitAttr.cqe`.
+   * @throws {VerbsError} If the provider fails. After an overrun of the queue only some providers do: see
+   * `CqInitAttr.cqe`.
    */
   poll(numEntries: number = 16): C[] {
     const handle = this.unsafeHandle;
@@ -379,11 +379,12 @@ export class CompletionQueue<C extends WorkCompletion = WorkCompletion>
   }
 
   /**
-   * Takes completions out of the queue without making objects (`ibv_poll_cq`). It takes as many as there are and as fit
-   * into the batch; if some were polled ahead, it takes only those.
+   * Takes completions out of the queue without making objects (`ibv_poll_cq`). It takes as many as there are and fit
+   * into the batch; if some were polled ahead, only those.
    *
-   * @returns How many it took. It is 0 if the queue is empty.
-   * @throws {VerbsError} If the provider fails. Of a queue that has overrun only some do: see `CqInitAttr.cqe`.
+   * @returns How many it took; 0 if the queue is empty.
+   * @throws {VerbsError} If the provider fails. After an overrun of the queue only some providers do: see
+   * `CqInitAttr.cqe`.
    */
   pollInto(batch: WorkCompletionList): number {
     return this.#core.pollInto(this.unsafeHandle, batchCore(batch));
@@ -394,7 +395,8 @@ export class CompletionQueue<C extends WorkCompletion = WorkCompletion>
    * make none, so poll once more after arming and before waiting.
    *
    * @param solicitedOnly Whether only completions of solicited sends and failed completions make an event.
-   * @throws {TypeError} If the queue has no channel: no event can come, and some providers would write beside its memory.
+   * @throws {TypeError} If the queue has no channel: no event can come, and some providers would write outside of its
+   * memory.
    * @throws {VerbsError} If the device refuses.
    */
   reqNotify(solicitedOnly: boolean = false): void {
@@ -433,19 +435,20 @@ export class CompletionQueue<C extends WorkCompletion = WorkCompletion>
   }
 
   /**
-   * Blocks the thread until the queue has completions. It arms the queue by itself. Then `CompletionQueue.poll`
-   * or `CompletionQueue.pollInto` gives them; some are polled ahead.
+   * Blocks the thread until the queue has completions. It arms the queue itself. Then take them with
+   * `CompletionQueue.poll` or `CompletionQueue.pollInto`, which first return up to 32 that are already taken from the
+   * device.
    *
-   * Nothing else runs on the thread during the wait: no timer, no promise, no listener of a signal. So use it where a
-   * program has the thread to itself, such as in a Worker or in a tool, and
-   * `CompletionQueue.completions` everywhere else. It wakes up without another thread and without the event loop.
+   * Nothing else runs on the thread during the wait: no timer, no promise, no listener of a signal. So use it only
+   * where a program has the thread to itself, such as in a Worker or in a tool, and otherwise
+   * `CompletionQueue.completions`. It wakes up without another thread and without the event loop.
    *
    * A completion, the time limit or the loss of the device ends the wait. An `AbortSignal` and `close()` cannot: they
-   * would have to run on this thread. To be ended by another Worker, wait with a time limit in a loop, and look at a
+   * would have to run on this thread. To be ended by another Worker, wait with a time limit in a loop, and check a
    * shared flag in between. `terminate()` does not end a Worker that is in this wait or in a loop around it (Deno 2.9).
    * `Deno.exit()` ends all waits.
    *
-   * @returns Whether there are completions; `false` if the time is over.
+   * @returns Whether there are completions; `false` if the time has run out.
    * @throws {TypeError} If the queue has no channel, or is disposed, or if an option is not an integer.
    * @throws {RangeError} If an option is out of range.
    * @throws {VerbsError} If the provider fails, or the device is gone.
@@ -465,7 +468,7 @@ export class CompletionQueue<C extends WorkCompletion = WorkCompletion>
    * ```
    */
   waitSync(options?: WaitSyncOptions): boolean {
-    // After a sleep nothing of a program is in the processor's caches: what need not run here is left out.
+    // After a sleep the program is no longer in the processor's caches: code that need not run here is left out.
     const { timeout, spinMicroseconds: spin = 0 } = options === undefined
       ? NO_OPTIONS
       : snapshot(options, "options", WAIT_OPTIONS);
@@ -514,7 +517,7 @@ export class CompletionQueue<C extends WorkCompletion = WorkCompletion>
 
   /**
    * Completions as they come, for `for await`. It waits while there are none, misses none, and keeps the order. Several
-   * iterations over one queue share its completions. Leaving the loop loses none: the next poll or iteration goes on.
+   * iterations over one queue share its completions. Leaving the loop loses none: the next poll or iteration continues.
    * Closing the queue ends it.
    *
    * While completions keep coming, it lets timers and other events run about once a millisecond.
@@ -524,7 +527,8 @@ export class CompletionQueue<C extends WorkCompletion = WorkCompletion>
    *
    * @throws {TypeError} If the queue has no channel, or is disposed, or if an option is not valid.
    * @throws {RangeError} If `batch` or `spinMicroseconds` is out of range.
-   * @throws {VerbsError} If the provider fails. Of a queue that has overrun only some do: see `CqInitAttr.cqe`.
+   * @throws {VerbsError} If the provider fails. After an overrun of the queue only some providers do: see
+   * `CqInitAttr.cqe`.
    * @throws The reason of the signal, if it aborts.
    */
   completions(options: CompletionsOptions = {}): Completions<C> {

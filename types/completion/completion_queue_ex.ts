@@ -139,8 +139,8 @@ export class CompletionQueueEx<C extends WorkCompletionEx = WorkCompletionEx>
 }
 
 /**
- * The vendor of soft-RoCE. Its ibv_next_poll() ends the poll where the queue is empty, and ibv_end_poll() then skips the
- * completion that comes next: a completion is lost, and one that never was is read.
+ * The vendor of soft-RoCE. Its ibv_next_poll() ends the poll where the queue is empty, and ibv_end_poll() then skips
+ * the completion that comes next: a completion is lost, and one that never existed is read.
  */
 const SOFT_ROCE = 0xff_ffff;
 
@@ -152,7 +152,7 @@ export interface CqExProvider<C> {
     view: DataView<ArrayBuffer>,
     explain: CheckOptions,
   ) => IbvCqEx;
-  /** What polls it. */
+  /** Makes the object that polls it. */
   readonly core: (cq: IbvCqEx, flags: number, isSingle: () => boolean) => CqCoreEx<C>;
 }
 
@@ -210,7 +210,7 @@ function explainCqEx(context: Context, cqe: number, wcFlags: number): CheckOptio
   };
 }
 
-/** What a device may not be able to report. */
+/** Values that a device may not be able to report. */
 export const CQ_EX_CAUSES: Causes<{ readonly context: Context; readonly wcFlags: number }> = [
   [
     "EOPNOTSUPP, ENOSYS",

@@ -9,7 +9,7 @@ import type { ChannelEvents } from "./channel_events.ts";
 import type { CqCore } from "./cq_core.ts";
 import type { WorkCompletion } from "./work_completion.ts";
 
-/** What an iteration is made from. */
+/** The parts of an iteration. */
 export interface CompletionsParts<C> {
   readonly cq: NativeResource<IbvCq>;
   readonly core: Pick<CqCore<C>, "ahead" | "take">;
@@ -50,7 +50,7 @@ export class Completions<C = WorkCompletion> implements AsyncIterableIterator<C,
 
   /** The next completion. */
   next(): Promise<IteratorResult<C, void>> {
-    // Alone, because each promise that a step waits for costs as much as a poll.
+    // A step with none before it runs at once: each promise that it waits for costs as much as a poll.
     if (this.#steps++ === 0) return this.#last = this.#step();
     const step = (): Promise<IteratorResult<C, void>> => this.#step();
     return this.#last = this.#last.then(step, step);

@@ -19,7 +19,7 @@ const QP_NUM = WC.qp_num.offset / 4;
 const RECEIVES = -WcOpcode.RECV;
 /** Completions that `CqCore.drain` polls at a time. */
 const DRAIN_BATCH = 64;
-/** The most completions for which memory is allocated, however many are asked for. */
+/** The most completions for which memory is allocated, however many are requested. */
 const MAX_BATCH = 65_536;
 
 /** A class of completions. */
@@ -152,7 +152,7 @@ export class CqCore<C = WorkCompletion> {
     return this.verb === "ibv_poll_cq" ? this.#ahead : undefined;
   }
 
-  /** Takes over what was polled so. Returns whether there is a completion. */
+  /** Takes over what was polled there. Returns whether there is a completion. */
   adopt(count: number): boolean {
     this.#start = 0;
     return this.#accept(this.#ahead, count, this.#ahead.capacity) > 0;
@@ -187,7 +187,7 @@ export class CqCore<C = WorkCompletion> {
     }
   }
 
-  /** Takes note of what a poll returned. */
+  /** Handles the result of a poll. */
   #accept(batch: BatchCore<unknown>, count: number, most: number): number {
     // A provider without the op returns EOPNOTSUPP, which is positive: as if there were 95 completions.
     if (count < 0 || count > most) {
@@ -217,7 +217,7 @@ function account(
       sends = 0;
     }
     if ((words[at + OPCODE]! & RECEIVES) !== 0) continue;
-    // SUCCESS is 0. The kind of a failed request is known on some queue pairs only.
+    // SUCCESS is 0. Only some queue pairs report the kind of a failed request.
     if (words[at + STATUS] === 0 || senders.get(number)?.countsFailed) sends = sends + 1 | 0;
   }
   if (sends > 0) senders.get(qpNum)?.completed(sends);
@@ -229,7 +229,7 @@ function pollError(verb: string, count: number): Error {
   });
 }
 
-// Providers return numbers of their own.
+// Each provider returns its own number.
 export const POLL_CAUSES: Causes = [
   ["any", "The queue may have overrun: there were more completions than it has entries"],
 ];

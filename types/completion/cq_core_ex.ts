@@ -32,7 +32,7 @@ export class CqCoreEx<C = WorkCompletionEx> extends CqCore<C> {
   /** The native object, whose `wr_id` and `status` change with each completion. */
   readonly #cq: InstanceType<typeof NativeCq>;
   readonly #flags: number;
-  /** Tells, at the first poll, whether each completion takes a poll of its own. */
+  /** Says, at the first poll, whether each completion needs a poll of its own. */
   readonly #polls: () => boolean;
   #isSingle: boolean | undefined;
   readonly #attr: Deno.PointerObject = bufferPointer(allocStruct(structs.ibv_poll_cq_attr));
@@ -133,7 +133,7 @@ export class CqCoreEx<C = WorkCompletionEx> extends CqCore<C> {
   }
 }
 
-/** For so few words the built-in `fill()` takes longer: see "Help for V8" in docs/performance.md. */
+/** For this few words the built-in `fill()` takes longer: see "Help for V8" in docs/performance.md. */
 function clear(words: Int32Array, start: number, count: number): void {
   for (let i = start; i < start + count; i++) words[i] = 0;
 }

@@ -15,7 +15,7 @@ const POLL = 1;
 const SLEEP = 2;
 const READ = 3;
 const POLL_AGAIN = 4;
-/** What the last step never returns. */
+/** A value that the last step never returns. */
 const NEVER = -0x8000_0000;
 /** Acknowledging takes a lock, so it is done for many events together. */
 const TOGETHER = 1024;
@@ -40,7 +40,7 @@ export class CqSleep {
   #batch: BatchCore<unknown> | undefined;
   #unacknowledged = 0;
 
-  /** Sleeps nowhere yet. The queue must have a channel, and poll by `ibv_poll_cq`. */
+  /** Does not sleep yet. The queue must have a channel, and poll by `ibv_poll_cq`. */
   constructor(
     cq: IbvCq,
     channel: IbvCompChannel,
@@ -71,7 +71,7 @@ export class CqSleep {
 
   /**
    * Sleeps once, for 10 seconds at most. It may be woken without a completion: by a signal, by the event of another
-   * queue, by one that comes late, or by an error, which then comes again.
+   * queue, by a late event, or by an error, which the next call finds again.
    */
   sleep(batch: BatchCore<unknown>, until: number): Woken {
     if (this.#batch !== batch) this.#pollInto(batch);

@@ -1,9 +1,12 @@
 import { causeOf, type Causes } from "../core/causes.ts";
 
-/** Tells the likely cause of a failed completion by the name of its status. */
+/** Returns the likely cause of a failed completion by the name of its status. */
 type Hint = (code: string) => string | undefined;
 
-/** Those of queue pairs by their numbers: a completion has nothing but the number. `null` stands for several devices' ones. */
+/**
+ * The hints of queue pairs by their numbers, which is all that a completion has. `null` means that queue pairs of
+ * several devices have the number.
+ */
 const HINTS = new Map<number, Hint | null>();
 
 /** Lets completions of a queue pair ask it for the cause of a failure, until it is destroyed. */
@@ -35,7 +38,7 @@ export const USUAL_CAUSES: Causes = [
   ["LOC_PROT_ERR", "A buffer is not within a live memory region that has the access it needs"],
   [
     "WR_FLUSH_ERR",
-    "The queue pair was in an error state before it reached this request: the first failed completion tells the cause",
+    "The queue pair was in an error state before it reached this request: the first failed completion has the cause",
   ],
   [
     "MW_BIND_ERR",
@@ -55,7 +58,7 @@ export const USUAL_CAUSES: Causes = [
   [
     "REM_OP_ERR",
     "The peer could not execute the request: its receive may be too small, or the memory of it closed or without " +
-    "LOCAL_WRITE. Its own completion tells the cause",
+    "LOCAL_WRITE. Its own completion has the cause",
   ],
   [
     "RETRY_EXC_ERR",

@@ -4,8 +4,8 @@ import { destroyIfUnused, type Resource } from "../core/resource.ts";
  * Counts the sends of one queue pair, so that the objects they use live until their completions are polled. Sends
  * complete in order: a completion means that its send and all sends before it are done.
  *
- * Failed sends are not counted, because a failed completion does not say whether it is of a send or a receive. The queue
- * pair is in an error state then. The objects live until it is reset, recovered or destroyed.
+ * Failed sends are not counted, because a failed completion does not say whether it is that of a send or of a receive.
+ * The queue pair is then in an error state. The objects live until it is reset, recovered or destroyed.
  */
 export class SendTracker {
   /** Whether failed sends are counted too. */
@@ -17,8 +17,8 @@ export class SendTracker {
   #posted = 0;
   #completed = 0;
   /**
-   * Resources that were disposed while sends used them, with the number of the last of these sends. It exists only while
-   * there are some: each completion looks at it.
+   * Resources that were disposed while sends used them, with the number of the last of these sends. It exists only
+   * while there are some, because each completion checks it.
    */
   #disposed: Map<Resource, number> | undefined;
 
@@ -66,9 +66,9 @@ export class SendTracker {
 }
 
 /**
- * Counts the sends of a queue pair whose sends complete in any order: a completion does not tell which ones are done, so
- * that each is under way until all are done. Such a queue pair goes on after a failed send, which therefore counts: its
- * completions have the kind of a failed request.
+ * Counts the sends of a queue pair whose sends complete in any order: a completion does not show which ones are done,
+ * so each counts as in progress until all are done. Such a queue pair stays usable after a failed send, which therefore
+ * counts: its completions report the kind of a failed request.
  */
 export class UnorderedSends extends SendTracker {
   override readonly countsFailed = true;

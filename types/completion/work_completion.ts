@@ -120,7 +120,7 @@ export const WcOpcode: {
   readonly TM_DEL: CEnum.ibv_wc_opcode.IBV_WC_TM_DEL;
   /** Tag matching: the device knows how many unexpected messages were handled. */
   readonly TM_SYNC: CEnum.ibv_wc_opcode.IBV_WC_TM_SYNC;
-  /** Tag matching: a message came, or a receive matched it. The flags tell which. */
+  /** Tag matching: a message came, or a receive matched it. The flags say which. */
   readonly TM_RECV: CEnum.ibv_wc_opcode.IBV_WC_TM_RECV;
   /** Tag matching: a message without a tag came. */
   readonly TM_NO_TAG: CEnum.ibv_wc_opcode.IBV_WC_TM_NO_TAG;
@@ -152,7 +152,7 @@ export const WcFlags: {
   readonly IP_CSUM_OK: CEnum.ibv_wc_flags.IBV_WC_IP_CSUM_OK;
   /** `invalidatedRkey` is valid. */
   readonly WITH_INV: CEnum.ibv_wc_flags.IBV_WC_WITH_INV;
-  /** Tag matching: the program has to tell how many unexpected messages it handled. */
+  /** Tag matching: the program has to report how many unexpected messages it handled. */
   readonly TM_SYNC_REQ: CEnum.ibv_wc_flags.IBV_WC_TM_SYNC_REQ;
   /** Tag matching: the message matched the tag of a receive. */
   readonly TM_MATCH: CEnum.ibv_wc_flags.IBV_WC_TM_MATCH;
@@ -183,7 +183,7 @@ export interface WcAddress {
  * `WorkCompletion.check` throws if the request failed. The object is a copy:
  * later polls do not change it.
  *
- * @example What a completion tells
+ * @example Reading a completion
  * ```ts
  * import { WcFlags, WcOpcode, type WorkCompletion } from "@rdma/ibverbs";
  *
@@ -226,7 +226,7 @@ export class WorkCompletion implements WcAddress {
   /** Low bits of the LID that the packet was sent to. They are valid on UD queue pairs of InfiniBand. */
   readonly dlidPathBits: number;
 
-  // Attributes of their own can be compared, spread and cloned.
+  // Own attributes can be compared, spread and cloned.
   /** @ignore Copies a `struct ibv_wc` that starts at a byte offset of a view. */
   constructor(view: DataView, base: number) {
     this.wrId = view.getBigUint64(base + fields.wr_id.offset, true);
@@ -290,8 +290,8 @@ export class WorkCompletionError extends Error {
   /** The name of the status, such as `"WR_FLUSH_ERR"`. */
   readonly code: string;
   /**
-   * The likely cause. If the queue pair of the completion is open in this thread, the state of its port and its address
-   * are looked at; otherwise it is the usual cause of the status. `undefined` if there is none.
+   * The likely cause. If the queue pair of the completion is open in this thread, it depends on the state of its port
+   * and its address; otherwise it is the usual cause of the status. `undefined` if there is none.
    */
   readonly hint: string | undefined;
 

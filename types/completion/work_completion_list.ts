@@ -22,7 +22,7 @@ export class OtherBatch<C> {
 }
 
 /**
- * The inside of a batch of the caller's.
+ * The inside of a batch of the caller.
  *
  * @throws {TypeError} If it is none.
  */
@@ -63,7 +63,7 @@ export class WorkCompletionList<C extends WorkCompletion = WorkCompletion> {
       try {
         return batch.#core;
       } catch {
-        // What only looks like a batch has no such field.
+        // An object that only looks like a batch has no such field.
         throw notBatch(batch);
       }
     };
@@ -95,7 +95,7 @@ export class WorkCompletionList<C extends WorkCompletion = WorkCompletion> {
     return this.#view.getBigUint64(offsetOf(index) + WC.wr_id.offset, true);
   }
 
-  /** The lower 32 bits of the `wrId`. It makes no bigint, and suffices if all `wrId` are small. */
+  /** The lower 32 bits of the `wrId`. It makes no bigint, and is enough if all `wrId` are small. */
   wrIdLow(index: number): number {
     return this.#view.getUint32(offsetOf(index) + WC.wr_id.offset, true);
   }

@@ -96,8 +96,8 @@ export const EXTENDED: Format<WorkCompletionEx> = {
 };
 
 /**
- * Memory for completions of a `CompletionQueueEx`: what `WorkCompletionList` has, and the values that only
- * extended queues report. Values that the queue was not created for are 0.
+ * Memory for completions of a `CompletionQueueEx`: a `WorkCompletionList` with the values that only extended queues
+ * report. Values that the queue was not created for are 0.
  *
  * @example Timestamps
  * ```ts

@@ -393,7 +393,7 @@ pair.test("RcConn.write() rejects and breaks the connection if the peer does not
   );
   assertEquals(error.code, "REM_ACCESS_ERR");
   await assertRejects(() => client.send(bytes("x")), ConnectionReset, "REM_ACCESS_ERR");
-  const words = "The error of the peer tells the cause: the device may have refused its request";
+  const words = "The error of the peer has the cause: the device may have refused its request";
   await assertRejects(() => server.receive(), ConnectionReset, words);
 });
 

@@ -250,7 +250,7 @@ Deno.test("RcListener and connectRc() make no connection with an address that is
         await tcp.write(new TextEncoder().encode(line));
       })();
       const connecting = connectRc({ ...OPTIONS, tcpPort: peer.addr.port, peerGid });
-      const words = gid === group ? "many hosts" : "it speaks from 127.0.0.1";
+      const words = gid === group ? "many hosts" : "it connects from 127.0.0.1";
       await assertRejects(() => connecting, InvalidData, words);
       await answering;
     }

@@ -65,12 +65,17 @@ const SPEAKERS: [gid: string, local: string, remote: string, result: "same" | "o
   ["::ffff:10.0.0.3", "10.0.0.1", "7f00::1", "no"],
 ];
 
-Deno.test("checkStated() compares what a peer names with where it speaks from", () => {
+Deno.test("checkStated() compares what a peer names with where it connects from", () => {
   for (const [gid, local, remote, result] of SPEAKERS) {
     const check = (): boolean => checkStated(address(gid), { local, remote, via: "tcp" });
     const what = `${gid} from ${remote} to ${local}`;
     if (result !== "no") assertEquals(check(), result === "own", what);
-    else assertThrows(check, InvalidData, `it speaks from ${remote}, and its GID is ${gid}`, what);
+    else {assertThrows(
+        check,
+        InvalidData,
+        `it connects from ${remote}, and its GID is ${gid}`,
+        what,
+      );}
   }
   assertEquals(
     checkStated(address("::", 5), { local: "10.0.0.1", remote: "10.0.0.2", via: "tcp" }),
@@ -149,7 +154,7 @@ Deno.test("checkStated() compares the GID of a request with the address of its s
     () => checkStated(address("::ffff:10.0.0.3"), ends),
     InvalidData,
   );
-  assertEquals(message.endsWith("it speaks from 10.0.0.2, and its GID is ::ffff:10.0.0.3"), true);
+  assertEquals(message.endsWith("it connects from 10.0.0.2, and its GID is ::ffff:10.0.0.3"), true);
   assertEquals(checkStated(address("fe80::ac:1", 7), ends), false);
   assertThrows(() => checkStated(address("ff0e::1", 7), ends), InvalidData, "many hosts");
 });
