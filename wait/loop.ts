@@ -67,7 +67,7 @@ type State =
 /** Reads a source: when its bell rings while something waits, and now and then while nothing does. */
 export class Loop {
   readonly #task: Task;
-  /** The task as one who waits reads it. */
+  /** The task as its waiters read it. */
   readonly #source: Omit<Source, "bell">;
   #state: State = "off";
   #step = 0;

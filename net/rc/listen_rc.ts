@@ -185,7 +185,7 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
     }
   }
 
-  /** The program stays alive for peers while somebody waits for them. */
+  /** The program stays alive for peers while a call waits for them. */
   #look(): void {
     if (this.#closing.signal.aborted) return;
     if (this.#isHeld && this.#waiters.size > 0) this.#acceptor.ref();

@@ -5,7 +5,7 @@ import type { Loop, Want } from "../../wait/loop.ts";
 import { BATCH, loopOf } from "../shared/completions.ts";
 import type { DeviceUse } from "../shared/device_use.ts";
 
-/** The most completions that are taken before those who get them go on, but for the last batch. */
+/** The most completions that are taken before their readers go on, except for the last batch. */
 const MOST_TAKEN = 1024;
 /**
  * How many readers go on in a turn of the event loop: two, because one may answer the other. What a thousand connections use
@@ -13,19 +13,19 @@ const MOST_TAKEN = 1024;
  */
 const SERVED_IN_TURN = 2;
 
-/** Who gets the completions of one queue pair. */
+/** The reader of the completions of one queue pair. */
 export interface Reader {
   /** Takes a completion. It remains in the batch only during the call. */
   take(batch: WorkCompletionList, index: number): void;
-  /** Those of a poll were taken: what waits for them goes on. */
+  /** All completions of a poll were taken: their waiters go on. */
   serve(): void;
-  /** The queue gives no completions any more. */
+  /** The queue has no more completions. */
   fail(reason: unknown): void;
 }
 
 /**
- * What a queue pair needs its completions for, as bits: somebody waits for them; those who wait keep the program alive; there
- * will be some for which the program stays alive.
+ * What a queue pair needs its completions for, as bits: a call waits for them; the wait keeps the program alive; the
+ * program stays alive for completions to come.
  */
 export const AWAITED = 1;
 export const HELD = 2;
@@ -43,13 +43,13 @@ export class Seat {
     queue.seats++;
   }
 
-  /** Says who gets the completions of a queue pair, which is new. */
+  /** Sets the reader of the completions of a new queue pair. */
   begin(qpNum: number, reader: Reader): void {
     this.queue.readers.set(this.#qpNum = qpNum, reader);
     this.queue.loop.update();
   }
 
-  /** Says what completions are needed for from now on. It is called for each message. */
+  /** Sets what completions are needed for from now on. It is called for each message. */
   note(needs: number): void {
     const last = this.#needs;
     if (needs === last) return;
@@ -76,15 +76,15 @@ export class Seat {
   }
 }
 
-/** A completion queue of many queue pairs, and what reads it. */
+/** A completion queue of many queue pairs, and the loop that reads it. */
 export class SharedQueue {
   readonly cq: CompletionQueue;
   /** Reads when it is time. */
   readonly loop: Loop;
   readonly readers: Map<number, Reader> = new Map();
   /**
-   * How many queue pairs use it, how many of them somebody waits for, for how many of those the program stays alive, and how
-   * many have requests under way.
+   * How many queue pairs use it, how many of them have waits, for how many of those the program stays alive, and how
+   * many have requests in progress.
    */
   seats = 0;
   awaited = 0;
@@ -97,7 +97,7 @@ export class SharedQueue {
   #next = 0;
   /** The readers that have taken completions, and have still to go on. */
   readonly #unserved: Set<Reader> = new Set();
-  /** Whether those who got something have their turn before it polls for the others. */
+  /** Whether waiters that got something run before it polls for the others. */
   #isYielding = false;
   #isOpen = true;
 
@@ -152,7 +152,7 @@ export class SharedQueue {
     if (this.#unserved.size === 0) this.loop.spin();
   }
 
-  /** Reads those that are there now. Others that come meanwhile do not prolong it. */
+  /** Reads the completions that are there now. Others that come meanwhile do not prolong it. */
   readRest(): void {
     let left = this.#entries;
     for (let count; left > 0 && (count = this.#takeSome()) > 0;) left -= count;
@@ -199,7 +199,7 @@ export class SharedQueue {
     if (!this.#isYielding && (this.#unserved.size > 0 || this.awaited > 0)) void this.#yield();
   }
 
-  /** A poll in vain for those who still wait would hold up the answer to what has come. */
+  /** A poll for other waiters that finds nothing would delay the answer to what has come. */
   async #yield(): Promise<void> {
     this.#isYielding = true;
     await nextTurn();
@@ -232,7 +232,10 @@ export class SharedQueue {
   }
 }
 
-/** More share no queue: the entries of one queue pair are near each other in the processor's cache. */
+/**
+ * The most queue pairs of a queue: with more, the entries of one queue pair are too far apart for the processor's
+ * cache.
+ */
 const MOST_SEATS = 256;
 const FIRST_SEATS = 4;
 

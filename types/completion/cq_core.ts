@@ -45,7 +45,7 @@ export class BatchCore<C = WorkCompletion> {
   readonly pointer: Deno.PointerObject;
   /** How many completions the last poll wrote. */
   length = 0;
-  /** How often it was polled into. It tells the completions of one poll from those of another. */
+  /** How often it was polled into, which distinguishes the completions of different polls. */
   polls = 0;
 
   constructor(capacity: number, format: Format<C>) {
