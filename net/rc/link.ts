@@ -55,7 +55,7 @@ export interface RcStats {
   readonly memory: number;
 }
 
-/** What a link has of what connections share. */
+/** The parts of a link that connections share. */
 interface LinkParts {
   readonly seat: Seat;
   /** The slot that its first message comes to. */
@@ -74,13 +74,13 @@ export class Link implements Reader, Connection {
   readonly #closed: PromiseWithResolvers<RcClosed> = Promise.withResolvers();
   readonly #greeted: PromiseWithResolvers<void> = Promise.withResolvers();
   #isConnecting = false;
-  /** Whether those who wait for something of the peer keep the program alive. */
+  /** Whether waits for the peer keep the program alive. */
   #isHeld = true;
   #failure: unknown;
   /** A request was flushed: the reason is in another completion. */
   #isFlushed = false;
 
-  /** `hasEnded` tells that the connection has ended outside of the queue pair: `Link.break` gets the reason. */
+  /** `hasEnded` says that the connection has ended outside of the queue pair: `Link.break` gets the reason. */
   constructor(
     qp: QueuePair,
     { seat, slot, device }: LinkParts,
@@ -90,7 +90,7 @@ export class Link implements Reader, Connection {
     this.#seat = seat;
     this.#device = device;
     this.#hasEnded = hasEnded;
-    // The connection can break before somebody waits for the peer.
+    // The connection can break before anything waits for the peer.
     this.#greeted.promise.catch(() => {});
     const { slots } = device;
     const protocol = this.#protocol = new Protocol(credits, 1);
@@ -99,7 +99,7 @@ export class Link implements Reader, Connection {
     seat.begin(qp.qpNum, this);
   }
 
-  /** Connects to a peer that has receives for so many messages. An end that the peer waits for gives `answer`. */
+  /** Connects to a peer that has receives for this many messages. An end that the peer waits for gives `answer`. */
   async connect(
     credits: number,
     signal: AbortSignal,
@@ -136,7 +136,7 @@ export class Link implements Reader, Connection {
     );
   }
 
-  /** Says whether those who wait for something of the peer keep the program alive. */
+  /** Sets whether waits for the peer keep the program alive. */
   hold(isHeld: boolean): void {
     this.#isHeld = isHeld;
     this.update();
@@ -217,7 +217,7 @@ export class Link implements Reader, Connection {
     this.#greeted.reject(peerLeft());
   }
 
-  /** This end closes the connection: it tells the peer, and ends the waits of callers. */
+  /** This end closes the connection: it informs the peer, and ends the waits of callers. */
   async leave(reason: Error): Promise<void> {
     const reading = this.#readRest();
     if (reading !== undefined) await reading;
@@ -292,8 +292,7 @@ function asError(reason: unknown): Error {
   return reason instanceof Error ? reason : new Error(String(reason));
 }
 
-const ELSEWHERE =
-  ". The error of the peer tells the cause: the device may have refused its request";
+const ELSEWHERE = ". The error of the peer has the cause: the device may have refused its request";
 
 function broken(cause: WorkCompletionError, where = ""): Error {
   const message = `The connection is broken. ${cause.message}${where}`;

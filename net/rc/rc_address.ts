@@ -82,7 +82,7 @@ const NEWLINE = 10;
 
 const CLOSED =
   "Cannot connect: the peer has closed the TCP connection and sent no address. If it is listenRc(), it has refused this " +
-  "end or failed, and its onFailure tells why; else nothing of this library listens there";
+  "end or failed, and its onFailure says why; otherwise nothing of this library listens there";
 
 export async function writeAddress(
   conn: Deno.Conn,

@@ -24,7 +24,7 @@ import type { Routes } from "./routes.ts";
 const MAX_UNREAD = 16;
 /** Datagrams that are posted together. */
 const MAX_LIST = 32;
-/** A list is posted when so many microtasks have run without another datagram. */
+/** A list is posted when this many microtasks have run without another datagram. */
 const QUIET_TASKS = 4;
 
 export interface SenderParts {
@@ -77,7 +77,7 @@ export class Sender {
   #firstUnposted = 0;
   /** Sends since the completions were read. */
   #unread = 0;
-  /** Those who wait for a slot, and those who wait until their datagrams have arrived. */
+  /** Waiters for a slot, and waiters until their datagrams have arrived. */
   readonly #waiters: Waiters<Sending, boolean> = new Waiters(() => this.#loop.update());
   readonly #arrivals: Waiters<object, void> = new Waiters(() => this.#loop.update());
   /** By their slots. */
@@ -200,7 +200,7 @@ export class Sender {
     }
   }
 
-  /** Whether there is a free slot. Those who wait get free slots first. */
+  /** Whether there is a free slot. Waiters get free slots first. */
   #hasRoom(): boolean {
     if (this.#waiters.size === 0) {
       if (this.#slots.free === 0) this.flush();
@@ -299,7 +299,7 @@ export class Sender {
     while (this.#reap() > 0);
   }
 
-  /** Reads completions. Where the device does not answer any more, there are none. */
+  /** Reads completions. If the device no longer answers, there are none. */
   #read(): number {
     try {
       return this.#parts.cq.pollInto(this.#batch);
@@ -332,7 +332,7 @@ export class Sender {
     return count;
   }
 
-  /** Tells who waits for the datagram of a slot. */
+  /** Ends the wait for the datagram of a slot. */
   #end(slot: number, error: unknown): void {
     const waiter = this.#arrivalWaiters[slot];
     this.#arrivalWaiters[slot] = undefined;

@@ -46,10 +46,10 @@ export interface UdStats {
   readonly sent: number;
   /**
    * Datagrams that were received and dropped: because `maxQueued` of them were waiting, because they were longer than
-   * `UdConn.maxMessage`, or because the address handle that named their sender was closed before, on devices whose
-   * packets have no GRH. Datagrams for which the device had no receive (`recvDepth`) are not among them: ConnectX counts those
-   * of the port in `out_of_buffer`, others in a counter of another name, and soft-RoCE nowhere. The command `doctor` of
-   * `@rdma/cli` names these counters while they rise.
+   * `UdConn.maxMessage`, or, on devices whose packets have no GRH, because the address handle that identified their
+   * sender was closed before. Datagrams for which the device had no receive (`recvDepth`) are not among them: ConnectX
+   * counts those of the port in `out_of_buffer`, others in a counter of another name, and soft-RoCE nowhere. The
+   * command `doctor` of `@rdma/cli` names these counters while they rise.
    */
   readonly dropped: number;
   /** Receives that failed, other than those that a failure of another request ended. */
@@ -60,7 +60,7 @@ export interface UdStats {
   readonly resets: number;
 }
 
-/** How the connection of a provider's own transport is opened. */
+/** How a connection with the transport of a provider is opened. */
 export interface Opening {
   /** The name of the device; undefined if that is the first one with an active port. */
   readonly deviceName: () => string | undefined;
@@ -70,7 +70,7 @@ export interface Opening {
 /** The queue pair number of multicast. */
 const MULTICAST_QPN = 0xff_ffff;
 
-/** What a connection is made from. */
+/** The parts of a connection. */
 interface UdParts {
   readonly device: DeviceUse;
   readonly settings: UdSettings;
@@ -81,10 +81,10 @@ interface UdParts {
 export let openUd: (settings: UdSettings, opening?: Optional<Opening>) => UdConn;
 
 /**
- * A socket for datagrams, in the shape of `Deno.DatagramConn`. `listenUd` makes one. Where a provider has reliable
- * datagrams, a function of its own makes one for them.
+ * A socket for datagrams, with the interface of `Deno.DatagramConn`. `listenUd` makes one. If a provider has reliable
+ * datagrams, another function makes a socket for them.
  *
- * Receives are always posted. Datagrams that nobody asks for wait in a bounded queue. A send waits while `sendDepth`
+ * Receives are always posted. Datagrams that no call takes wait in a bounded queue. A send waits while `sendDepth`
  * sends are in progress. After a change of the port's GIDs, address handles are made again.
  *
  * **Reliable datagrams.** Each message arrives once, or the call of `UdConn.send` rejects. A send that fails leaves
@@ -94,9 +94,9 @@ export let openUd: (settings: UdSettings, opening?: Optional<Opening>) => UdConn
  * `UdConn.receive`, as Deno's sockets do. A program that has nothing else to do ends, and need not close it.
  *
  * **Outages.** A send fails when the address of this host is gone, and stops the queue pair. The connection then resets
- * the queue pair: the number, the qkey and the groups stay the same, and calls that wait go on. Datagrams in progress are
- * lost; `UdStats.sendErrors` counts those that were sent here. While the host has no address that reaches a
- * peer, `UdConn.send` to it rejects. `UdOptions.onOutage` is called once for each outage.
+ * the queue pair: the number, the qkey and the groups stay the same, and calls that wait continue. Datagrams in
+ * progress are lost; `UdStats.sendErrors` counts those that were sent here. While the host has no address that reaches
+ * a peer, `UdConn.send` to it rejects. `UdOptions.onOutage` is called once for each outage.
  *
  * @category Datagrams
  */
@@ -286,14 +286,17 @@ export class UdConn
     });
   }
 
-  /** Has `UdConn.receive` and the loop over the connection keep the program alive while they wait, as at first. */
+  /**
+   * Lets `UdConn.receive` and the loop over the connection keep the program alive while they wait, as before
+   * `UdConn.unref`.
+   */
   ref(): void {
     this.#receiver.hold(true);
   }
 
   /**
    * Lets the program end although `UdConn.receive` waits, as `unref()` of Deno's sockets does. It is for a reader in
-   * the background. While no other wait keeps the program alive, what comes is read within 16 ms.
+   * the background. While no other wait keeps the program alive, datagrams are read within 16 ms.
    */
   unref(): void {
     this.#receiver.hold(false);
@@ -329,9 +332,9 @@ export class UdConn
   }
 
   /**
-   * Waits for the next datagram, and lends it where the device has written it, without a copy. Give it back with `using`:
-   * until then it counts among the `UdOptions.maxQueued` that may wait, and if more are borrowed, fewer receives
-   * are posted.
+   * Waits for the next datagram, and lends it where the device has written it, without a copy. Give it back with
+   * `using`: until then it counts towards the `UdOptions.maxQueued` that may wait, and if more are borrowed, fewer
+   * receives are posted.
    *
    * @param options The signal that ends the wait.
    * @returns The datagram, with the address of its sender.
@@ -380,17 +383,17 @@ export class UdConn
    * of a new peer. The message must not change before the promise resolves. The device sends it later; `UdConn.close` does
    * not wait for that. Whether it arrives is not known.
    *
-   * **A peer has as many receives as its `recvDepth` says, 512 by default, and no more.** Datagrams that come faster than
-   * the peer reads them are lost, and no counter of this end or of the peer's `UdConn.stats` tells it. Wait for an
+   * **A peer has as many receives as its `recvDepth` says, 512 by default, and no more.** Datagrams that come faster
+   * than the peer reads them are lost, and no counter of this end or of the peer's `UdConn.stats` shows it. Wait for an
    * answer now and then, or use `listenRc`.
    *
    * Datagrams that are sent without a wait in between are posted together, which costs less. Waiting for a datagram
    * posts them, and so does a pause of a few microtasks.
    *
-   * If datagrams are reliable, it also waits until the message has arrived, and rejects if it cannot. Send several at once,
-   * with `UdConn.sendMany` or without `await`: each ends for itself, in any order. While the peer has no receive
-   * for it, a message waits; the option `rnrRetry` or the signal ends that. A message whose wait the signal has ended may
-   * arrive all the same.
+   * If datagrams are reliable, it also waits until the message has arrived, and rejects if it cannot. Send several at
+   * once, with `UdConn.sendMany` or without `await`: each send ends by itself, in any order. While the peer has no
+   * receive for it, a message waits; the option `rnrRetry` or the signal ends that. A message whose wait the signal has
+   * ended may still arrive.
    *
    * @param p The message, at most `UdConn.maxMessage` bytes.
    * @param addr The peer: the address of a received datagram, or the `UdConn.addr` of another connection.
@@ -427,12 +430,11 @@ export class UdConn
 
   /**
    * Finds another connection by the address of its host, with librdmacm: one that `listenUd` has made with
-   * `UdOptions.port`, or that of a program in C (`RDMA_PS_UDP`). It asks the kernel of that host, and needs nothing
-   * of TCP.
+   * `UdOptions.port`, or that of a program in C (`RDMA_PS_UDP`). It asks the kernel of that host, and does not use TCP.
    *
-   * The way leads from the device and the GID of this connection, on Ethernet to an address of the same family (IPv4 or IPv6).
-   * Each datagram of a connection names its queue pair in the immediate data too, because programs in C such as udaddy answer
-   * to it.
+   * The route starts at the device and the GID of this connection, on Ethernet to an address of the same family (IPv4
+   * or IPv6). Each datagram of a connection names its queue pair in the immediate data too, because programs in C such
+   * as udaddy answer to it.
    *
    * @example A client
    * ```ts
@@ -457,7 +459,7 @@ export class UdConn
    * @throws {Deno.errors.NotFound} If librdmacm is not installed.
    * @throws {Deno.errors.NotSupported} If another device leads there, the connection manager does not know the device, or the
    * GID of the connection is no IP address of a network interface.
-   * @throws {CmError} If the name has no address, no way leads there, or the peer refuses. See `@rdma/ibverbs/cm`.
+   * @throws {CmError} If the name has no address, there is no route, or the peer refuses. See `@rdma/ibverbs/cm`.
    * @throws {VerbsError} If the system refuses.
    * @throws {Deno.errors.BadResource} If the connection is closed.
    * @throws The reason of the signal, if it aborts.
@@ -479,11 +481,11 @@ export class UdConn
 
   /**
    * Joins a multicast group by its IP address, with librdmacm. The connection then receives the datagrams of the group.
-   * The host takes its packets, and the switches on the way learn of it (IGMP). Of groups that this cannot join,
-   * `JoinOptions.deviceOnly` says more.
+   * The host accepts its packets, and the switches on the way learn of it (IGMP). For groups that this cannot join, see
+   * `JoinOptions.deviceOnly`.
    *
    * On soft-RoCE (rxe) a datagram to the group reaches all members, also those of the sender's own host and the sender
-   * itself. Many adapters do not give it back to the sender.
+   * itself. Many adapters do not return it to the sender.
    *
    * @example Send to a group
    * ```ts
@@ -496,12 +498,12 @@ export class UdConn
    * }
    * ```
    *
-   * @param address The IP address of the group, such as `"239.1.2.3"`. Over RoCE, Linux has groups of IPv4 only.
+   * @param address The IP address of the group, such as `"239.1.2.3"`. Over RoCE, Linux supports only IPv4 groups.
    * @param options The signal that ends the wait, and whether only the device joins.
    * @returns The address to send to all members.
    * @throws {TypeError} If an argument has the wrong type, or the connection is in the group.
    * @throws {SyntaxError} If the text is no IP address.
-   * @throws {RangeError} If the address is not one of multicast, or the LID is out of range.
+   * @throws {RangeError} If the address is not a multicast address, or the LID is out of range.
    * @throws {Deno.errors.NotFound} If librdmacm is not installed.
    * @throws {Deno.errors.NotSupported} If the device has no groups, or the GID of the connection is no IP address
    * of a network interface.
