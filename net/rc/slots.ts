@@ -12,7 +12,9 @@ import { once } from "../../internal/runtime.ts";
 import { closeQuietly } from "../../internal/program_end.ts";
 
 /** What kind of request a completion is of: its `wrId`. Those of each kind complete in the order in which they were posted. */
-export const [SEND, RECEIVE, CHECK] = [0, 1, 2] as const;
+export const SEND = 0;
+export const RECEIVE = 1;
+export const CHECK = 2;
 
 /** How many bytes are registered at first, unless a message is longer, and at most at a time. */
 const FIRST_BYTES = 2 ** 16;
