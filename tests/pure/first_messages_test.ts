@@ -8,7 +8,11 @@ const MISTAKES: readonly (readonly [mistake: string, message: string])[] = [
   ["new QueuePair(pd, { type: QpType.RC, sendCq: cq, recvCq: cq })", "Property 'cap' is missing"],
   ["new QueuePair(pd, { type: QpType.UD, sendCq: cq, recvCq: cq })", "Property 'cap' is missing"],
   ["new QueuePair(pd, { type: QpType.RAW_PACKET, sendCq: cq })", "Property 'cap' is missing"],
-  ["new QueuePair(pd, { type: QpType.RC, cap: {} })", "Property 'maxSendWr' is missing"],
+  ["new QueuePair(pd, { type: QpType.RC, cap: {} })", 'Pick<QpCap, "maxSendWr">'],
+  [
+    "new QueuePair(pd, { type: QpType.RC, sendCq: cq, recvCq: cq, cap: { maxSendWr: 1 } })",
+    "Property 'maxRecvWr' is missing",
+  ],
   ["new QueuePair(pd, { sendCq: cq, recvCq: cq, cap })", "Property 'type' is missing"],
   ["new QueuePair(pd, { type: QpType.RC, send_cq: cq, cap })", "Did you mean to write 'sendCq'?"],
   ["new QueuePair(pd)", "An argument for 'init' was not provided"],
