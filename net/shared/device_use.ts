@@ -39,9 +39,9 @@ export class DeviceUse implements Disposable {
     return part;
   }
 
-  /** Whether the device answers. If not, another one may have its name. */
+  /** Whether it is not over and the device answers. If not, another device may have its name. */
   get isAlive(): boolean {
-    return isAlive(this.#device);
+    return !this.#isOver && isAlive(this.#device);
   }
 
   /** Ends the use. Ending it again does nothing, and after a failure tries again what has failed. */

@@ -235,3 +235,18 @@ test("connectRc() that has ended leaves no memory to others as long as its queue
   await until("their end", () => recorder.live("qp") === 2);
   await closeAll(pairs);
 });
+
+test("RcListener connects again when its connections are closed, and the program still uses the device", async () => {
+  const all = { device: RXE, keepAlive: 0, maxMessage: 64 };
+  await using listener = await listenRc(all);
+  const connect = async (): Promise<Pair> => {
+    const connecting = connectRc({ ...all, tcpPort: listener.addr.port });
+    const [client, server] = await Promise.all([connecting, listener.accept()]);
+    return { client, server };
+  };
+  const first = await connect();
+  first.server[Symbol.dispose]();
+  const second = await connect();
+  await assertWorks(second, "again");
+  await closeAll([first, second]);
+});
