@@ -79,7 +79,7 @@ deviceTest("UdConn.lookup() tells that nobody listens, and a port has one listen
   await using client = await open(HOSTS.IPv4);
   await using server = await open(HOSTS.IPv4, { port: 0 });
   const port = server.port!;
-  await assertRejects(() => open(HOSTS.IPv4, { port }), VerbsError, "uses the port");
+  await assertRejects(() => open(HOSTS.IPv4, { port }), VerbsError, `uses port ${port} `);
   await server[Symbol.asyncDispose]();
   const nobody = client.lookup({ hostname: HOSTS.IPv4, port }, soon());
   await assertRejects(() => nobody, ConnectionRefused, "nobody listens on this port");
