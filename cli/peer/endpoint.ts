@@ -130,7 +130,7 @@ export class Endpoint implements Side, Disposable {
     const cqe = rxDepth * (shared ? 1 : count) + txDepth * count;
     const cq = stack.use(new CompletionQueue(context, { cqe, ...!events && { channel: null } }));
     const srq = shared ? stack.use(new SharedReceiveQueue(pd, { maxWr: rxDepth })) : undefined;
-    const cap = { maxSendWr: txDepth, maxRecvWr: rxDepth };
+    const cap = { maxSendWr: txDepth, maxRecvWr: shared ? 0 : rxDepth };
     const init = { type, sendCq: cq, recvCq: cq, ...srq && { srq }, cap };
     // RDMA has a place for each direction.
     const start = isDatagram ? Grh.SIZE : verb === "send" ? 0 : size;

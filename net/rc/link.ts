@@ -167,8 +167,13 @@ export class Link implements Reader, Connection {
 
   serve(): void {
     if (this.#failure !== undefined) return;
-    this.receiver.serve();
-    this.sender.serve();
+    try {
+      this.receiver.serve();
+      this.sender.serve();
+    } catch (error) {
+      // It may be called by others that share the queue, or in a turn of nobody's.
+      this.fail(error);
+    }
     this.update();
   }
 

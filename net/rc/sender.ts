@@ -145,6 +145,8 @@ export class Sender {
     signal: AbortSignal | undefined,
   ): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
+    // Nobody waits for it if the wait itself fails.
+    promise.catch(() => {});
     const usesReceive = request.opcode === WrOpcode.RDMA_WRITE_WITH_IMM;
     const post = (): void => {
       this.#withSlot((slot) => {
@@ -261,10 +263,13 @@ export class Sender {
 
   /** Those who wait go on, after something has completed or credits have come. */
   serve(): void {
-    if (this.#flushing.size > 0) {
-      this.#flushing.resolveAll(undefined, ({ count }) => count <= this.#completed);
-    }
+    this.#serveFlushing();
     if (this.#hasWaiting) this.#serveWaiting();
+  }
+
+  #serveFlushing(): void {
+    if (this.#flushing.size === 0) return;
+    this.#flushing.resolveAll(undefined, ({ count }) => count <= this.#completed);
   }
 
   #serveWaiting(): void {
@@ -305,6 +310,7 @@ export class Sender {
     this.#serving ??= nextTurn().then(() => {
       this.#serving = undefined;
       this.#serveWaiting();
+      this.#connection.update();
     });
   }
 
@@ -344,6 +350,7 @@ export class Sender {
     for (const { reject } of this.#inProgress) reject?.(reason);
     this.#awaited = 0;
     this.rejectWaiting(reason);
+    this.#serveFlushing();
     this.#flushing.rejectAll(reason);
   }
 

@@ -1,4 +1,5 @@
 import { CmId, EventChannel, PortSpace } from "../../cm.ts";
+import { cutTo } from "../../internal/caller.ts";
 import { partOf } from "../../internal/left_open.ts";
 import { Gid, type QueuePair } from "../../mod.ts";
 import { ownAddress } from "./own_address.ts";
@@ -84,7 +85,9 @@ function inItAlready(name: string): TypeError {
  * @throws {RangeError} If it is not one of multicast.
  */
 export function readGroup(address: string, action: string): Gid {
-  const group = Gid.parse(address);
-  if (group.isMulticast) return group;
-  throw new RangeError(`Cannot ${action}: ${group} is not a GID of multicast`);
+  return cutTo(readGroup, () => {
+    const group = Gid.parse(address);
+    if (group.isMulticast) return group;
+    throw new RangeError(`Cannot ${action}: ${group} is not a GID of multicast`);
+  });
 }

@@ -85,6 +85,26 @@ test("RcConn goes on with all that has come for it before many others do", async
   await Promise.all(reading);
 });
 
+// With its first message a connection posts more receives. Two go on at once, the others in later turns.
+for (const skip of [0, 1, 2, 3]) {
+  test(`RcConn whose receive is refused after ${skip} others have gone on breaks alone`, async () => {
+    const pairs = await pairsOf(4);
+    let broken = 0;
+    for (const { server } of pairs) void server.closed.then(() => broken++);
+    const received = Promise.allSettled(pairs.map(async ({ server }) => {
+      for (let i = 0; i < 2; i++) await server.receive();
+    }));
+    await pause(1);
+    recorder.fail("ibv_post_recv", "EIO", { skip, times: 1 });
+    for (const { client } of pairs) await client.send(bytes("x"));
+    await until("one has broken", () => broken > 0);
+    for (const { client } of pairs) client.send(bytes("y")).catch(() => {});
+    const outcomes = (await received).map(({ status }) => status);
+    assertEquals(outcomes.filter((status) => status === "rejected").length, 1);
+    await closeAll(pairs);
+  });
+}
+
 test("RcConn that breaks does not harm those that share its queue", async () => {
   const pairs = await pairsOf(3);
   const [broken, ...others] = pairs as [Pair, ...Pair[]];
