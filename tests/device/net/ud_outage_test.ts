@@ -8,6 +8,7 @@ import { deviceTest, PORT, QKEY, until } from "../setup.ts";
 
 /** A lot of 20 flaps: some that the kernel does one after the other, and then one that waits for the GID to go. */
 const QUICK = 19;
+const MOST_LOTS = 10;
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -94,26 +95,31 @@ const IPV4 = "10.8.0.1";
 const IPV6 = "fd08::1";
 
 for (const [address, lots] of [[IPV4, repetitions(1, 5)], [IPV6, 1]] as const) {
-  deviceTest(`UdConn works on after ${20 * lots} flaps of its address ${address}`, async () => {
-    const ends = await disturb(address, async (link, ends) => {
-      for (let i = 0; i < lots; i++) {
-        await link.flap(address, QUICK);
-        await link.remove(address);
-        await pause(20);
-        await link.add(address);
-        for (const end of ends) await end.works();
+  deviceTest(
+    `UdConn works on after ${20 * lots} or more flaps of its address ${address}`,
+    async () => {
+      const ends = await disturb(address, async (link, ends) => {
+        // On a quick host the address may be back before anything was sent without it.
+        const wasReset = (): boolean => ends.every(({ conn }) => conn.stats.resets > 0);
+        for (let i = 0; i < lots || i < MOST_LOTS && !wasReset(); i++) {
+          await link.flap(address, QUICK);
+          await link.remove(address);
+          await pause(20);
+          await link.add(address);
+          for (const end of ends) await end.works();
+        }
+        // An address that is gone stays in the table as long as a handle uses it.
+        assertGreater(5, link.context.gidTable(PORT).length);
+      });
+      for (const { outages, conn: { stats } } of ends) {
+        assertGreater(stats.resets, 0);
+        assertGreater(stats.sendErrors, 0);
+        assertGreater(outages.length, 0);
+        assertGreater(stats.resets + 1, outages.length);
+        assertEquals(stats.recvErrors, 0);
       }
-      // An address that is gone stays in the table as long as a handle uses it.
-      assertGreater(5, link.context.gidTable(PORT).length);
-    });
-    for (const { outages, conn: { stats } } of ends) {
-      assertGreater(stats.resets, 0);
-      assertGreater(stats.sendErrors, 0);
-      assertGreater(outages.length, 0);
-      assertGreater(stats.resets + 1, outages.length);
-      assertEquals(stats.recvErrors, 0);
-    }
-  });
+    },
+  );
 }
 
 deviceTest(
