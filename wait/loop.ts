@@ -61,7 +61,7 @@ type State =
   | "pausing"
   /** It looks when the bell rings. */
   | "sleeping"
-  /** It runs, or will in a later task. */
+  /** It runs, or will in a later microtask or turn. */
   | "yielding";
 
 /** Reads a source: when its bell rings while something waits, and now and then while nothing does. */
