@@ -39,6 +39,15 @@ export function whenAborted(
   if (signal.aborted) call();
 }
 
+/** Ends `whenAborted`. An own `removeEventListener()` of the signal that throws does not change how a wait has ended. */
+export function ignoreAbort(signal: AbortSignal, call: () => void): void {
+  try {
+    signal.removeEventListener("abort", call);
+  } catch {
+    // A call back after the end does nothing.
+  }
+}
+
 /** Waits for a promise that others may wait for as well, until the signal aborts. */
 export async function orAborted<T>(
   promise: Promise<T>,
@@ -51,7 +60,7 @@ export async function orAborted<T>(
   try {
     return await Promise.race([promise, aborted.promise]);
   } finally {
-    signal.removeEventListener("abort", abort);
+    ignoreAbort(signal, abort);
   }
 }
 

@@ -1,4 +1,4 @@
-import { whenAborted } from "./abort.ts";
+import { ignoreAbort, whenAborted } from "./abort.ts";
 
 /** The waiters for something, the longest wait first. A wait ends early if its signal aborts. */
 export class Waiters<W extends object, T> {
@@ -58,7 +58,7 @@ export class Waiters<W extends object, T> {
     } catch (error) {
       this.reject(waiter, error);
     }
-    return waiting.promise.finally(() => signal.removeEventListener("abort", abort));
+    return waiting.promise.finally(() => ignoreAbort(signal, abort));
   }
 
   resolve(waiter: W, value: T): void {

@@ -1,5 +1,5 @@
 import { cutTo } from "../../internal/caller.ts";
-import { type AbortOptions, checkSignal } from "../../wait/abort.ts";
+import { type AbortOptions, checkSignal, ignoreAbort } from "../../wait/abort.ts";
 import { boolean, snapshot } from "../../internal/checks.ts";
 import { forThisCall } from "../../internal/left_open.ts";
 import { enter, leave } from "../../wait/lanes.ts";
@@ -90,7 +90,7 @@ export async function abortable<T, R>(call: AbortableCall<T, R>): Promise<R> {
   try {
     return await waiter.promise;
   } finally {
-    signal?.removeEventListener("abort", abort);
+    if (signal !== undefined) ignoreAbort(signal, abort);
   }
 }
 
