@@ -131,7 +131,10 @@ pair.test("RcConn posts writes that are begun together before it polls for the f
   recorder.take();
   await Promise.all(Array.from({ length: 4 }, () => client.write(remote, 0, MESSAGE)));
   const calls = recorder.takeOf("ibv_post_send", "ibv_poll_cq").map(({ verb }) => verb);
-  assertEquals(calls, [...new Array(4).fill("ibv_post_send"), "ibv_poll_cq"]);
+  const posts = new Array(4).fill("ibv_post_send");
+  assertEquals(calls.slice(0, 5), [...posts, "ibv_poll_cq"]);
+  // On a busy host a pause may end meanwhile, with one more poll.
+  assertEquals(calls.filter((verb) => verb === "ibv_post_send"), posts);
 });
 
 Deno.test("UdConn.receive() leaves no events unread if its datagrams come while it arms the queue", async () => {
