@@ -508,8 +508,11 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
    * closing it.
    */
   [Symbol.asyncIterator](): AsyncGenerator<Uint8Array<ArrayBuffer>, void, void> {
-    // What comes next could not be answered.
-    return this.#each(async () => this.#isClosed ? null : await this.receive());
+    return this.#each(async () => {
+      // What comes as this end is closed could not be answered.
+      const message = this.#isClosed ? null : await this.receive();
+      return this.#isClosed ? null : message;
+    });
   }
 
   async *#each<T>(receive: () => Promise<T | null>): AsyncGenerator<T, void, void> {

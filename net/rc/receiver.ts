@@ -1,5 +1,6 @@
 import { type QueuePair, WcFlags, WcOpcode, type WorkCompletionList } from "../../mod.ts";
 import { made } from "../../internal/made.ts";
+import { timers } from "../../wait/clock.ts";
 import { Incoming } from "../../wait/incoming.ts";
 import { BorrowedMessage, type Lending } from "../shared/borrowed.ts";
 import { CONTROL_RECEIVES, FrameType, type Protocol } from "./protocol.ts";
@@ -233,16 +234,17 @@ export class Receiver {
     const { slot } = message;
     if (slot !== undefined && this.#isReleased) this.#giveLast(slot);
     else if (slot !== undefined) this.#free.push(slot);
-    try {
-      this.#consume(undefined, this.messages);
-    } catch (error) {
-      this.#connection.fail(error);
-    }
+    this.#consume(undefined, this.messages);
   }
 
   #consume<T>(taken: T, { unread }: { readonly unread: number }): T {
     this.#protocol.consume(unread);
-    this.#giveCredits();
+    try {
+      this.#giveCredits();
+    } catch (error) {
+      // Later: what was taken has not reached its waiter yet.
+      timers.queueMicrotask(() => this.#connection.fail(error));
+    }
     return taken;
   }
 

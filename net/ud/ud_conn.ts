@@ -557,7 +557,12 @@ export class UdConn
   > {
     const closing = this.#closing.signal;
     try {
-      while (!closing.aborted) yield await this.receive();
+      while (!closing.aborted) {
+        const datagram = await this.receive();
+        // It has come as the connection was closed, and could not be answered.
+        if (closing.aborted) return;
+        yield datagram;
+      }
     } catch (error) {
       if (!closing.aborted) throw error;
     }

@@ -106,4 +106,23 @@ for (const [name, open] of Object.entries(SOURCES)) {
     assertEquals(await countOf(source.over), 0);
     await closeAll(source);
   });
+
+  // A connection that is being made comes in later turns.
+  if (name === "RcListener") continue;
+  test(`A loop over ${name} gives nothing that comes as it is closed`, async () => {
+    const source = await open();
+    let isClosed = false;
+    const late: unknown[] = [];
+    const looped = (async () => {
+      for await (const one of source.over) if (isClosed) late.push(one);
+    })();
+    await asleep();
+    const sent = source.send();
+    isClosed = true;
+    const closed = source.over.close();
+    await looped;
+    assertEquals(late, []);
+    await Promise.allSettled([sent, closed]);
+    await closeAll(source);
+  });
 }
