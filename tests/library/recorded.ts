@@ -2,6 +2,8 @@ import { assertEquals } from "@std/assert";
 import { RecorderObjects } from "../provider/objects.ts";
 import * as recorder from "../provider/recorder.ts";
 import { Context, type ProtectionDomain } from "../../mod.ts";
+import { settled } from "../../wait/descriptors.ts";
+import { nextTurn } from "../../wait/turns.ts";
 
 /** An open recorder with a protection domain. */
 export interface Recorded extends Disposable {
@@ -43,6 +45,9 @@ export function testsOn<T extends Disposable>(
           using on = open();
           await body(on);
         }
+        // A round of descriptors that was interrupted, and a turn that a loop has asked for, end on other threads.
+        await settled();
+        await nextTurn();
         const left = { live: recorder.live(), violations: recorder.violations() };
         assertEquals(left, { live: 0, violations: [] });
       }),
