@@ -40,8 +40,8 @@ export type Report =
 export const MARK = "@@misuse ";
 
 const ORDERS = 200;
-/** What is left may still be in use for so long. */
-const QUIET_MS = 10;
+/** What is left may still be in use for so long: a connection that closes, of a device that the next case would share. */
+const QUIET_MS = 40;
 
 function report(line: Report): void {
   const bytes = new TextEncoder().encode(`\n${MARK}${JSON.stringify(line)}\n`);
