@@ -1,5 +1,6 @@
 import type { Context, ProtectionDomain, SendRequestList } from "../../mod.ts";
 import { DeviceUse } from "../shared/device_use.ts";
+import { Use } from "../shared/use.ts";
 import { KeepAlive } from "./keep_alive.ts";
 import { CONTROL_RECEIVES } from "./protocol.ts";
 import type { RcSettings } from "./rc_options.ts";
@@ -67,20 +68,12 @@ export class SharedDevice {
     if (this.#current?.device.isAlive === false) this.#current = undefined;
     const shared = this.#current ??= { ...openDevice(this.#settings), users: 0 };
     const { device, queues } = shared;
-    shared.users++;
-    let isOver = false;
-    const end = (): void => {
-      // If it fails, at once or when its last wait ends, it can be tried again.
-      if (shared.users === (isOver ? 0 : 1)) {
-        queues.close();
-        device[Symbol.dispose]();
-        if (shared === this.#current) this.#onUnused();
-      }
-      if (isOver) return;
-      isOver = true;
-      shared.users--;
-    };
-    return { ...shared, [Symbol.dispose]: end };
+    const use = new Use(shared, () => {
+      queues.close();
+      device[Symbol.dispose]();
+      if (shared === this.#current) this.#onUnused();
+    });
+    return { ...shared, [Symbol.dispose]: () => use[Symbol.dispose]() };
   }
 }
 

@@ -1,5 +1,6 @@
 import { partOf } from "../../internal/left_open.ts";
 import { Context, type DeviceInfo, listDevices, ProtectionDomain } from "../../mod.ts";
+import { Use } from "./use.ts";
 
 /** An open device, and the number of its uses. */
 interface OpenDevice {
@@ -18,17 +19,20 @@ export class DeviceUse implements Disposable {
   readonly context: Context;
   readonly pd: ProtectionDomain;
   readonly #device: OpenDevice;
+  readonly #use: Use;
   /** Objects to close with the use, oldest first. */
   readonly #parts: Disposable[] = [];
-  #isOver = false;
 
   /** Uses the device with a name; without a name, the first one that has an active port. */
   constructor(name: string | undefined) {
     using stack = new DisposableStack();
-    this.#device = findOpen(name) ?? open(name);
-    this.#device.users++;
+    const device = this.#device = findOpen(name) ?? open(name);
+    this.#use = new Use(device, () => {
+      device.context.close();
+      devices.delete(device);
+    });
     stack.use(this);
-    this.context = this.#device.context;
+    this.context = device.context;
     this.pd = this.own(new ProtectionDomain(this.context));
     stack.move();
   }
@@ -41,21 +45,14 @@ export class DeviceUse implements Disposable {
 
   /** Whether it is not over and the device answers. If not, another device may have its name. */
   get isAlive(): boolean {
-    return !this.#isOver && isAlive(this.#device);
+    return !this.#use.isOver && isAlive(this.#device);
   }
 
   /** Ends the use. Ending it again does nothing, and after a failure tries again what has failed. */
   [Symbol.dispose](): void {
     const failures = this.#parts.toReversed().flatMap(failureOf);
     if (failures.length > 0) throw failures[0];
-    const device = this.#device;
-    // The last wait for it may end later, and closing it can fail then too.
-    if (device.users === (this.#isOver ? 0 : 1)) {
-      device.context.close();
-      devices.delete(device);
-    }
-    if (!this.#isOver) device.users--;
-    this.#isOver = true;
+    this.#use[Symbol.dispose]();
   }
 }
 
