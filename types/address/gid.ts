@@ -1,6 +1,6 @@
 import { ofCaller } from "../../internal/caller.ts";
 import { copyOfBytes, instanceOf, show } from "../../internal/checks.ts";
-import { LOOPBACK_IFINDEX, type Reach, reachOf } from "../../internal/reach.ts";
+import { isGroup, LOOPBACK_IFINDEX, type Reach, reachOf } from "../../internal/reach.ts";
 import { type CEnum, structs } from "../../ffi/layout.ts";
 import { members } from "../../ffi/members.ts";
 import { readField } from "../../ffi/struct.ts";
@@ -115,7 +115,7 @@ export class Gid {
 
   /** Whether it is a multicast GID: `ff00::/8`, or an IPv4 group in IPv4-mapped form. */
   get isMulticast(): boolean {
-    return this.#bytes[0] === 0xff || this.isIpv4Mapped && this.#bytes[12]! >> 4 === 0xe;
+    return isGroup(this.#bytes);
   }
 
   /** Whether the GID is link-local (`fe80::/10`). On RoCE it reaches only peers on the same link: see `Gid.reach`. */

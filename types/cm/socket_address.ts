@@ -75,7 +75,7 @@ export function sockaddrOf(value: SocketAddress): DataView<ArrayBuffer> {
  */
 export function groupSockaddrOf(hostname: string): DataView<ArrayBuffer> {
   const sockaddr = sockaddrOf({ hostname: text(hostname, "address"), port: 0 });
-  const address = parseAddress(readSockaddr(sockaddr)!.hostname);
+  const address = parseAddress(splitZone(hostname)[0]);
   if (isGroup(address) || isAny(address)) return sockaddr;
   throw new RangeError(
     `Cannot use address ${
