@@ -396,7 +396,8 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
  * @throws {RangeError} If a number is out of range.
  * @throws {Deno.errors.AddrInUse} If another program uses the TCP port.
  * @throws {Deno.errors.AddrNotAvailable} If `hostname` is a loopback address, and `port` is given.
- * @throws {VerbsError} If another program uses `port` (EADDRNOTAVAIL; EADDRINUSE if both give `hostname`), or there is no RDMA device that has the address.
+ * @throws {VerbsError} If another program uses `port` (EADDRNOTAVAIL; EADDRINUSE if both give `hostname`), or there is no
+ * RDMA device that has the address.
  * @throws {CmError} If the host name has no address.
  * @throws The reason of the signal, if it has aborted.
  * @category Connections

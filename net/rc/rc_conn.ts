@@ -502,7 +502,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
 
   /**
    * Messages as they come, until the peer sends none any more, or this end is closed: what it could not answer any more is left
-   * to `RcConn.receive`.
+   * to `RcConn.receive`. Only what comes to a loop that waits, just as it is closed, is dropped.
    *
    * @throws {Deno.errors.ConnectionReset} If the connection breaks, also because the program of the peer has ended without
    * closing it.

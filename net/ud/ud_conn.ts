@@ -549,7 +549,10 @@ export class UdConn
     return group;
   }
 
-  /** Datagrams as they come, until the connection is closed: what it could not answer any more is left to `UdConn.receive`. */
+  /**
+   * Datagrams as they come, until the connection is closed: what it could not answer any more is left to
+   * `UdConn.receive`. Only what comes to a loop that waits, just as the connection is closed, is dropped.
+   */
   async *[Symbol.asyncIterator](): AsyncIterableIterator<
     [Uint8Array<ArrayBuffer>, UdAddress],
     void,

@@ -14,7 +14,7 @@ const LIMITS = {
   threads: 10,
 };
 const SAMPLES = 60;
-/** A client that comes back does not wait for what others left behind. */
+/** The client makes all connections from one address, as fast as it can. */
 const UNLIMITED = { maxPending: 2 ** 20, maxHandshakes: 2 ** 20, maxPerPeer: 2 ** 20 };
 
 const { symbols } = Deno.dlopen(Deno.env.get("IBVERBS_LIBRARY")!, {
