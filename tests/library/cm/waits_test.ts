@@ -168,20 +168,30 @@ for (const isHeld of [true, false]) {
   }
 }
 
+/** Ends when the events that have come to a channel have been read: a step of an id waits for one that comes after them. */
+async function readAll(channel: EventChannel, { net }: FakeBed): Promise<void> {
+  using id = new CmId(channel, PortSpace.TCP);
+  const step = id.resolveAddr(TO);
+  net.push(id, TYPE.ADDR_RESOLVED);
+  await step;
+}
+
 test("Requests that nobody took move with their listener, and end with it", async (bed) => {
   const listener = await bed.net.idIn("LISTENING");
   const first = bed.net.next();
   bed.net.push(listener, TYPE.CONNECT_REQUEST);
   bed.net.push(listener, TYPE.CONNECT_REQUEST, 0, "second");
   const taken = await first;
-  using channel = new (bed.net.channel.constructor as new () => typeof bed.net.channel)();
+  await readAll(bed.net.channel, bed);
+  using channel = new EventChannel();
   listener.migrate(channel);
   assertEquals(taken.channel, bed.net.channel);
   bed.net.push(listener, TYPE.CONNECT_REQUEST, 0, "third");
   const { value } = await channel.events().next();
   assertEquals([value!.id.channel, value!.listenId], [channel, listener]);
   assertEquals(new TextDecoder().decode(value!.conn!.privateData), "second");
+  await readAll(channel, bed);
   bed.net.takeCalls();
   listener.close();
-  assertEquals(bed.net.takeCalls(), ["destroy_id"]);
+  assertEquals(bed.net.takeCalls(), ["destroy_id", "destroy_id"]);
 });
