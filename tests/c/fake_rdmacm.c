@@ -186,7 +186,12 @@ static struct end **place_of(const struct end *end)
 static void free_id(struct rdma_cm_id *id)
 {
 	struct end **place = place_of((struct end *)id);
+	struct end *peer = (*place)->peer;
 
+	if (peer)
+		peer->peer = NULL;
+	if (listening == id)
+		listening = NULL;
 	*place = (*place)->next;
 	ids--;
 	free(id);
@@ -230,14 +235,8 @@ static int would_wait(const struct rdma_cm_id *id)
 
 int rdma_destroy_id(struct rdma_cm_id *id)
 {
-	struct end *peer = ((struct end *)id)->peer;
-
 	if (note("rdma_destroy_id") || would_wait(id))
 		return -1;
-	if (peer)
-		peer->peer = NULL;
-	if (listening == id)
-		listening = NULL;
 	free_id(id);
 	return 0;
 }
