@@ -23,6 +23,8 @@ export class Incoming<W extends object, T> {
   readonly #waiters: Waiters<W, T | null>;
   /** Whether a call polls instead of waiting. Calls that come meanwhile queue behind it. */
   #isPolled = false;
+  /** What has ended that call meanwhile. */
+  #ended: { readonly reason: unknown } | undefined;
 
   constructor(supply: Supply<W, T>) {
     this.#supply = supply;
@@ -72,12 +74,14 @@ export class Incoming<W extends object, T> {
     let isOver = true;
     try {
       signal?.throwIfAborted();
-      if (this.unread === 0) this.#supply.spin();
+      if (this.unread === 0 && this.#ended === undefined) this.#supply.spin();
       const next = this.#next(waiter);
+      if (next === undefined && this.#ended !== undefined) throw this.#ended.reason;
       isOver = next !== undefined;
       return next;
     } finally {
       this.#isPolled = false;
+      this.#ended = undefined;
       if (isOver && this.#waiters.size > 0) this.#serveOthers();
     }
   }
@@ -113,7 +117,9 @@ export class Incoming<W extends object, T> {
     }
   }
 
+  /** Ends all calls that wait, unless there is something for the one that polls. */
   rejectAll(reason: unknown): void {
+    if (this.#isPolled) this.#ended = { reason };
     this.#waiters.rejectAll(reason);
   }
 }

@@ -78,6 +78,21 @@ Deno.test("Incoming serves the others when the one that polls gets an error, or 
   assertEquals(await other, 2);
 });
 
+Deno.test("Incoming rejects all who wait, also the one that polls, unless there is something for it", async () => {
+  for (const there of [[], [1]]) {
+    const bed = new Bed();
+    bed.later.push(2);
+    const calls = Promise.allSettled(["a", "b"].map((name) => bed.receive(name)));
+    bed.there.push(...there);
+    const reason = new Error("closed");
+    bed.incoming.rejectAll(reason);
+    const rejected = { status: "rejected", reason };
+    const first = there.length === 0 ? rejected : { status: "fulfilled", value: 1 };
+    assertEquals(await calls, [first, rejected] as never);
+    assertEquals(await bed.receive("c"), 2);
+  }
+});
+
 Deno.test("Incoming ends when the peer sends none any more, after what was received", async () => {
   const bed = new Bed();
   bed.there.push(1);
