@@ -222,15 +222,20 @@ export class Link implements Reader, Connection {
     this.#greeted.reject(peerLeft());
   }
 
-  /** This end closes the connection: it informs the peer, and ends the waits of callers. */
-  async leave(reason: Error): Promise<void> {
+  /**
+   * This end closes the connection: it ends the waits of callers, informs the peer, and waits until all that was sent has
+   * arrived. A peer that has left takes nothing, and its device may not answer any more.
+   */
+  async leave(reason: Error, signal: AbortSignal | undefined): Promise<void> {
     const reading = this.#readRest();
     if (reading !== undefined) await reading;
     this.#closed.resolve({ reason: "closed here" });
     this.sender.rejectWaiting(reason);
     this.receiver.serveWaiting();
     this.receiver.rejectWaiting(reason);
-    if (!this.#isOver) this.sender.control(FrameType.BYE);
+    if (this.#isOver) return;
+    this.sender.control(FrameType.BYE);
+    await this.sender.flush(signal);
   }
 
   /**

@@ -538,16 +538,18 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
   async close(options?: AbortOptions): Promise<void> {
     await inTurn(() => {
       const signal = signalOf(options);
-      return this.#closing ??= this.#close(signal);
+      return this.#closing ??= this.#close(signal).catch((error) => {
+        // What could not be closed is tried again by the next call.
+        this.#closing = undefined;
+        throw error;
+      });
     });
   }
 
   async #close(signal: AbortSignal | undefined): Promise<void> {
     this.#isClosed = true;
-    const { link } = this.#end;
     try {
-      await link.leave(closedError());
-      await link.sender.flush(signal);
+      await this.#end.link.leave(closedError(), signal);
     } catch {
       // The peer is gone, or the caller does not want to wait.
     }

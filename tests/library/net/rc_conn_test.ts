@@ -3,7 +3,13 @@ import type { RecordedStruct } from "../../provider/records.ts";
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { stub } from "@std/testing/mock";
 import { nonblocking } from "../../../ffi/library.ts";
-import { CompletionQueue, SendFlags, WorkCompletionError, WrOpcode } from "../../../mod.ts";
+import {
+  CompletionQueue,
+  SendFlags,
+  VerbsError,
+  WorkCompletionError,
+  WrOpcode,
+} from "../../../mod.ts";
 import {
   connectRc,
   listenRc,
@@ -213,6 +219,23 @@ for (const [mine, theirs] of [[100, 200], [200, 100]] as const) {
     await assertRejects(() => pair.client.send(new Uint8Array(101)), RangeError, message);
   });
 }
+
+test("RcConn.close() that fails can be called again", async () => {
+  const device = [
+    "ibv_destroy_cq",
+    "ibv_destroy_comp_channel",
+    "ibv_dealloc_pd",
+    "ibv_close_device",
+  ];
+  for (const verb of ["ibv_destroy_qp", ...device]) {
+    const { client, server } = await rcPair();
+    await server.close();
+    recorder.fail(verb, "EBUSY", { times: 1 });
+    await assertRejects(() => client.close(), VerbsError, "EBUSY", verb);
+    for (let i = 0; i < 2; i++) await client.close();
+    assertEquals([verb, recorder.live()], [verb, 0]);
+  }
+});
 
 tight.test("RcConn.close() ends the calls that wait", async ({ client, server }) => {
   await client.send(bytes("1"));
