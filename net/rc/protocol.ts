@@ -20,6 +20,8 @@ const { DATA, HELLO, END, BYE, WRITE } = FrameType;
 export const CONTROL_RECEIVES = 5;
 /** Requests for such messages, and for a check of the peer that has a completion. */
 export const CONTROL_SENDS = 8;
+/** Those of them for messages of credits: HELLO, END and BYE always have a place. */
+export const CREDIT_SENDS: number = CONTROL_SENDS - 3;
 
 /** The fewest promises for which a message and its answer need no frame of credits. */
 const FEW = 4;

@@ -173,11 +173,12 @@ export class Receiver {
     if (slot === this.#first) this.#shares++;
   }
 
-  /** Those who wait get what has come. */
+  /** Those who wait get what has come, and the peer the credits that it is owed. */
   serve(): void {
+    // When a send has completed, too: there may have been no room for them.
+    if (this.#hasReceived || this.#protocol.owesCredits) this.#giveCredits();
     if (!this.#hasReceived) return;
     this.#hasReceived = false;
-    this.#giveCredits();
     this.serveWaiting();
   }
 

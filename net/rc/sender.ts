@@ -2,7 +2,7 @@ import { type QueuePair, type SendRequest, SendRequestList, WrOpcode } from "../
 import { orAborted } from "../../wait/abort.ts";
 import { nextTurn } from "../../wait/turns.ts";
 import { Waiters } from "../../wait/waiters.ts";
-import { CONTROL_SENDS, FrameType, type Protocol } from "./protocol.ts";
+import { CONTROL_SENDS, CREDIT_SENDS, FrameType, type Protocol } from "./protocol.ts";
 import { CHECK, SEND, type Slot, type Slots } from "./slots.ts";
 
 /** Checks of the peer that have no completion, in a row. Their places are free when a later request has completed. */
@@ -225,9 +225,10 @@ export class Sender {
     this.#posted++;
   }
 
-  /** Sends a message of the protocol, if there is room for one. */
+  /** Sends a message of the protocol. One of credits is left out while many are in progress: what is owed goes with a later one. */
   control(type: FrameType): void {
-    if (this.#inProgress.length - this.#used >= CONTROL_SENDS) return;
+    const hasRoom = this.#inProgress.length - this.#used < CREDIT_SENDS;
+    if (type === FrameType.CREDIT && !hasRoom) return;
     this.#prepared.setImmData(CONTROL, this.#protocol.frame(type));
     this.#postPrepared(CONTROL);
     this.#protocol.sent(type);
