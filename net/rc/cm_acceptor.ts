@@ -103,6 +103,7 @@ function assertOwnAddress({ device, localAddress }: CmId): void {
 class CmRequest implements ConnectRequest {
   readonly hostname: string;
   readonly #id: CmId;
+  readonly #channel: EventChannel;
   readonly #data: Uint8Array;
   readonly #settings: RcSettings;
   readonly #device: SharedDevice;
@@ -115,7 +116,8 @@ class CmRequest implements ConnectRequest {
   constructor({ id, conn }: CmEvent, settings: RcSettings, device: SharedDevice) {
     using stack = new DisposableStack();
     stack.use(id);
-    id.migrate(stack.use(partOf(new EventChannel())));
+    this.#channel = stack.use(partOf(new EventChannel()));
+    id.migrate(this.#channel);
     this.#id = id;
     this.hostname = id.peerAddress!.hostname;
     this.#data = conn!.privateData;
@@ -151,9 +153,9 @@ class CmRequest implements ConnectRequest {
     return connected;
   }
 
-  /** The kernel rejects a request whose id is closed. */
+  /** The kernel rejects a request whose id is closed, as it is with its channel. */
   close(): void {
-    this.#id.channel.close();
+    this.#channel.close();
   }
 
   [Symbol.dispose](): void {

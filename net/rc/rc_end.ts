@@ -21,6 +21,7 @@ import { chosenGid } from "../shared/chosen_gid.ts";
 import { givenOf, onFabric } from "../shared/fabric_options.ts";
 import { addressOf, endsOfId, hasEnded, mtuWithin, orReset, resetBy } from "./cm_address.ts";
 import { ANSWERED, type Attempt } from "./attempt.ts";
+import { CmChannel } from "./cm_channel.ts";
 import { Link } from "./link.ts";
 import { type FoundEnds, gidOfTcp, type PeerEnds } from "./peer_gid.ts";
 import { type RcAddress, readOffer, toQpAddress, writeOffer } from "./rc_address.ts";
@@ -53,6 +54,7 @@ export class RcEnd implements AsyncDisposable {
   readonly #pd: ProtectionDomain;
   readonly #gidIndex: number | undefined;
   readonly #id: CmId | undefined;
+  readonly #channel: CmChannel | undefined;
   readonly #qp: QueuePair;
   readonly #exposed: Set<MemoryRegion> = new Set();
   /** Its parts, in order. */
@@ -62,7 +64,7 @@ export class RcEnd implements AsyncDisposable {
   #peer: RcAddress | undefined;
 
   /**
-   * Makes an end, which ends the use of the device when it is closed, and closes the channel of the id if the peer is found
+   * Makes an end, which ends the use of the device when it is closed, and closes the id and its channel if the peer is found
    * by one. Memory is registered on another thread, which takes most of the time.
    */
   static async make(
@@ -113,8 +115,8 @@ export class RcEnd implements AsyncDisposable {
     );
     const exposed = { [Symbol.dispose]: () => this.#exposed.forEach((mr) => mr.close()) };
     // Ending the connection first informs the peer.
-    const ways = id === undefined ? [] : [id.channel];
-    this.#parts = [device, exposed, qp, ...ways];
+    const channel = this.#channel = id && new CmChannel(id);
+    this.#parts = [device, exposed, qp, ...(channel ? [channel] : [])];
     atEndOf(qp, () => this.#leave(seat));
   }
 
@@ -236,7 +238,7 @@ export class RcEnd implements AsyncDisposable {
 
   /** The peer's kernel reports when its program is gone. */
   #watch(id: CmId): void {
-    id.channel.unref();
+    this.#channel!.share();
     id.disconnected().then(
       () => this.link.break(resetBy()),
       (cause) => this.link.break(resetBy(cause)),

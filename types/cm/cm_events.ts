@@ -46,12 +46,17 @@ export interface Delivered {
 /** Handles an event of an id, and turns it into the event that waiters get. Waiters also get its errors. */
 export type EventHandler<E> = (event: NativeEvent) => E;
 
-/** A waiter. A step of an id goes before those that take any event. */
-interface Waiter<E> {
-  readonly step: Resource | undefined;
-  /** The number of the group that the step joins. */
+/** A step of an id that waits for an event. It goes before those who take any event. */
+interface Step<E> {
+  /** The number of the group that it joins. */
   readonly group: bigint | undefined;
   readonly wants: (event: E) => boolean;
+}
+
+/** The steps of an id: how many are in progress, and those of them that wait. */
+interface Steps<E> {
+  count: number;
+  readonly waiters: Waiters<Step<E>, E>;
 }
 
 /**
@@ -60,7 +65,10 @@ interface Waiter<E> {
  */
 export class CmEvents<E extends Delivered> {
   readonly #channel: NativeResource<RdmaEventChannel>;
-  readonly #waiters: Waiters<Waiter<E>, E> = new Waiters();
+  /** Of each id its steps: a channel may have thousands of ids. */
+  readonly #steps: Map<Resource, Steps<E>> = new Map();
+  /** Those who take any event. */
+  readonly #others: Waiters<object, E> = new Waiters();
   readonly #loop: Loop;
   #need: Need = "held";
   readonly #event: BigUint64Array<ArrayBuffer> = new BigUint64Array(1);
@@ -70,8 +78,6 @@ export class CmEvents<E extends Delivered> {
   readonly backlogs: WeakMap<Resource, number> = new WeakMap();
   /** Events that nobody has waited for, oldest first. */
   #unclaimed: E[] = [];
-  /** How many steps of each id are in progress. */
-  readonly #steps: Map<Resource, number> = new Map();
 
   /** Makes the descriptor of a channel non-blocking. */
   constructor(channel: NativeResource<RdmaEventChannel>) {
@@ -82,8 +88,8 @@ export class CmEvents<E extends Delivered> {
       bell: bellOfEvents(fd),
       busyPoll: new BusyPoll(SPIN_MICROSECONDS),
       isOpen: () => isOpen(channel),
-      want: () => this.#waiters.size > 0 ? this.#need : "nothing",
-      onError: (error) => this.#waiters.rejectAll(error),
+      want: () => this.#isAwaited ? this.#need : "nothing",
+      onError: (error) => this.#rejectAll(error),
     });
   }
 
@@ -95,9 +101,7 @@ export class CmEvents<E extends Delivered> {
 
   /** Waits for an event that nobody else has taken. */
   async next(signal: AbortSignal | undefined): Promise<E> {
-    const event = this.#unclaimed.shift();
-    return event ??
-      await this.#wait({ step: undefined, group: undefined, wants: () => true }, signal);
+    return this.#unclaimed.shift() ?? await this.#wait(this.#others, {}, signal);
   }
 
   /** Waits for an event of one id, or of one of its groups. `CmEvents.endSteps` ends the wait early. */
@@ -107,19 +111,27 @@ export class CmEvents<E extends Delivered> {
     signal: AbortSignal | undefined,
     group?: bigint,
   ): Promise<E> {
-    this.#steps.set(id, (this.#steps.get(id) ?? 0) + 1);
+    const steps = this.#steps.get(id) ?? { count: 0, waiters: new Waiters() };
+    this.#steps.set(id, steps);
+    steps.count++;
     try {
-      return await this.#wait({ step: id, group, wants }, signal);
+      return await this.#wait(steps.waiters, { group, wants }, signal);
     } finally {
-      const left = this.#steps.get(id)! - 1;
-      if (left === 0) this.#steps.delete(id);
-      else this.#steps.set(id, left);
+      if (--steps.count === 0) this.#steps.delete(id);
     }
   }
 
-  #wait(waiter: Waiter<E>, signal: AbortSignal | undefined): Promise<E> {
+  #wait<W extends object>(
+    waiters: Waiters<W, E>,
+    waiter: W,
+    signal: AbortSignal | undefined,
+  ): Promise<E> {
     assertOpen(this.#channel);
-    return this.#loop.until(this.#waiters.wait(waiter, signal));
+    return this.#loop.until(waiters.wait(waiter, signal));
+  }
+
+  get #isAwaited(): boolean {
+    return this.#others.size > 0 || this.#steps.values().some(({ waiters }) => waiters.size > 0);
   }
 
   /** Whether somebody waits for an event of an id. */
@@ -148,30 +160,31 @@ export class CmEvents<E extends Delivered> {
 
   /** Hands an event to the steps that wait for it, otherwise to one of the other waiters, or keeps it. */
   deliver(event: E): void {
-    const isStep = ({ step, wants }: Waiter<E>): boolean => step === event.id && wants(event);
-    if (this.#waiters.resolveAll(event, isStep) > 0) return;
-    if (this.#waiters.resolveOne(event, ({ step }) => step === undefined)) return;
-    const { listenId } = event;
-    if (listenId !== undefined && this.#isFull(listenId)) event.id.close();
+    const { id, listenId } = event;
+    if ((this.#steps.get(id)?.waiters.resolveAll(event, ({ wants }) => wants(event)) ?? 0) > 0) {
+      return;
+    }
+    if (this.#others.resolveOne(event, () => true)) return;
+    if (listenId !== undefined && this.#isFull(listenId)) id.close();
     else this.#unclaimed.push(event);
   }
 
   /** Ends the steps of an id, or those of one of its groups: their events do not come any more. */
   endSteps(id: Resource, why: string, group?: bigint): void {
-    this.#end(
-      why,
-      (waiter) => waiter.step === id && (group === undefined || waiter.group === group),
-    );
+    const isOf = (step: Step<E>): boolean => group === undefined || step.group === group;
+    this.#steps.get(id)?.waiters.rejectAll(ended(why), isOf);
+    this.#loop.update();
   }
 
   /** Ends all waits, because the channel is being closed. */
   close(): void {
-    this.#end("the event channel was disposed", () => true);
+    this.#rejectAll(ended("the event channel was disposed"));
+    this.#loop.update();
   }
 
-  #end(why: string, which: (waiter: Waiter<E>) => boolean): void {
-    this.#waiters.rejectAll(new TypeError(`Cannot wait for event: ${why}`), which);
-    this.#loop.update();
+  #rejectAll(reason: unknown): void {
+    for (const { waiters } of this.#steps.values()) waiters.rejectAll(reason);
+    this.#others.rejectAll(reason);
   }
 
   #read(): number {
@@ -209,4 +222,8 @@ export class CmEvents<E extends Delivered> {
     // Code that the handler has called may have closed the id.
     if (isOpen(received.id)) this.deliver(received);
   }
+}
+
+function ended(why: string): Error {
+  return new TypeError(`Cannot wait for event: ${why}`);
 }

@@ -352,6 +352,46 @@ test("An RcConn by address breaks with the reason that librdmacm gives", async (
   }
 });
 
+test("Connections by address share an event channel, which is closed with the last of them", async (bed) => {
+  const first = await connected();
+  const others = await connected();
+  const [{ channel }] = first.ids as [CmId];
+  assertEquals(
+    [...first.ids, ...others.ids].map((id) => id.channel === channel),
+    Array(4).fill(true),
+  );
+  bed.net.push(first.ids[0]!, DISCONNECTED);
+  await assertRejects(() => first.ends[0].receive(), ConnectionReset, "the peer has disconnected");
+  await first[Symbol.asyncDispose]();
+  const [client, server] = others.ends;
+  await client.send(Uint8Array.of(7));
+  assertEquals(await server.receive(), Uint8Array.of(7));
+  assertEquals(channel.disposed, false);
+  await others[Symbol.asyncDispose]();
+  assertEquals(channel.disposed, true);
+  await using next = await connected();
+  assertEquals(next.ids[0]!.channel.disposed, false);
+});
+
+test("An RcConn by address that cannot share the channel of the others is not made, and leaves nothing", async () => {
+  await using made = await connected();
+  const shared = made.ids[0]!.channel;
+  await using listener = await listenRc({ port, onFailure: () => {} });
+  {
+    const { migrate } = CmId.prototype;
+    using _ = stub(CmId.prototype, "migrate", function (this: CmId, channel): void {
+      if (channel === shared) throw new Error("enough");
+      migrate.call(this, channel);
+    });
+    await assertRejects(() => connectRc(to), Error, "enough");
+  }
+  const [client, server] = made.ends;
+  await client.send(Uint8Array.of(7));
+  assertEquals(await server.receive(), Uint8Array.of(7));
+  const again = await Promise.all([connectRc(to), listener.accept()]);
+  for (const conn of again) await conn.close();
+});
+
 testOn(
   "connectRc() tries no other address when it is aborted or the name is unknown",
   async (bed) => {
