@@ -6,7 +6,7 @@ export type OnWake<E = unknown> = (error?: E) => void;
 /**
  * How urgent a sleep is: a wait keeps the process alive; or a wait does not keep it alive; or nothing waits any more.
  */
-export type Need = "held" | "often" | "seldom";
+export type Need = "held" | "prompt" | "idle";
 
 /** A sleep that calls back. */
 export interface Sleep {

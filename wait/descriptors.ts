@@ -12,7 +12,7 @@ import { isFirstThread } from "../ffi/threads.ts";
 import type { Bell, Need, OnWake, Sleep } from "./bell.ts";
 import { mostPolls } from "./busy_poll.ts";
 import { clock } from "./clock.ts";
-import { Glance, OFTEN_MS, SELDOM_MS } from "./glance.ts";
+import { IDLE_MS, IdleCheck, PROMPT_MS } from "./idle_check.ts";
 import { state } from "./state.ts";
 import { hasTurned, nextTurn } from "./turns.ts";
 
@@ -62,7 +62,7 @@ export class Descriptors {
   #lastSerial = NO_WAIT;
   #held = 0;
   /** Waits that must be checked often while none is held. */
-  #often = 0;
+  #prompt = 0;
   #epoll = -1;
   /** A descriptor that is always readable: to arm it interrupts the round that is running. */
   #interrupter = -1;
@@ -72,7 +72,7 @@ export class Descriptors {
   /** The round that is running, if any; it resolves when it has ended. */
   #round: Promise<void> | undefined;
   #isInterrupted = false;
-  readonly #glance = new Glance(() => this.#look());
+  readonly #idleCheck = new IdleCheck(() => this.#look());
 
   /**
    * Waits for nothing yet.
@@ -110,8 +110,8 @@ export class Descriptors {
   /** Forgets all waits, and ends the round that is running. Nothing of this object may run after it. */
   end(): void {
     this.#waits.clear();
-    this.#held = this.#often = 0;
-    this.#glance.end();
+    this.#held = this.#prompt = 0;
+    this.#idleCheck.end();
     if (this.#round !== undefined) this.#endRound();
     this.#close();
   }
@@ -179,7 +179,7 @@ export class Descriptors {
 
   #count({ need }: Wait, by: 1 | -1): void {
     if (need === "held") this.#held += by;
-    else if (need === "often") this.#often += by;
+    else if (need === "prompt") this.#prompt += by;
   }
 
   #hold(wait: Wait, need: Need): void {
@@ -206,12 +206,12 @@ export class Descriptors {
     if (this.#round !== undefined) {
       if (this.#held === 0) this.#interrupt();
     } else if (this.#held > 0) {
-      this.#glance.rest();
+      this.#idleCheck.rest();
       this.#round = this.#run();
     } else if (this.#waits.size > 0) {
-      this.#glance.begin(false, this.#often > 0 ? OFTEN_MS : SELDOM_MS, firstMs);
+      this.#idleCheck.begin(false, this.#prompt > 0 ? PROMPT_MS : IDLE_MS, firstMs);
     } else {
-      this.#glance.end();
+      this.#idleCheck.end();
       if (!this.#keepsOpen) this.#close();
     }
   }
@@ -225,7 +225,7 @@ export class Descriptors {
     if (count >= 0) this.#deliver(count);
     // The errno of the other thread cannot be read: a call on this thread fails as well, or returns what is ready.
     else if (this.#epoll >= 0) this.#look();
-    this.#update(OFTEN_MS);
+    this.#update(PROMPT_MS);
   }
 
   /** Looks at what is ready now. Returns whether there was anything. */

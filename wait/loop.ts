@@ -3,7 +3,7 @@
 import type { Bell, Need, Sleep } from "./bell.ts";
 import type { BusyPoll } from "./busy_poll.ts";
 import { timers } from "./clock.ts";
-import { Glance, OFTEN_MS, SELDOM_MS } from "./glance.ts";
+import { IDLE_MS, IdleCheck, PROMPT_MS } from "./idle_check.ts";
 import { state } from "./state.ts";
 import { mayContinue, nextTurn } from "./turns.ts";
 
@@ -78,7 +78,7 @@ export class Loop {
   #hasSpun = false;
   #hasFound = false;
   /** Reads while nobody waits. */
-  readonly #glance = new Glance(() => this.#lookOnce());
+  readonly #idleCheck = new IdleCheck(() => this.#lookOnce());
   readonly #readInTurn = (): void => {
     try {
       if (this.#isAwaited) this.#task.read();
@@ -103,7 +103,7 @@ export class Loop {
     if (!this.#task.isOpen() || this.#task.want() === "nothing") return this.#stop();
     this.#sleep?.hold(this.#need);
     if (this.#state === "off" || this.#state === "pausing" && this.#isAwaited) this.#runSoon();
-    else if (this.#state === "pausing") this.#glance.hold(this.#need === "held");
+    else if (this.#state === "pausing") this.#idleCheck.hold(this.#need === "held");
   }
 
   /** Reads until a wait has ended. The last wait leaves no thread behind. */
@@ -140,14 +140,14 @@ export class Loop {
 
   get #isAwaited(): boolean {
     const want = this.#task.want();
-    return want === "held" || want === "often" || want === "seldom";
+    return want === "held" || want === "prompt" || want === "idle";
   }
 
   // While nobody waits, a sleep goes on until the bell rings, if the source is read then too.
   get #need(): Need {
     const want = this.#task.want();
     if (want === "expected") return "held";
-    return want === "any" || want === "nothing" ? "seldom" : want;
+    return want === "any" || want === "nothing" ? "idle" : want;
   }
 
   /** Not at once: what the caller does next, such as a post, comes before a wait polls for the first of it. */
@@ -215,7 +215,7 @@ export class Loop {
 
   #beginSleep(): void {
     this.#state = "sleeping";
-    this.#glance.rest();
+    this.#idleCheck.rest();
     state.readers.add(this.#readInTurn);
     this.#sleep = this.#task.bell.sleep(this.#need, (error) => {
       this.#endSleep();
@@ -236,7 +236,7 @@ export class Loop {
   #pause(): void {
     if (this.#task.want() === "nothing") return this.#stop();
     this.#state = "pausing";
-    this.#glance.begin(this.#need === "held", SELDOM_MS, OFTEN_MS);
+    this.#idleCheck.begin(this.#need === "held", IDLE_MS, PROMPT_MS);
   }
 
   #lookOnce(): boolean {
@@ -251,7 +251,7 @@ export class Loop {
   #stop(): void {
     this.#state = "off";
     this.#step++;
-    this.#glance.end();
+    this.#idleCheck.end();
     this.#endSleep();
   }
 

@@ -2,7 +2,7 @@ import type { ArmedBell, Watcher } from "./bell.ts";
 import type { Timer } from "./clock.ts";
 import { Waiters } from "./waiters.ts";
 
-/** An object that looks now and then: see glance.ts. */
+/** An object that looks now and then: see idle_check.ts. */
 export interface Looker {
   /** Looks if it is time. Returns whether it goes on. */
   turn(now: number): boolean;
@@ -12,7 +12,7 @@ export interface Looker {
 export type Cause = "program" | "connection" | "datagram";
 
 /** Calls with one cause: how many run, and those that wait for their turn. */
-interface Lane {
+interface CallQueue {
   running: number;
   readonly waiting: Waiters<object, void>;
 }
@@ -53,7 +53,7 @@ export const state: {
    */
   readonly unposted: Set<{ readonly flush: () => void }>;
   /** The objects that look now and then, and the one timer that they share. */
-  readonly glances: {
+  readonly idleChecks: {
     readonly all: Set<Looker>;
     /** How many keep the process alive. */
     held: number;
@@ -63,8 +63,8 @@ export const state: {
   };
   /** The line of native work: see paced.ts. */
   readonly line: { last: Promise<unknown>; waiting: number };
-  /** The calls on other threads: see lanes.ts. */
-  readonly lanes: Readonly<Record<Cause, Lane>>;
+  /** The calls on other threads: see call_queues.ts. */
+  readonly callQueues: Readonly<Record<Cause, CallQueue>>;
   /**
    * How to wait for a completion queue whose channel has no other waits. The class of queues sets it when it is loaded.
    */
@@ -86,15 +86,15 @@ export const state: {
   readers: new Set(),
   polls: 0,
   unposted: new Set(),
-  glances: { all: new Set(), held: 0, timer: undefined, due: Infinity },
+  idleChecks: { all: new Set(), held: 0, timer: undefined, due: Infinity },
   line: { last: Promise.resolve(), waiting: 0 },
-  lanes: { program: lane(), connection: lane(), datagram: lane() },
+  callQueues: { program: callQueue(), connection: callQueue(), datagram: callQueue() },
   bellOf: () => {
     throw new TypeError("Cannot wait for completions: there are no completion queues");
   },
   descriptors: undefined,
 };
 
-function lane(): Lane {
+function callQueue(): CallQueue {
   return { running: 0, waiting: new Waiters() };
 }

@@ -12,7 +12,7 @@ import type { RcDevice } from "./rc_device.ts";
 import type { RcSettings } from "./rc_options.ts";
 import { Receiver } from "./receiver.ts";
 import { type Connection, Sender } from "./sender.ts";
-import { AWAITED, EXPECTING, HELD, type Reader, type Seat } from "./shared_queue.ts";
+import { AWAITED, EXPECTING, HELD, type QueueShare, type Reader } from "./shared_queue.ts";
 import { CHECK, RECEIVE, type Slot } from "./slots.ts";
 
 /**
@@ -57,7 +57,7 @@ export interface RcStats {
 
 /** The parts of a link that connections share. */
 interface LinkParts {
-  readonly seat: Seat;
+  readonly share: QueueShare;
   /** The slot that its first message comes to. */
   readonly slot: Slot;
   readonly device: RcDevice;
@@ -67,7 +67,7 @@ interface LinkParts {
 export class Link implements Reader, Connection {
   readonly sender: Sender;
   readonly receiver: Receiver;
-  readonly #seat: Seat;
+  readonly #share: QueueShare;
   readonly #device: RcDevice;
   readonly #hasEnded: () => boolean;
   readonly #protocol: Protocol;
@@ -83,11 +83,11 @@ export class Link implements Reader, Connection {
   /** `hasEnded` says that the connection has ended outside of the queue pair: `Link.break` gets the reason. */
   constructor(
     qp: QueuePair,
-    { seat, slot, device }: LinkParts,
+    { share, slot, device }: LinkParts,
     { credits, sendDepth }: RcSettings,
     hasEnded: () => boolean,
   ) {
-    this.#seat = seat;
+    this.#share = share;
     this.#device = device;
     this.#hasEnded = hasEnded;
     // The connection can break before anything waits for the peer.
@@ -96,7 +96,7 @@ export class Link implements Reader, Connection {
     const protocol = this.#protocol = new Protocol(credits, 1);
     const sender = this.sender = new Sender(qp, device, sendDepth, protocol, this);
     this.receiver = new Receiver(qp, { slots, slot }, protocol, sender, this);
-    seat.begin(qp.qpNum, this);
+    share.begin(qp.qpNum, this);
   }
 
   /** Connects to a peer that has receives for this many messages. An end that the peer waits for gives `answer`. */
@@ -117,11 +117,11 @@ export class Link implements Reader, Connection {
   }
 
   read(): void {
-    if (this.#failure === undefined) this.#seat.queue.read();
+    if (this.#failure === undefined) this.#share.queue.read();
   }
 
   spin(): void {
-    this.#seat.queue.spin();
+    this.#share.queue.spin();
   }
 
   /** Says what completions are needed for. */
@@ -129,7 +129,7 @@ export class Link implements Reader, Connection {
     const isOpen = this.#failure === undefined;
     const isSending = isOpen && (this.#isConnecting || this.sender.isAwaited);
     const isReceiving = isOpen && this.receiver.isAwaited;
-    this.#seat.note(
+    this.#share.note(
       (isSending || isReceiving ? AWAITED : 0) |
         (isSending || isReceiving && this.#isHeld ? HELD : 0) |
         (isOpen && this.sender.isExpecting ? EXPECTING : 0),
@@ -244,7 +244,7 @@ export class Link implements Reader, Connection {
    */
   #readRest(): Promise<void> | undefined {
     this.receiver.end();
-    return this.#seat.queue.readRestInTurns();
+    return this.#share.queue.readRestInTurns();
   }
 
   /** The connection has ended outside of the queue pair. What came before stays. */
@@ -259,7 +259,7 @@ export class Link implements Reader, Connection {
     this.#isFlushed = true;
     await nextTurn();
     if (this.#hasEnded()) return;
-    if (this.#failure === undefined) this.#seat.queue.readRest();
+    if (this.#failure === undefined) this.#share.queue.readRest();
     this.#endBy(broken(new WorkCompletionError(flushed), ELSEWHERE));
   }
 
@@ -283,7 +283,7 @@ export class Link implements Reader, Connection {
   /** Ends all waits. Messages that were received can still be taken. */
   close(reason: Error): void {
     this.receiver.end();
-    if (this.#failure === undefined) this.#seat.queue.readRest();
+    if (this.#failure === undefined) this.#share.queue.readRest();
     this.receiver.keep();
     this.#closed.resolve({ reason: "closed here" });
     this.fail(reason);

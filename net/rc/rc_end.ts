@@ -27,7 +27,7 @@ import { type FoundEnds, gidOfTcp, type PeerEnds } from "./peer_gid.ts";
 import { type RcAddress, readOffer, toQpAddress, writeOffer } from "./rc_address.ts";
 import { capOf, type RcDevice } from "./rc_device.ts";
 import type { RcSettings } from "./rc_options.ts";
-import type { Seat } from "./shared_queue.ts";
+import type { QueueShare } from "./shared_queue.ts";
 import type { Slot } from "./slots.ts";
 import { type Exposed, ExposedMemory } from "./remote_memory.ts";
 
@@ -99,9 +99,9 @@ export class RcEnd implements AsyncDisposable {
     const id = this.#id = via instanceof CmId ? via : undefined;
     const ends = this.ends = via instanceof CmId ? endsOfId(via) : via;
     const gidIndex = this.#gidIndex = id ? undefined : gidIndexFor(context, settings, ends);
-    const seat = queues.seat();
-    stack.defer(() => seat.end());
-    const { cq } = seat.queue;
+    const share = queues.share();
+    stack.defer(() => share.end());
+    const { cq } = share.queue;
     const init = { type: QpType.RC, sendCq: cq, recvCq: cq, cap: capOf(settings) };
     const qp = this.#qp = stack.use(new QueuePair(pd, init));
     // Rights are given when there is a peer.
@@ -109,7 +109,7 @@ export class RcEnd implements AsyncDisposable {
     else qp.init({ portNum, pkeyIndex, ...(gidIndex !== undefined && { gidIndex }) });
     this.link = new Link(
       qp,
-      { seat, slot, device },
+      { share, slot, device },
       settings,
       () => id !== undefined && hasEnded(id),
     );
@@ -117,12 +117,12 @@ export class RcEnd implements AsyncDisposable {
     // Ending the connection first informs the peer.
     const channel = this.#channel = id && new CmChannel(id);
     this.#parts = [device, exposed, qp, ...(channel ? [channel] : [])];
-    atEndOf(qp, () => this.#leave(seat));
+    atEndOf(qp, () => this.#leave(share));
   }
 
   /** Returns its share of what connections share. */
-  #leave(seat: Seat): void {
-    seat.end();
+  #leave(share: QueueShare): void {
+    share.end();
     this.link.release();
     this.#device.slots.trim();
   }
@@ -146,8 +146,8 @@ export class RcEnd implements AsyncDisposable {
   async connect(
     peer: RcAddress,
     attempt: Attempt,
-    { forStranger = false, answer }: {
-      readonly forStranger?: boolean | undefined;
+    { untrusted = false, answer }: {
+      readonly untrusted?: boolean | undefined;
       readonly answer?: (() => Promise<void>) | undefined;
     } = {},
   ): Promise<this> {
@@ -158,7 +158,7 @@ export class RcEnd implements AsyncDisposable {
     }
     const choices = { timeout, retryCnt, ...RECEIVE_RETRIES, ...givenOf(this.settings) };
     attempt.step = ": no neighbour answers for the address of the peer (ARP, neighbour discovery)";
-    await this.#qp.activateRcAsync(toQpAddress(peer), choices, { forStranger, signal });
+    await this.#qp.activateRcAsync(toQpAddress(peer), choices, { untrusted, signal });
     signal.throwIfAborted();
     attempt.step = ANSWERED;
     await this.#start(peer, signal, answer);
@@ -188,7 +188,7 @@ export class RcEnd implements AsyncDisposable {
     const id = this.#id!;
     await this.#start(peer, signal, async () => {
       await orReset(id, signal, async () => {
-        await this.#activateById(id, peer, { forStranger: true, signal });
+        await this.#activateById(id, peer, { untrusted: true, signal });
         await id.accept(this.#qp, this.#param(id), { signal });
       });
       this.#permit();

@@ -32,7 +32,7 @@ export const HELD = 2;
 export const EXPECTING = 4;
 
 /** A queue pair's share of a queue: its entries, its completions, and what they are needed for. */
-export class Seat {
+export class QueueShare {
   readonly queue: SharedQueue;
   #qpNum: number | undefined;
   #needs = 0;
@@ -40,7 +40,7 @@ export class Seat {
 
   constructor(queue: SharedQueue) {
     this.queue = queue;
-    queue.seats++;
+    queue.shares++;
   }
 
   /** Sets the reader of the completions of a new queue pair. */
@@ -67,7 +67,7 @@ export class Seat {
   end(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.queue.seats--;
+    this.queue.shares--;
     if (this.#qpNum !== undefined) {
       this.queue.readRest();
       this.queue.readers.delete(this.#qpNum);
@@ -86,7 +86,7 @@ export class SharedQueue {
    * How many queue pairs use it, how many of them have waits, for how many of those the program stays alive, and how
    * many have requests in progress.
    */
-  seats = 0;
+  shares = 0;
   awaited = 0;
   held = 0;
   expecting = 0;
@@ -126,13 +126,13 @@ export class SharedQueue {
 
   #want(): Want {
     const isHeld = this.held > 0 || this.expecting > 0;
-    if (this.awaited > 0 && !this.#isYielding) return isHeld ? "held" : "often";
-    if (this.seats === 0) return "nothing";
+    if (this.awaited > 0 && !this.#isYielding) return isHeld ? "held" : "prompt";
+    if (this.shares === 0) return "nothing";
     return this.expecting > 0 ? "expected" : "any";
   }
 
   get hasRoom(): boolean {
-    return this.#isOpen && this.seats < this.#most;
+    return this.#isOpen && this.shares < this.#most;
   }
 
   /** Reads completions without waiting, unless readers still wait for their turn. Returns how many there were. */
@@ -236,8 +236,8 @@ export class SharedQueue {
  * The most queue pairs of a queue: with more, the entries of one queue pair are too far apart for the processor's
  * cache.
  */
-const MOST_SEATS = 256;
-const FIRST_SEATS = 4;
+const MOST_SHARES = 256;
+const FIRST_SHARES = 4;
 
 /** The completion queues of a device: each next one is for twice as many queue pairs, as far as the device permits. */
 export class SharedQueues {
@@ -245,7 +245,7 @@ export class SharedQueues {
   readonly #entries: number;
   readonly #spinMicroseconds: number;
   readonly #queues: SharedQueue[] = [];
-  #nextSeats = FIRST_SEATS;
+  #nextShares = FIRST_SHARES;
 
   /** `entries` is what one queue pair needs. */
   constructor(device: DeviceUse, entries: number, spinMicroseconds: number) {
@@ -255,15 +255,15 @@ export class SharedQueues {
   }
 
   /** Keeps entries for a queue pair. */
-  seat(): Seat {
-    return new Seat(this.#queues.find(({ hasRoom }) => hasRoom) ?? this.#add());
+  share(): QueueShare {
+    return new QueueShare(this.#queues.find(({ hasRoom }) => hasRoom) ?? this.#add());
   }
 
   #add(): SharedQueue {
     const permitted = Math.floor(this.#device.context.queryDevice().maxCqe / this.#entries);
-    const most = Math.max(1, Math.min(this.#nextSeats, permitted));
+    const most = Math.max(1, Math.min(this.#nextShares, permitted));
     const queue = new SharedQueue(this.#device, most, this.#entries, this.#spinMicroseconds);
-    this.#nextSeats = Math.min(2 * this.#nextSeats, MOST_SEATS);
+    this.#nextShares = Math.min(2 * this.#nextShares, MOST_SHARES);
     this.#queues.push(queue);
     return queue;
   }

@@ -101,7 +101,7 @@ class TcpRequest implements ConnectRequest {
 
   async connect(end: RcEnd, attempt: Attempt): Promise<RcEnd> {
     const answer = (): Promise<void> => writeAddress(this.#tcp, end.address, attempt.signal);
-    return await end.connect(this.#peer!, attempt, { forStranger: true, answer });
+    return await end.connect(this.#peer!, attempt, { untrusted: true, answer });
   }
 
   close(): void {

@@ -133,7 +133,7 @@ export class Receiver {
 
   /** Sets whether calls that wait keep the program alive. */
   hold(isHeld: boolean): void {
-    this.#need = isHeld ? "held" : "often";
+    this.#need = isHeld ? "held" : "prompt";
     this.#loop.update();
   }
 

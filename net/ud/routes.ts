@@ -118,12 +118,12 @@ export class Routes {
       const { wc, grh } = packet;
       const { trafficClass, sl } = this.#settings;
       // A peer that had a handle has answered before: it does not wait with strangers.
-      const forStranger = handleOf(peer) === undefined;
-      if (forStranger && trafficClass === undefined && sl === undefined) {
+      const untrusted = handleOf(peer) === undefined;
+      if (untrusted && trafficClass === undefined && sl === undefined) {
         return await path.toAsync(wc, { grh, signal });
       }
       const attr = onFabric(path.attr(wc, grh), this.#settings);
-      return await path.toAddressAsync(attr, { signal, forStranger });
+      return await path.toAddressAsync(attr, { signal, untrusted });
     } catch (error) {
       // Addresses have changed in the meantime, and there is another path.
       if (path === this.#path) throw error;

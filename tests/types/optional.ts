@@ -47,7 +47,7 @@ export function ofVerbs(
 
 /** Attributes whose names stand in other types. */
 export function attributes({ number, mtu, signal }: Read): readonly object[] {
-  const peer: PeerOptions = { signal, forStranger: undefined };
+  const peer: PeerOptions = { signal, untrusted: undefined };
   const modify: QpModifyAttr = { pathMtu: mtu, sqPsn: number, cap: { maxSendWr: number } };
   const address: AhAttrInit = { portNum: 1, sl: number, grh: undefined };
   const srq: SrqInitAttr = { maxWr: 1, maxSge: number };

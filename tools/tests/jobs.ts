@@ -24,8 +24,8 @@ export interface Setting {
 
 export interface Job {
   readonly title: string;
-  /** Jobs of one lane run one after the other, or some at once; those of different lanes run at once. */
-  readonly lane: string;
+  /** Jobs of one runner run one after the other, or some at once; those of different runners run at once. */
+  readonly runner: string;
   readonly inGuest: boolean;
   /** What follows `deno test`, without the report's option. */
   readonly args: readonly string[];
@@ -35,12 +35,12 @@ export interface Job {
 
 /** What runs on this host and does not use its device. */
 const HERE = "here";
-/** What lanes of guests begin with. */
+/** What runners of guests begin with. */
 const GUEST = "guest ";
 
-/** How many jobs of a lane run at once: two of this host keep two processors busy. */
-export function atOnce(lane: string): number {
-  return lane === HERE ? 2 : 1;
+/** How many jobs of a runner run at once: two of this host keep two processors busy. */
+export function atOnce(runner: string): number {
+  return runner === HERE ? 2 : 1;
 }
 
 // Long enough that starts cost little, and short enough that both processors are busy to the end.
@@ -50,13 +50,13 @@ export async function jobsOf({ tier, paths, env }: Pass, setting: Setting): Prom
   const options = ["--no-check", "--allow-all", "--v8-flags=--expose-gc", ...await stdArguments()];
   const mode = env.IBVERBS_THUNKS;
   const isTraced = setting.traced && (tier === "library" || tier === "device");
-  const job = (where: string, lane: string, part: string, what: readonly string[]): Job => {
+  const job = (where: string, runner: string, part: string, what: readonly string[]): Job => {
     const name = [tier, mode, part].filter((word) => word).join("-");
     const trace = isTraced ? tracing(name) : { args: [], env: {} };
     return {
       title: `${tier} tests, ${where}${mode === undefined ? "" : `, IBVERBS_THUNKS=${mode}`}`,
-      lane,
-      inGuest: lane.startsWith(GUEST),
+      runner,
+      inGuest: runner.startsWith(GUEST),
       args: [...options, ...trace.args, ...setting.extra, ...what],
       report: `${out}/junit-${name}.xml`,
       env: { ...env, ...trace.env },

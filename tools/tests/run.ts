@@ -51,11 +51,11 @@ export async function runPasses(
     output: { stdout: new Held(), stderr: new Held() },
     ending: Promise.withResolvers<Ending>(),
   }));
-  const lanes = Map.groupBy(runs, ({ job }) => job.lane);
-  const guests = [...lanes.values()].filter(([run]) => run!.job.inGuest).length;
-  for (const [lane, ofLane] of lanes) {
+  const runners = Map.groupBy(runs, ({ job }) => job.runner);
+  const guests = [...runners.values()].filter(([run]) => run!.job.inGuest).length;
+  for (const [runner, ofRunner] of runners) {
     // Whoever is free takes the next one.
-    const rest = ofLane.values();
+    const rest = ofRunner.values();
     const work = async (): Promise<void> => {
       for (const { job, output, ending } of rest) {
         await runJob(job, { guests, bundles, ...setting }, output).then(
@@ -64,7 +64,7 @@ export async function runPasses(
         );
       }
     };
-    for (let i = 0; i < atOnce(lane); i++) work();
+    for (let i = 0; i < atOnce(runner); i++) work();
   }
   let sum = NONE;
   for (const { job, output, ending } of runs) {

@@ -215,12 +215,12 @@ export class AddressHandle extends NativeResource<IbvAh> {
     options: PeerOptions = {},
   ): Promise<AddressHandle> {
     return await inTurn(async () => {
-      const { signal, forStranger } = peerOptions(options);
+      const { signal, untrusted } = peerOptions(options);
       instance(pd, ProtectionDomain, "pd");
       return await createLater(
         pd,
         readAttr(pd, attr),
-        forStranger ? "datagram" : "program",
+        untrusted ? "datagram" : "program",
         signal,
       );
     });

@@ -95,7 +95,7 @@ export class CmEvents<E extends Delivered> {
 
   /** Sets whether waits keep the program alive. */
   hold(isHeld: boolean): void {
-    this.#need = isHeld ? "held" : "often";
+    this.#need = isHeld ? "held" : "prompt";
     this.#loop.update();
   }
 

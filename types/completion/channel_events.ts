@@ -58,7 +58,7 @@ export class ChannelEvents<Q extends NativeResource<IbvCq>> {
 
   /** Sets whether waits keep the program alive. */
   hold(isHeld: boolean): void {
-    this.#need = isHeld ? "held" : "often";
+    this.#need = isHeld ? "held" : "prompt";
     this.#loop.update();
   }
 

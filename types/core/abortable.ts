@@ -2,7 +2,7 @@ import { cutTo } from "../../internal/caller.ts";
 import { type AbortOptions, checkSignal, ignoreAbort } from "../../wait/abort.ts";
 import { boolean, snapshot } from "../../internal/checks.ts";
 import { forThisCall } from "../../internal/left_open.ts";
-import { enter, leave } from "../../wait/lanes.ts";
+import { enter, leave } from "../../wait/call_queues.ts";
 import type { Cause } from "../../wait/state.ts";
 import { errno } from "../../ffi/errno.ts";
 import { type BlockingVerb, nonblocking, verbs } from "../../ffi/library.ts";
@@ -17,20 +17,20 @@ import { isOpen, release, type Resource, retain } from "./resource.ts";
  */
 export interface PeerOptions extends AbortOptions {
   /**
-   * Whether a stranger, a peer that the program does not know, has caused the call. A stranger may name a host that
+   * Whether a peer that the program does not know, a stranger, has caused the call. A stranger may name a host that
    * does not answer, for which the kernel waits a second. So such calls do not delay others: they have a queue of their
    * own. At most 3 run at the same time in a thread of JavaScript, the newest first. If more than 256 wait, the oldest
    * rejects with `Deno.errors.Busy`. The default is false.
    */
-  readonly forStranger?: boolean | undefined;
+  readonly untrusted?: boolean | undefined;
 }
 
 /** Reads `PeerOptions`. */
 export function peerOptions(
   options: PeerOptions,
-): { readonly signal: AbortSignal | undefined; readonly forStranger: boolean } {
-  const { signal, forStranger = false } = snapshot(options, "options", ["signal", "forStranger"]);
-  return { signal: checkSignal(signal), forStranger: boolean(forStranger, "forStranger") };
+): { readonly signal: AbortSignal | undefined; readonly untrusted: boolean } {
+  const { signal, untrusted = false } = snapshot(options, "options", ["signal", "untrusted"]);
+  return { signal: checkSignal(signal), untrusted: boolean(untrusted, "untrusted") };
 }
 
 /** A native call on another thread. */
@@ -104,7 +104,7 @@ async function run<T, R>(
   abort: () => void,
 ): Promise<void> {
   try {
-    // This may be a method of the caller's, which throws or aborts the signal: the call has a place in its lane already.
+    // This may be a method of the caller's, which throws or aborts the signal: the call has a place in its queue already.
     signal?.addEventListener("abort", abort);
     signal?.throwIfAborted();
     if (owner) retain(owner);

@@ -174,7 +174,7 @@ export class AsyncEvents {
 
   hold(isHeld: boolean): void {
     // They are rare, and a program that waits for nothing else needs none of them at once.
-    this.#need = isHeld ? "held" : "seldom";
+    this.#need = isHeld ? "held" : "idle";
     this.#loop.update();
   }
 

@@ -116,12 +116,12 @@ export class QpStates {
   }
 
   async #modifyLater(attr: QpModifyAttr, options: PeerOptions): Promise<void> {
-    const { signal, forStranger } = peerOptions(options);
+    const { signal, untrusted } = peerOptions(options);
     const modification = this.#modification(attr);
     signal?.throwIfAborted();
     // A send that is posted during such a call would be treated as ended by it.
     if (modification.endsSends) return callNow(modification);
-    await callLater({ ...modification, cause: forStranger ? "connection" : "program" }, signal);
+    await callLater({ ...modification, cause: untrusted ? "connection" : "program" }, signal);
   }
 
   /** Reads and checks attributes. Returns the call that sets them. */

@@ -245,16 +245,16 @@ export class ReplyPath extends Resource {
 
   /**
    * `ReplyPath.toAddress` on another thread, as `ReplyPath.toAsync`. The limit `maxPending` applies only with
-   * `forStranger`: other addresses are not chosen by packets.
+   * `untrusted`: other addresses are not chosen by packets.
    *
    * @throws As `ReplyPath.toAddress`; the signal's reason if it aborts.
-   * @throws {VerbsError} EAGAIN with `forStranger` as `ReplyPath.toAsync`.
+   * @throws {VerbsError} EAGAIN with `untrusted` as `ReplyPath.toAsync`.
    */
   async toAddressAsync(attr: AhAttrInit, options: PeerOptions = {}): Promise<AddressHandle> {
     return await inTurn(() => {
-      const { signal, forStranger } = peerOptions(options);
+      const { signal, untrusted } = peerOptions(options);
       const words = this.#read(attr);
-      return this.#makeAsync(() => words, forStranger ? this.#maxPending : undefined, signal);
+      return this.#makeAsync(() => words, untrusted ? this.#maxPending : undefined, signal);
     });
   }
 

@@ -77,7 +77,7 @@ test("UdConn answers a known peer although strangers do not answer, after its ad
       portNum: 1,
       grh: { dgid: Gid.parse(`10.0.1.${i}`), sgidIndex: 1, hopLimit: 64 },
     };
-    return AddressHandle.createAsync(pd, attr, { forStranger: true });
+    return AddressHandle.createAsync(pd, attr, { untrusted: true });
   });
   await server.send(bytes("pong"), from);
   go();

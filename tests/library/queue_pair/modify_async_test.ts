@@ -83,7 +83,7 @@ test("QueuePair.modifyAsync() checks everything before it starts", async (bed) =
   const qp = bed.ready();
   using later = spy(nonblocking(), "ibv_modify_qp");
   await assertRejects(() => qp.modifyAsync({}), TypeError, "no attribute is given");
-  const wrong = [{ signal: 1 as never }, { forStranger: 1 as never }, { other: 1 } as never];
+  const wrong = [{ signal: 1 as never }, { untrusted: 1 as never }, { other: 1 } as never];
   for (const options of wrong) {
     await assertRejects(() => qp.modifyAsync({ minRnrTimer: 1 }, options), TypeError);
   }

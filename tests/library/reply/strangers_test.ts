@@ -72,10 +72,10 @@ test("The program's own handle is made at once, though 58 strangers do not answe
 
 test("A connection is made at once, though 58 senders of datagrams do not answer", async (bed) => {
   const strangers = bed.flood(58);
-  for (const forStranger of [false, true]) {
+  for (const untrusted of [false, true]) {
     const qp = bed.qp(QpType.RC);
     qp.modify({ qpState: QpState.INIT, portNum: 1, pkeyIndex: 0, qpAccessFlags: 0 });
-    await qp.modifyAsync({ minRnrTimer: 1 }, { forStranger });
+    await qp.modifyAsync({ minRnrTimer: 1 }, { untrusted });
   }
   await bed.endAll(strangers);
 });
@@ -103,7 +103,7 @@ test("Senders that do not answer hold no connection up, and connections that han
   const hanging = Array.from({ length: 10 }, () => {
     const qp = bed.qp(QpType.RC);
     qp.modify({ qpState: QpState.INIT, portNum: 1, pkeyIndex: 0, qpAccessFlags: 0 });
-    return qp.modifyAsync({ minRnrTimer: 1 }, { forStranger: true });
+    return qp.modifyAsync({ minRnrTimer: 1 }, { untrusted: true });
   });
   assertSpyCalls(calls, 3);
   const strangers = bed.flood(10);

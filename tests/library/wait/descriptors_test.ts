@@ -178,7 +178,7 @@ Deno.test("cancel() lets the descriptor be closed at once, and its number be use
   assertEquals(again, fd);
   const next = wait(again);
   first.cancel();
-  first.hold("seldom");
+  first.hold("idle");
   assertEquals(await stateOf(next.ready), "pending");
   signal(again);
   await next.ready;
@@ -356,7 +356,7 @@ function own(): Set<string> {
 Deno.test("its own descriptors go to no program that is started", async () => {
   const before = own();
   const { all, watch } = counted();
-  const { cancel } = wait(0, "often", watch);
+  const { cancel } = wait(0, "prompt", watch);
   const made = [...own().difference(before)];
   assertEquals(made.length, 2);
   for (const fd of made) {
@@ -385,16 +385,16 @@ Deno.test("what does not keep its descriptors open closes them when the last wai
 
 Deno.test("a wait that is not held ends while others keep the process alive, and can be held later", async () => {
   const [fd, other] = [eventfd(), eventfd()];
-  const held = wait(fd, "often");
+  const held = wait(fd, "prompt");
   assertEquals(await stateOf(held.ready), "pending");
   held.hold("held");
   signal(fd);
   await held.ready;
-  const glanced = wait(other, "seldom");
+  const checked = wait(other, "idle");
   signal(other);
   // The timer keeps the process alive.
   const timer = setTimeout(() => {}, 60_000);
-  await glanced.ready;
+  await checked.ready;
   clearTimeout(timer);
   close(fd, other);
 });
@@ -403,9 +403,9 @@ Deno.test("a process ends with waits that are not held, at once when the last he
   const script = `import { watchDescriptor } from WAIT/descriptors;
     import { libc } from FFI/libc;
     const eventfd = () => libc().eventfd(0, 0o4000);
-    watchDescriptor(eventfd(), "often", () => {});
+    watchDescriptor(eventfd(), "prompt", () => {});
     const wait = watchDescriptor(eventfd(), "held", () => {});
-    setTimeout(() => wait.hold("seldom"), 20);
+    setTimeout(() => wait.hold("idle"), 20);
     globalThis.addEventListener("unload", () => console.log("end"));`;
   assertEquals(await outputOf(script), "end");
 });
@@ -434,7 +434,7 @@ Deno.test("an event that another thread has got is not lost when the last held w
   signal(fd);
   const watch: Watch = (fd, need, wake) => all.watch(fd, need, wake);
   const { ready, hold } = wait(fd, "held", watch);
-  hold("often");
+  hold("prompt");
   resolve(0);
   await ready;
   all.end();
@@ -446,7 +446,7 @@ Deno.test("a wait that is not held sets a timer only now and then while held one
   const rounds = 160;
   const [fd, quiet] = [eventfd(), eventfd()];
   const { all, watch } = counted();
-  watch(quiet, "often", () => {});
+  watch(quiet, "prompt", () => {});
   for (let i = 0; i < rounds; i++) {
     const held = wait(fd, "held", watch);
     signal(fd);

@@ -86,7 +86,7 @@ Deno.test("Loop holds the program for what is expected, although the sleep that 
   loop.update();
   isExpected = true;
   loop.update();
-  assertEquals(log, ["arm", "sleep held", "seldom", "held"]);
+  assertEquals(log, ["arm", "sleep held", "idle", "held"]);
 });
 
 Deno.test("Loop ends a sleep that nobody needs, and sleeps without holding the program if it is told so", async () => {
@@ -96,7 +96,7 @@ Deno.test("Loop ends a sleep that nobody needs, and sleeps without holding the p
     bell: armed(log, false).bell,
     read: () => (log.push("read"), 0),
     isOpen: () => true,
-    want: () => isAwaited ? "often" : "nothing",
+    want: () => isAwaited ? "prompt" : "nothing",
     onError: (error) => log.push(String(error)),
   });
   loop.update();
@@ -109,7 +109,7 @@ Deno.test("Loop ends a sleep that nobody needs, and sleeps without holding the p
   loop.wake();
   await undefined;
   // What rings for all that is there is read only when it has rung.
-  assertEquals(log.join(", "), "sleep often, wake, sleep often, wake, read, sleep often");
+  assertEquals(log.join(", "), "sleep prompt, wake, sleep prompt, wake, read, sleep prompt");
 });
 
 Deno.test("Loops that begin to wait together poll no longer than a turn of the event loop may last", async () => {

@@ -4,17 +4,17 @@ import { type Looker, state } from "./state.ts";
 /** The pauses between two looks, in milliseconds: the time for which none has found anything. */
 const SHORTEST_MS = 1;
 /** What nobody needs soon is looked at twice a second. */
-export const SELDOM_MS = 512;
+export const IDLE_MS = 512;
 /** What somebody waits for who does not keep the process alive is looked at this often at least. */
-export const OFTEN_MS = 16;
+export const PROMPT_MS = 16;
 
-const all = state.glances;
+const all = state.idleChecks;
 
 /**
  * Looks now and then at something that nobody waits for. What does nothing for long is looked at seldom, together with others
  * that do nothing: a wake-up of the processor costs more than a look.
  */
-export class Glance implements Looker {
+export class IdleCheck implements Looker {
   readonly #look: () => boolean;
   #isOn = false;
   #isHeld = false;
@@ -22,7 +22,7 @@ export class Glance implements Looker {
   #quietSince = 0;
   /** The time of the next look. */
   #due = Infinity;
-  #longestMs = SELDOM_MS;
+  #longestMs = IDLE_MS;
 
   /** `look` returns whether there was anything. It must not throw. */
   constructor(look: () => boolean) {
@@ -33,7 +33,7 @@ export class Glance implements Looker {
    * Looks from now on, at first after `firstMs` at the latest, and later after `longestMs` at most. The process stays alive
    * meanwhile if it is held.
    */
-  begin(isHeld: boolean, longestMs: number = SELDOM_MS, firstMs: number = SHORTEST_MS): void {
+  begin(isHeld: boolean, longestMs: number = IDLE_MS, firstMs: number = SHORTEST_MS): void {
     const isNew = !this.#isOn || longestMs < this.#longestMs;
     this.#longestMs = longestMs;
     if (isNew) {
@@ -98,8 +98,8 @@ function lookAll(): void {
   const now = Math.max(clock.now(), all.due);
   all.timer = undefined;
   all.due = Infinity;
-  for (const glance of [...all.all]) {
-    if (all.all.has(glance) && !glance.turn(now)) all.all.delete(glance);
+  for (const check of [...all.all]) {
+    if (all.all.has(check) && !check.turn(now)) all.all.delete(check);
   }
 }
 

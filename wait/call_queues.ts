@@ -1,4 +1,4 @@
-/** Calls on other threads, of which few run at the same time: calls with the same cause are a lane. */
+/** Calls on other threads, of which few run at the same time: those with the same cause form a queue. */
 
 import { type Cause, state } from "./state.ts";
 
@@ -12,26 +12,26 @@ const MAX_STRANGERS = 3;
 /** How many calls for strangers of one kind wait. */
 const MAX_WAITING = 256;
 
-const { lanes } = state;
+const { callQueues } = state;
 /** In the order in which they may run. */
 const ORDER = ["program", "connection", "datagram"] as const;
 
 /** Lets a call run, or returns what to wait for. `leave` has to follow. */
 export function enter(cause: Cause, signal: AbortSignal | undefined): Promise<void> | undefined {
-  const lane = lanes[cause];
+  const queue = callQueues[cause];
   if (mayRun(cause)) {
-    lane.running++;
+    queue.running++;
     return undefined;
   }
-  if (isStrange(cause) && lane.waiting.size >= MAX_WAITING) {
-    lane.waiting.reject(lane.waiting.first!, tooMany());
+  if (isStrange(cause) && queue.waiting.size >= MAX_WAITING) {
+    queue.waiting.reject(queue.waiting.first!, tooMany());
   }
-  return lane.waiting.wait({}, signal);
+  return queue.waiting.wait({}, signal);
 }
 
 /** A call has ended: one that waits may run. */
 export function leave(cause: Cause): void {
-  lanes[cause].running--;
+  callQueues[cause].running--;
   ORDER.some(startNext);
 }
 
@@ -40,17 +40,17 @@ function isStrange(cause: Cause): boolean {
 }
 
 function mayRun(cause: Cause): boolean {
-  const total = ORDER.reduce((sum, each) => sum + lanes[each].running, 0);
-  return total < MAX_RUNNING && (!isStrange(cause) || lanes[cause].running < MAX_STRANGERS);
+  const total = ORDER.reduce((sum, each) => sum + callQueues[each].running, 0);
+  return total < MAX_RUNNING && (!isStrange(cause) || callQueues[cause].running < MAX_STRANGERS);
 }
 
 /** Lets one that waits run. Among strangers the newest one goes first: one that has waited long may have gone. */
 function startNext(cause: Cause): boolean {
-  const lane = lanes[cause];
-  const next = isStrange(cause) ? lane.waiting.last : lane.waiting.first;
+  const queue = callQueues[cause];
+  const next = isStrange(cause) ? queue.waiting.last : queue.waiting.first;
   if (next === undefined || !mayRun(cause)) return false;
-  lane.running++;
-  lane.waiting.resolve(next, undefined);
+  queue.running++;
+  queue.waiting.resolve(next, undefined);
   return true;
 }
 

@@ -1,13 +1,13 @@
 // Looking now and then at what nobody waits for.
 import { assertEquals } from "@std/assert";
-import { Glance } from "../../../wait/glance.ts";
+import { IdleCheck } from "../../../wait/idle_check.ts";
 import { Time } from "../../time.ts";
 
-Deno.test("Glance looks soon at first, then after as long as it was quiet, and at least twice a second", () => {
+Deno.test("IdleCheck looks soon at first, then after as long as it was quiet, and at least twice a second", () => {
   using time = new Time();
   let looks = 0;
-  const glance = new Glance(() => (looks++, false));
-  glance.begin(false);
+  const check = new IdleCheck(() => (looks++, false));
+  check.begin(false);
   const counts = [1, 8, 100, 1000, 10_000, 10_000].map((ms) => {
     looks = 0;
     time.pass(ms);
@@ -16,16 +16,16 @@ Deno.test("Glance looks soon at first, then after as long as it was quiet, and a
   const isRight = (count: number, i: number): boolean =>
     count >= [1, 2, 3, 3, 16, 18][i]! && count <= [1, 4, 5, 7, 21, 22][i]!;
   assertEquals(counts.map(isRight), Array(6).fill(true), `${counts}`);
-  glance.end();
+  check.end();
   assertEquals(time.isRunning, false);
 });
 
-Deno.test("Glance looks soon again after it has found something", () => {
+Deno.test("IdleCheck looks soon again after it has found something", () => {
   using time = new Time();
   let isThere = false;
   const looks: number[] = [];
-  const glance = new Glance(() => (looks.push(time.now), isThere));
-  glance.begin(false);
+  const check = new IdleCheck(() => (looks.push(time.now), isThere));
+  check.begin(false);
   time.pass(10_000);
   isThere = true;
   time.pass(600);
@@ -33,27 +33,27 @@ Deno.test("Glance looks soon again after it has found something", () => {
   looks.length = 0;
   time.pass(20);
   assertEquals(looks.length > 3, true, `${looks.length} looks`);
-  glance.end();
+  check.end();
 });
 
 Deno.test("Glances that do nothing for long share their wake-ups", () => {
   using time = new Time();
-  const glances = [0, 1, 2, 3].map((i) => {
+  const idleChecks = [0, 1, 2, 3].map((i) => {
     time.pass(i * 37);
-    const glance = new Glance(() => false);
-    glance.begin(false);
-    return glance;
+    const check = new IdleCheck(() => false);
+    check.begin(false);
+    return check;
   });
   time.pass(60_000);
   const before = time.timers;
   time.pass(10_240);
   assertEquals(time.timers - before, 20);
-  for (const glance of glances) glance.end();
+  for (const check of idleChecks) check.end();
 });
 
-Deno.test("Glance keeps the process alive only while one is held", () => {
+Deno.test("IdleCheck keeps the process alive only while one is held", () => {
   using time = new Time();
-  const [first, second] = [new Glance(() => false), new Glance(() => false)];
+  const [first, second] = [new IdleCheck(() => false), new IdleCheck(() => false)];
   first.begin(false);
   assertEquals(time.isHeld, false);
   second.begin(true);
@@ -69,27 +69,27 @@ Deno.test("Glance keeps the process alive only while one is held", () => {
   assertEquals(time.isRunning, false);
 });
 
-Deno.test("Glance goes on when the clock is set back, and ends within its own look", () => {
+Deno.test("IdleCheck goes on when the clock is set back, and ends within its own look", () => {
   using time = new Time();
   let looks = 0;
-  const glance = new Glance(() => {
-    if (++looks === 3) glance.end();
+  const check = new IdleCheck(() => {
+    if (++looks === 3) check.end();
     return false;
   });
-  glance.begin(false);
+  check.begin(false);
   time.pass(1);
   time.setBack = 100_000;
   time.pass(1000);
   assertEquals([looks, time.isRunning], [3, false]);
 });
 
-Deno.test("Glance is looked at although another one is looked at more often", () => {
+Deno.test("IdleCheck is looked at although another one is looked at more often", () => {
   using time = new Time();
   let looks = 0;
-  const quiet = new Glance(() => (looks++, false));
+  const quiet = new IdleCheck(() => (looks++, false));
   quiet.begin(false);
   time.pass(60_000);
-  const busy = new Glance(() => true);
+  const busy = new IdleCheck(() => true);
   busy.begin(false);
   looks = 0;
   time.pass(10_240);
@@ -98,26 +98,26 @@ Deno.test("Glance is looked at although another one is looked at more often", ()
   busy.end();
 });
 
-Deno.test("Glance looks soon again when it is needed sooner", () => {
+Deno.test("IdleCheck looks soon again when it is needed sooner", () => {
   using time = new Time();
   let looks = 0;
-  const glance = new Glance(() => (looks++, false));
-  glance.begin(false);
+  const check = new IdleCheck(() => (looks++, false));
+  check.begin(false);
   time.pass(60_000);
   looks = 0;
-  glance.begin(false, 16);
+  check.begin(false, 16);
   time.pass(16);
   assertEquals(looks > 2, true, `${looks} looks`);
-  glance.end();
+  check.end();
 });
 
-Deno.test("Glance looks no later than it says, also when timers are late, and not more often when the clock is set back", () => {
+Deno.test("IdleCheck looks no later than it says, also when timers are late, and not more often when the clock is set back", () => {
   for (const longestMs of [16, 512]) {
     using time = new Time();
     const looks: number[] = [];
     // Each look makes the next timer begin late.
-    const glance = new Glance(() => (looks.push(time.now), time.now += 1, false));
-    glance.begin(false, longestMs);
+    const check = new IdleCheck(() => (looks.push(time.now), time.now += 1, false));
+    check.begin(false, longestMs);
     time.pass(20_000);
     const pauses = looks.slice(1).map((at, i) => at - looks[i]!);
     assertEquals(Math.max(...pauses) <= longestMs + 1, true, `${Math.max(...pauses)} ms`);
@@ -125,6 +125,6 @@ Deno.test("Glance looks no later than it says, also when timers are late, and no
     time.setBack = 3_600_000;
     time.pass(10_000);
     assertEquals(looks.length < 10 + 10_000 / longestMs * 2, true, `${looks.length} looks`);
-    glance.end();
+    check.end();
   }
 });
