@@ -90,7 +90,11 @@ export class Descriptors {
     this.#open();
     const serial = this.#lastSerial = (this.#lastSerial + 1) % UNWRITTEN || 1;
     const errno = this.#arm(fd, serial);
-    if (errno !== 0) return wakeSoon(wake, errorOf(errno));
+    if (errno !== 0) {
+      // It was opened for nothing, unless others wait.
+      this.#update();
+      return wakeSoon(wake, errorOf(errno));
+    }
     const wait: Wait = { fd, serial, wake, need };
     // A wait whose descriptor was closed before the wait was cancelled.
     const before = this.#waits.get(fd);

@@ -26,7 +26,7 @@ const F_SETFL = 4;
 const O_APPEND = 0o2000;
 const O_NONBLOCK = 0o4000;
 
-// Opened here, not in a test, with the watcher's own descriptors: they are never closed.
+// Opened here, not in a test: what is opened once stays open.
 watchDescriptor(0, "held", () => {}).cancel();
 await settled();
 openWaiting();
@@ -381,6 +381,13 @@ Deno.test("what does not keep its descriptors open closes them when the last wai
     assertEquals(own().difference(before).size, 1);
   }
   close(fd);
+});
+
+Deno.test("what does not keep its descriptors open leaves none for a descriptor that cannot be waited for", () => {
+  const before = own();
+  const { watch } = counted(false);
+  watch(-1, "held", () => {}).cancel();
+  assertEquals(own(), before);
 });
 
 Deno.test("a wait that is not held ends while others keep the process alive, and can be held later", async () => {
