@@ -1,6 +1,7 @@
 // The recorder, as the misuses use it. Import this before anything that calls a verb.
 
 import { settled } from "../../../wait/descriptors.ts";
+import { nextTurn } from "../../../wait/turns.ts";
 import { type CompletionQueue, type Context, QpState, type QueuePair } from "../../../mod.ts";
 import { handleAddress } from "../../../ffi/mod.ts";
 import * as recorder from "../../provider/recorder.ts";
@@ -58,5 +59,7 @@ export async function idle(left: () => number = recorder.live): Promise<void> {
   for (let turns = 0; left() > 0 && turns < 500; turns++) {
     await new Promise((resolve) => setTimeout(resolve, 2));
   }
+  // A loop that has just ended may have asked for a turn, which may be a timer.
+  await nextTurn();
   await settled();
 }
