@@ -87,12 +87,13 @@ for (const [name, sourceOf] of Object.entries(SOURCES)) {
 
   test(`A loop over ${name} ends with the block that has it by using`, async (bed) => {
     const { over, loop, send } = sourceOf(bed);
+    const { promise: isRead, resolve } = Promise.withResolvers<void>();
     let count;
     {
       using _over = over;
       send();
-      count = countOf(loop());
-      await asleep();
+      count = countOf(loop(), resolve);
+      await isRead;
     }
     assertEquals(await count, 1);
   });
