@@ -57,7 +57,7 @@ const PARTS: Readonly<Record<string, string | readonly string[]>> = {
   "net: listenUd(), and connectRc() with exchange": `
     import { connectRc, listenUd } from "net/mod.ts";
     using conn = await listenUd({ device: "recorder0", qkey: 1 });
-    conn.send(new Uint8Array(1), conn.addr);
+    await conn.send(new Uint8Array(1), conn.addr);
     const exchange = (address) => Promise.resolve(address);
     await connectRc({ device: "recorder0", exchange, connectTimeout: 50 }).catch((error) => {
       if (!(error instanceof Deno.errors.TimedOut)) throw error;
