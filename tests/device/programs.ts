@@ -163,11 +163,25 @@ export function importMap(): string[] {
   return bundles.length === 0 ? stdOptions() : bundles;
 }
 
-let lastPort = 19_200;
+/** Linux gives ports from 32768 on to those who ask for any. */
+const [FIRST_PORT, PORTS] = [16_384, 16_384];
 
-/** A TCP port that no other test uses. */
+/** A TCP port that nobody uses. Tests of other processes choose theirs at the same time, so it is any of many. */
 export function freshPort(): number {
-  return ++lastPort;
+  for (;;) {
+    const port = FIRST_PORT + Math.floor(Math.random() * PORTS);
+    if (isFree(port)) return port;
+  }
+}
+
+function isFree(port: number): boolean {
+  try {
+    Deno.listen({ hostname: "0.0.0.0", port }).close();
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.AddrInUse) return false;
+    throw error;
+  }
 }
 
 /** Comes back once somebody listens on a TCP port; throws if nobody ever does. */
