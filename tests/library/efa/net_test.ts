@@ -45,8 +45,18 @@ function numberOf(ah: Label): number {
   return new Deno.UnsafePointerView(recorder.pointerTo(ah)).getUint32(offset);
 }
 
-/** Begins sends of 1, 2, ... bytes, and notes how they end. */
-async function send(conn: UdConn, count: number): Promise<{ ends: string[]; all: Promise<void> }> {
+/** Comes back when so many datagrams have had a slot. Handles are made on another thread. */
+async function untilSent(conn: UdConn, sent: number): Promise<void> {
+  await until(`${sent} sends`, () => conn.stats.sent === sent);
+}
+
+/** Begins sends of 1, 2, ... bytes, as many of which get a slot now, and notes how they end. */
+async function send(
+  conn: UdConn,
+  count: number,
+  slots: number = count,
+): Promise<{ ends: string[]; all: Promise<void> }> {
+  const { sent } = conn.stats;
   const ends: string[] = [];
   const sends = Array.from(
     { length: count },
@@ -56,7 +66,7 @@ async function send(conn: UdConn, count: number): Promise<{ ends: string[]; all:
         (error) => void ends.push(`${i + 1} ${error.message}`),
       ),
   );
-  await pause();
+  await untilSent(conn, sent + slots);
   return { ends, all: Promise.all(sends).then(() => {}) };
 }
 
@@ -82,7 +92,7 @@ test("A send of listenSrd() ends when its message has arrived, in whatever order
 Deno.test("A send of listenSrd() that waits for a receive holds up no other one", async () => {
   await using bed = await open(listenSrd, { sendDepth: 2 });
   const { conn } = bed;
-  const { ends, all } = await send(conn, 4);
+  const { ends, all } = await send(conn, 4, 2);
   // Slot 0 is that of a peer who does not receive: the others share slot 1.
   for (let i = 1; i <= 3; i++) {
     bed.endSend(1);
@@ -110,7 +120,7 @@ test("A send of listenSrd() that fails says so, and the connection goes on as it
   const changes = recorder.take().filter(({ verb }) => /destroy_ah|modify_qp/.test(verb));
   assertEquals(changes, []);
   const many = conn.sendMany([[new Uint8Array(1), conn.addr], [new Uint8Array(2), conn.addr]]);
-  await pause();
+  await untilSent(conn, 5);
   bed.endSend(3);
   bed.endSend(1, RNR_RETRY_EXC_ERR);
   await assertRejects(() => many, WorkCompletionError, "RNR_RETRY_EXC_ERR");
@@ -136,14 +146,18 @@ Deno.test("Sends of listenSrd() end with the reason when the queue pair is reset
 Deno.test("A send of listenSrd() ends when its signal aborts, and its slot when the device is done", async () => {
   await using bed = await open(listenSrd, { sendDepth: 1 });
   const { conn } = bed;
-  const abort = (): AbortSignal => AbortSignal.timeout(20);
   const one = new Uint8Array(1);
-  await assertRejects(() => conn.send(one, conn.addr, { signal: abort() }), DOMException);
+  const abort = new AbortController();
+  const aborted = conn.send(one, conn.addr, { signal: abort.signal });
+  await untilSent(conn, 1);
+  abort.abort();
+  await assertRejects(() => aborted, DOMException);
   // The slot is in use.
-  await assertRejects(() => conn.send(one, conn.addr, { signal: abort() }), DOMException);
-  const { ends, all } = await send(conn, 1);
+  const signal = AbortSignal.timeout(20);
+  await assertRejects(() => conn.send(one, conn.addr, { signal }), DOMException);
+  const { ends, all } = await send(conn, 1, 0);
   bed.endSend(0);
-  await until("two sends", () => conn.stats.sent === 2);
+  await untilSent(conn, 2);
   assertEquals(ends, []);
   bed.endSend(0);
   await all;
@@ -151,7 +165,7 @@ Deno.test("A send of listenSrd() ends when its signal aborts, and its slot when 
 
 test("A send of listenSrd() whose handle cannot be made says so", async (bed) => {
   recorder.fail("ibv_create_ah", "ENOMEM");
-  const { ends, all } = await send(bed.conn, 2);
+  const { ends, all } = await send(bed.conn, 2, 0);
   await all;
   assertEquals(ends.map((end) => end.includes("ENOMEM")), [true, true]);
   assertEquals(bed.conn.stats.sent, 0);
@@ -214,7 +228,7 @@ for (const [name, listen, headroom] of [["Srd", listenSrd, 0], ["Ud", listenUd, 
     assertEquals(stranger, { transport, gid: GID, lid: 0, qpn: 5, qkey: QKEY });
     recorder.take();
     void conn.send(new Uint8Array(1), stranger).catch(() => {});
-    await pause();
+    await untilSent(conn, 1);
     const { args, result } = recorder.takeOne("ibv_create_ah");
     const { fields } = args.attr as RecordedStruct;
     assertEquals([fields.is_global, fields["grh.sgid_index"], fields["grh.hop_limit"]], [1, 0, 0]);
