@@ -84,6 +84,17 @@ test("UdConn answers a known peer although strangers do not answer, after its ad
   for (const ah of await Promise.all(strangers)) ah.close();
 });
 
+test("UdConn.sendMany() sends in order, also if the first address handle takes long", async () => {
+  await using server = await listen();
+  await using client = await listen();
+  await client.send(bytes("known"), server.addr);
+  const other = { ...server.addr, gid: "::ffff:10.0.1.1" };
+  recorder.delay("ibv_create_ah", 20);
+  await client.sendMany([[bytes("first"), other], [bytes("then"), server.addr]]);
+  const words = Array.from({ length: 3 }, async () => text((await server.receive())[0]));
+  assertEquals(await Promise.all(words), ["known", "first", "then"]);
+});
+
 test("UdConn iterates over datagrams until it is closed", async () => {
   await using server = await listen();
   await using client = await listen();

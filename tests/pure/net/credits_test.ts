@@ -1,7 +1,13 @@
-// Frames that need no credit, while the device acknowledges nothing: the end of a connection always has a place.
+// What an end sends while the device acknowledges nothing: the end of a connection always has a place.
 import { assertEquals } from "@std/assert";
 import { type QueuePair, WcFlags, WcOpcode, type WorkCompletionList } from "../../../mod.ts";
-import { CONTROL_SENDS, CREDIT_SENDS, FrameType, Protocol } from "../../../net/rc/protocol.ts";
+import {
+  CONTROL_RECEIVES,
+  CONTROL_SENDS,
+  CREDIT_SENDS,
+  FrameType,
+  Protocol,
+} from "../../../net/rc/protocol.ts";
 import { Receiver } from "../../../net/rc/receiver.ts";
 import { type Connection, Sender } from "../../../net/rc/sender.ts";
 import type { Slot, Slots } from "../../../net/rc/slots.ts";
@@ -18,20 +24,22 @@ class End {
   readonly sender: Sender;
   readonly receiver: Receiver;
 
-  constructor() {
+  constructor(depth = 1, peerCredits = 1) {
     const nothing = (): void => {};
     const connection: Connection = {
       ...{ failure: undefined, read: nothing, spin: nothing, update: nothing, fail: nothing },
     };
     const qp = { postSend: nothing } as unknown as QueuePair;
-    const slotOf = (): Slot => ({ postRecv: nothing, bytes: () => new Uint8Array(1) }) as never;
+    const postSend = (_qp: QueuePair, _length: number, immData: number) => this.#sent(immData);
+    const calls = { postRecv: nothing, write: nothing, postSend };
+    const slotOf = (): Slot => ({ ...calls, bytes: () => new Uint8Array(1) }) as never;
     const slots = { has: () => true, take: slotOf, give: nothing } as unknown as Slots;
     const prepared = { setImmData: (_: number, immData: number) => this.#sent(immData) };
     const parts = { slots, prepared } as never;
-    this.sender = new Sender(qp, parts, 1, this.protocol, connection);
+    this.sender = new Sender(qp, parts, depth, this.protocol, connection);
     const places = { slots, slot: slotOf() };
     this.receiver = new Receiver(qp, places, this.protocol, this.sender, connection);
-    this.protocol.start(1);
+    this.protocol.start(peerCredits);
   }
 
   #sent(immData: number): void {
@@ -68,4 +76,23 @@ Deno.test("Receiver gives the credits that there was no room for when a send has
   end.sender.complete();
   end.receiver.serve();
   assertEquals(end.credits, credits + CREDITS);
+});
+
+Deno.test("Receiver gives no credits when its connection ends", async () => {
+  const end = new End();
+  end.receiver.end();
+  for (let i = 0; i < CONTROL_RECEIVES; i++) await end.take();
+  assertEquals(end.types, []);
+});
+
+Deno.test("Sender posts as many messages as its depth, and the next one when one has completed", async () => {
+  const end = new End(2, CREDITS);
+  const send = (): Promise<void> | undefined => end.sender.send(Uint8Array.of(1), undefined);
+  assertEquals([send(), send()], [undefined, undefined]);
+  const third = send();
+  assertEquals([end.types.length, third instanceof Promise], [2, true]);
+  end.sender.complete();
+  end.sender.serve();
+  await third;
+  assertEquals(end.types.length, 3);
 });
