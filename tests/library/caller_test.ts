@@ -15,7 +15,7 @@ import {
   placeOf,
   type Prepared,
 } from "./registry/calls.ts";
-import { World } from "./registry/world.ts";
+import { ObjectSet } from "./registry/object_set.ts";
 
 const TESTS = new URL("..", import.meta.url).href;
 const FAILURES = new URL("faults/messages.txt", import.meta.url);
@@ -39,12 +39,12 @@ async function deepError(
   spoil: (args: unknown[]) => boolean,
 ): Promise<string | undefined> {
   recorder.reset();
-  const world = new World();
+  const set = new ObjectSet();
   try {
-    const ready = await call.prepare(world);
+    const ready = await call.prepare(set);
     return spoil(ready.args) ? await deepErrorOf(call, ready) : "";
   } finally {
-    await closed(world);
+    await closed(set);
   }
 }
 
@@ -62,10 +62,10 @@ async function deepErrorOf(call: Call, ready: Prepared): Promise<string | undefi
 }
 
 /** A verb that was to fail may not have been called before. */
-async function closed(world: World): Promise<void> {
+async function closed(set: ObjectSet): Promise<void> {
   for (let tries = 0; tries < 3; tries++) {
     try {
-      world.close();
+      set.close();
     } catch (error) {
       assert(error instanceof VerbsError);
     }

@@ -4,7 +4,7 @@ import { assertEquals, assertInstanceOf, assertMatch } from "@std/assert";
 import * as recorder from "../provider/recorder.ts";
 import { idle } from "./registry/recorder_device.ts";
 import { callNamed, invoke } from "./registry/calls.ts";
-import { World } from "./registry/world.ts";
+import { ObjectSet } from "./registry/object_set.ts";
 
 /** A call, the order in which its arguments are given, and what the error says of which one. */
 const EXCHANGED: readonly (readonly [name: string, order: readonly number[], message: string])[] = [
@@ -45,8 +45,8 @@ Deno.test("an error of exchanged arguments names one of them by what it is", asy
   for (const [name, order, message] of EXCHANGED) {
     recorder.reset();
     const call = callNamed(name);
-    const world = new World();
-    const { self, args } = await call.prepare(world);
+    const set = new ObjectSet();
+    const { self, args } = await call.prepare(set);
     let found: unknown;
     try {
       await invoke(call, { self, args: order.map((i) => args[i]) });
@@ -56,7 +56,7 @@ Deno.test("an error of exchanged arguments names one of them by what it is", asy
     assertInstanceOf(found, TypeError, name);
     assertEquals(found.message.slice(0, message.length), message, name);
     assertMatch(found.message, /^Cannot use (?!.*Cannot use)/);
-    world.close();
+    set.close();
     await idle();
   }
 });

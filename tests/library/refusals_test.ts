@@ -20,7 +20,7 @@ import {
   putGetter,
   valueAt,
 } from "./registry/calls.ts";
-import { World } from "./registry/world.ts";
+import { ObjectSet } from "./registry/object_set.ts";
 
 const calls = allCalls().filter(({ callable: { module } }) => !/^(cli|ffi|testing)/.test(module));
 
@@ -139,7 +139,7 @@ function wordsOf(path: Path, what: string): RegExp {
   );
 }
 
-/** Calls that are made once in a world: they end what they are made on, or what was made for them is left. */
+/** Calls that are made once with the same objects: they end what they are made on, or what was made for them is left. */
 const ONE_EACH =
   /#(completions|events|getCqEventSync|getCqEvent|waitSync|attachMcast|detachMcast|leave|leaveMulticast|joinMulticast|join)( \(extended\))?$/;
 
@@ -170,14 +170,14 @@ async function verdict(call: Call, prepared: Prepared, words: RegExp): Promise<s
   }
 }
 
-/** Runs something in a new world, and closes it: then nothing is left. */
-async function inWorld<T>(run: (world: World) => Promise<T>): Promise<T> {
+/** Runs something with new objects, and closes them: then nothing is left. */
+async function withObjects<T>(run: (set: ObjectSet) => Promise<T>): Promise<T> {
   recorder.reset();
-  const world = new World();
+  const set = new ObjectSet();
   try {
-    return await run(world);
+    return await run(set);
   } finally {
-    world.close();
+    set.close();
     await idle();
     assertEquals([recorder.live(), recorder.violations()], [0, []]);
   }
@@ -186,8 +186,8 @@ async function inWorld<T>(run: (world: World) => Promise<T>): Promise<T> {
 Deno.test("Each argument and attribute refuses what it is not, by its name", async () => {
   const found: string[] = [];
   let tried = 0;
-  const attempt = async (world: World, call: Call, path: Path, id: string): Promise<void> => {
-    const prepared = await call.prepare(world);
+  const attempt = async (set: ObjectSet, call: Call, path: Path, id: string): Promise<void> => {
+    const prepared = await call.prepare(set);
     const [place, key] = placeOf(prepared.args, path);
     for (const [what, wrong] of Object.entries(wrongFor(id, key, place[key]))) {
       if (TAKEN.some((pattern) => pattern.test(`${id} is ${what}`))) continue;
@@ -201,12 +201,12 @@ Deno.test("Each argument and attribute refuses what it is not, by its name", asy
     }
   };
   for (const call of calls) {
-    const paths = await inWorld(async (world) => pathsOf((await call.prepare(world)).args));
+    const paths = await withObjects(async (set) => pathsOf((await call.prepare(set)).args));
     const all = ONE_EACH.test(call.name) ? paths.map((path) => [path]) : [paths];
     for (const some of all) {
-      await inWorld(async (world) => {
+      await withObjects(async (set) => {
         for (const path of some) {
-          await attempt(world, call, path, `${call.name}: ${path.join(".")}`);
+          await attempt(set, call, path, `${call.name}: ${path.join(".")}`);
         }
       });
     }
@@ -236,7 +236,7 @@ const WITHOUT_DEVICE: readonly RegExp[] = [
 
 /** The objects that a call needs, its own one by `"this"`. */
 async function objectsOf(call: Call): Promise<(Path | "this")[]> {
-  const { self, args } = await inWorld((world) => call.prepare(world));
+  const { self, args } = await withObjects((set) => call.prepare(set));
   const given = pathsOf(args).filter((path) => valueAt(args, path) instanceof verbs.Resource);
   return self instanceof verbs.Resource ? ["this", ...given] : given;
 }
@@ -247,16 +247,21 @@ for (
       "Each object that a call takes must be of the same context",
       [/: this$/, ...FOREIGN],
       /another|of the same context/,
-      async (world: World, call: Call, prepared: Prepared, path: Path | "this"): Promise<void> => {
+      async (
+        set: ObjectSet,
+        call: Call,
+        prepared: Prepared,
+        path: Path | "this",
+      ): Promise<void> => {
         const [place, key] = placeOf(prepared.args, path as Path);
-        place[key] = valueAt((await call.prepare(world.other)).args, path as Path);
+        place[key] = valueAt((await call.prepare(set.other)).args, path as Path);
       },
     ],
     [
       "Each call refuses disposed objects, its own and those that it is given",
       WITHOUT_DEVICE,
       /disposed/,
-      (_: World, __: Call, { self, args }: Prepared, path: Path | "this"): void => {
+      (_: ObjectSet, __: Call, { self, args }: Prepared, path: Path | "this"): void => {
         ((path === "this" ? self : valueAt(args, path)) as verbs.Resource).close();
       },
     ],
@@ -268,9 +273,9 @@ for (
       for (const path of await objectsOf(call)) {
         const id = `${call.name}: ${path === "this" ? path : path.join(".")}`;
         if (excused.some((pattern) => pattern.test(id))) continue;
-        await inWorld(async (world) => {
-          const prepared = await call.prepare(world);
-          await spoil(world, call, prepared, path);
+        await withObjects(async (set) => {
+          const prepared = await call.prepare(set);
+          await spoil(set, call, prepared, path);
           const wrongs = await verdict(call, prepared, words);
           found.push(...wrongs.map((text) => `${id}: ${text}`));
         });
@@ -292,7 +297,7 @@ function watch(args: unknown[], path: Path, onRead: () => void): void {
 Deno.test("Each attribute is read once, and before the objects are used that its getter may close", async () => {
   const found: string[] = [];
   for (const call of calls) {
-    const { args } = await inWorld((world) => call.prepare(world));
+    const { args } = await withObjects((set) => call.prepare(set));
     const attributes = pathsOf(args).filter((path) =>
       path.length > 1 && valueAt(args, path) !== undefined
     );
@@ -300,8 +305,8 @@ Deno.test("Each attribute is read once, and before the objects are used that its
     const objects = await objectsOf(call);
     for (const path of attributes) {
       const id = `${call.name}: ${path.join(".")}`;
-      await inWorld(async (world) => {
-        const prepared = await call.prepare(world);
+      await withObjects(async (set) => {
+        const prepared = await call.prepare(set);
         let reads = 0;
         watch(prepared.args, path, () => reads++);
         await verdict(call, prepared, /./);
@@ -313,8 +318,8 @@ Deno.test("Each attribute is read once, and before the objects are used that its
         if (call.name === "RwqIndirectionTable#workQueueFor") continue;
         // The end of a connection moves its queue pair.
         if (/^CmId#(disconnect|establish)/.test(call.name)) continue;
-        await inWorld(async (world) => {
-          const prepared = await call.prepare(world);
+        await withObjects(async (set) => {
+          const prepared = await call.prepare(set);
           const { self } = prepared;
           const victim = object === "this" ? self : valueAt(prepared.args, object);
           watch(prepared.args, path, () => (victim as verbs.Resource).close());
@@ -331,8 +336,8 @@ Deno.test("What is made of objects is closed before any of them", async () => {
   const found: string[] = [];
   for (const call of calls.filter(({ callable: { kind } }) => kind === "constructor")) {
     for (const path of await objectsOf(call)) {
-      await inWorld(async (world) => {
-        const prepared = await call.prepare(world);
+      await withObjects(async (set) => {
+        const prepared = await call.prepare(set);
         const made = invoke(call, prepared);
         (valueAt(prepared.args, path as Path) as verbs.Resource).close();
         if (!(made instanceof verbs.Resource) || made.disposed) return;

@@ -6,14 +6,14 @@ import { AddressHandle, Gid, Grh, ReplyPath, WcFlags } from "../../mod.ts";
 import { ipv4, ipv6 } from "../../cli/tests/pure/packets.ts";
 import { idle } from "./registry/recorder_device.ts";
 import { allCalls, begin, disposeResult, type Prepared } from "./registry/calls.ts";
-import { World } from "./registry/world.ts";
+import { ObjectSet } from "./registry/object_set.ts";
 
 const WC = { wcFlags: WcFlags.GRH, slid: 0, sl: 0, dlidPathBits: 0 };
 
 Deno.test("an address handle shows whom it reaches, however it was made", async () => {
   recorder.reset();
-  using world = new World();
-  const { pd } = world;
+  using set = new ObjectSet();
+  const { pd } = set;
   const to = { portNum: 1, grh: { dgid: Gid.parse("10.0.0.2"), sgidIndex: 1 } };
   const address = "portNum: 1, dgid: ::ffff:10.0.0.2, sgidIndex: 1";
   using direct = new AddressHandle(pd, to);
@@ -45,12 +45,12 @@ Deno.test("a GRH shows its version, and what routers look at", () => {
 
 Deno.test("attributes that the library gives have a text, which copies and JSON do not have", () => {
   recorder.reset();
-  using world = new World();
-  using path = new ReplyPath(world.pd, { portNum: 1 });
+  using set = new ObjectSet();
+  using path = new ReplyPath(set.pd, { portNum: 1 });
   const attr = path.attr({ ...WC, wcFlags: 0, slid: 5 });
   assertMatch(`reply to ${attr}`, /^reply to \{ grh: \{ dgid: .* \}, dlid: 5, .*portNum: 1 \}$/);
   assertEquals(Object.keys(attr).includes("toString"), false);
-  assertMatch(`${world.context.device}`, /^\{ name: "recorder0", .*nodeType: "CA"/);
+  assertMatch(`${set.context.device}`, /^\{ name: "recorder0", .*nodeType: "CA"/);
 });
 
 // Last: what some of the calls make ends when this process does.
@@ -67,8 +67,8 @@ Deno.test(
       if (seen.has(owner)) continue;
       seen.add(owner);
       recorder.reset();
-      const world = new World();
-      const ready: Prepared = await call.prepare(world);
+      const set = new ObjectSet();
+      const ready: Prepared = await call.prepare(set);
       const object = kind === "constructor" ? begin(call, ready) as object : ready.self as object;
       const { name } = object.constructor;
       const [text, shown] = [String(object), Deno.inspect(object)];
@@ -76,7 +76,7 @@ Deno.test(
       if (name !== "Gid") assertMatch(text, new RegExp(`^${name}\\b(?!.*\\[object)`), owner);
       assertMatch(shown, new RegExp(`^${name}\\b(?!\\(?.*\\[object)`), owner);
       disposeResult(object);
-      world.close();
+      set.close();
       await idle();
     }
   },

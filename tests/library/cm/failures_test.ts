@@ -8,7 +8,7 @@ import { ERRNOS, linesOf } from "../faults/lines.ts";
 import { isNamed } from "../refusals.ts";
 import { idle } from "../registry/recorder_device.ts";
 import { allCalls, type Call, disposeResult, invoke } from "../registry/calls.ts";
-import { World } from "../registry/world.ts";
+import { ObjectSet } from "../registry/object_set.ts";
 import { fakesLeft } from "./fake.ts";
 
 const FILE = new URL("messages.txt", import.meta.url);
@@ -23,10 +23,10 @@ interface Ended {
 /** Makes a valid call, in which a function fails if one is given. */
 async function make(call: Call, failing?: string, errno = 0): Promise<Ended> {
   recorder.reset();
-  const world = new World();
+  const set = new ObjectSet();
   try {
-    const { cmNet } = world;
-    const prepared = await call.prepare(world);
+    const { cmNet } = set;
+    const prepared = await call.prepare(set);
     cmNet.takeCalls();
     if (failing !== undefined) cmNet.fail(`rdma_${failing}`, errno);
     let error: unknown;
@@ -37,7 +37,7 @@ async function make(call: Call, failing?: string, errno = 0): Promise<Ended> {
     }
     return { called: cmNet.takeCalls(), error };
   } finally {
-    world.close();
+    set.close();
     await idle();
   }
 }

@@ -14,7 +14,7 @@ import {
   isIteration,
   type Prepared,
 } from "../registry/calls.ts";
-import { World } from "../registry/world.ts";
+import { ObjectSet } from "../registry/object_set.ts";
 
 /** The processor time of this thread in milliseconds. */
 function processorMs(): number {
@@ -66,24 +66,24 @@ const calls = allCalls().filter(({ callable: { module, kind } }) =>
   !/^(cli|ffi|testing)/.test(module) && !/getter|inspect/.test(kind)
 );
 
-/** Hammers each of the calls that give promises, in a world of its own. `ready` gives what is done again and again. */
+/** Hammers each of the calls that give promises, with objects of its own. `ready` gives what is done again and again. */
 async function hammerAll(
   some: readonly Call[],
   milliseconds: number,
-  ready: (call: Call, world: World) => Promise<() => Promise<void>>,
+  ready: (call: Call, set: ObjectSet) => Promise<() => Promise<void>>,
 ): Promise<void> {
   let tried = 0;
   for (const call of some) {
     recorder.reset();
-    const world = new World();
+    const set = new ObjectSet();
     try {
-      const late = await hammer(await ready(call, world), milliseconds);
+      const late = await hammer(await ready(call, set), milliseconds);
       assertGreater(LIMIT_MS, late, `${call.name}: ms that a timer is late`);
       tried++;
     } catch (error) {
       if (!(error instanceof Synchronous)) throw error;
     } finally {
-      world.close();
+      set.close();
       await idle();
     }
   }
@@ -97,15 +97,15 @@ Deno.test("A loop over valid calls lets a timer fire", async () => {
   await hammerAll(
     often,
     50,
-    (call, world) => Promise.resolve(async () => await make(call, await call.prepare(world))),
+    (call, set) => Promise.resolve(async () => await make(call, await call.prepare(set))),
   );
 });
 
 Deno.test("A loop over calls that fail lets a timer fire", async () => {
   const failing = calls.filter(({ name }) => !TAKES_NO_TURN.test(name));
-  await hammerAll(failing, 5, async (call, world) => {
+  await hammerAll(failing, 5, async (call, set) => {
     // Once: what a call that fails does not use up, such as a message to receive, is not prepared again.
-    const { self, args } = await call.prepare(world);
+    const { self, args } = await call.prepare(set);
     if (args.length === 0) throw new Synchronous();
     return async () => {
       let made: Promise<void>;
@@ -120,7 +120,7 @@ Deno.test("A loop over calls that fail lets a timer fire", async () => {
 });
 
 /** Calls that end at once, or never, with these options and in this state. */
-const ROWS: Readonly<Record<string, (world: World, signal: AbortSignal) => Promise<unknown>>> = {
+const ROWS: Readonly<Record<string, (set: ObjectSet, signal: AbortSignal) => Promise<unknown>>> = {
   "completions() that polls": ({ cq }, signal) =>
     first(cq.completions({ signal, spinMicroseconds: 1000 })),
   "receive() that polls": async (_, signal) => {
@@ -132,8 +132,8 @@ const ROWS: Readonly<Record<string, (world: World, signal: AbortSignal) => Promi
     const many = Array.from({ length: 5000 }, () => [Uint8Array.of(1), conn.addr] as const);
     while (!signal.aborted) await conn.sendMany(many, { signal });
   },
-  "the iteration of a closed listener": async (world, signal) => {
-    const listener = await world.listener();
+  "the iteration of a closed listener": async (set, signal) => {
+    const listener = await set.listener();
     listener.close();
     while (!signal.aborted) await first(listener);
   },
@@ -144,13 +144,13 @@ for (const [what, use] of Object.entries(ROWS)) {
     recorder.reset();
     recorder.connect();
     const abort = new AbortController();
-    const world = new World();
+    const set = new ObjectSet();
     const timer = setTimeout(() => abort.abort(), 50);
     const start = processorMs();
-    await use(world, abort.signal).catch((error) => assertEquals(error, abort.signal.reason));
+    await use(set, abort.signal).catch((error) => assertEquals(error, abort.signal.reason));
     assertGreater(50 + LIMIT_MS, processorMs() - start);
     clearTimeout(timer);
-    world.close();
+    set.close();
     await idle();
     await settled();
   });
@@ -159,13 +159,13 @@ for (const [what, use] of Object.entries(ROWS)) {
 Deno.test("Thousands of messages that wait for credits let a timer fire", async () => {
   recorder.reset();
   recorder.connect();
-  const world = new World();
-  const conn = await world.rcConn();
+  const set = new ObjectSet();
+  const conn = await set.rcConn();
   const ends = Promise.allSettled(Array.from({ length: 8000 }, () => conn.send(Uint8Array.of(1))));
   const start = processorMs();
   await new Promise((resolve) => setTimeout(resolve, 50));
   assertGreater(LIMIT_MS, processorMs() - start);
-  world.close();
+  set.close();
   await ends;
   await idle();
   await settled();

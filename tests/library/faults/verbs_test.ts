@@ -15,7 +15,7 @@ import { rows } from "../../../ffi/verbs.ts";
 import * as recorder from "../../provider/recorder.ts";
 import { idle } from "../registry/recorder_device.ts";
 import { callNamed, invoke } from "../registry/calls.ts";
-import { World } from "../registry/world.ts";
+import { ObjectSet } from "../registry/object_set.ts";
 import { ERRNOS, linesOf } from "./lines.ts";
 import { times } from "./walk.ts";
 
@@ -90,8 +90,8 @@ function assertFailed(error: unknown, verb: string, [code, errno]: [string, numb
   return error;
 }
 
-/** A world that asserts at its end that nothing is left. */
-class Checked extends World implements AsyncDisposable {
+/** An ObjectSet that asserts at its end that nothing is left. */
+class Checked extends ObjectSet implements AsyncDisposable {
   constructor() {
     recorder.reset();
     super();
@@ -105,9 +105,9 @@ class Checked extends World implements AsyncDisposable {
 }
 
 /** Prepares a valid call, and returns the function that makes it. */
-async function prepared(name: string, world: World): Promise<() => Promise<unknown>> {
+async function prepared(name: string, set: ObjectSet): Promise<() => Promise<unknown>> {
   const call = callNamed(name);
-  const ready = await call.prepare(world);
+  const ready = await call.prepare(set);
   return async () => await invoke(call, ready);
 }
 
@@ -121,8 +121,8 @@ async function failOnce(
   verb: string,
   errno: [string, number],
 ): Promise<VerbsError[]> {
-  await using world = new Checked();
-  const call = await prepared(name, world);
+  await using set = new Checked();
+  const call = await prepared(name, set);
   recorder.answer("ibv_query_device", NO_ROOM);
   const before = recorder.live();
   // What the recorder answers by itself for this verb is -1.
@@ -135,7 +135,7 @@ async function failOnce(
   const error = await assertRejects(call);
   assertEquals(recorder.live(), before, `${verb} ${errno[0]}: left objects behind`);
   // A builder ends with complete(), whether that fails or not.
-  const again = name === "WrBuilder#complete" ? await prepared(name, world) : call;
+  const again = name === "WrBuilder#complete" ? await prepared(name, set) : call;
   close(await again());
   return [assertFailed(error, TOLD[verb] ?? verb, errno)];
 }
@@ -146,8 +146,8 @@ async function failToClose(
   verb: string,
   errno: [string, number],
 ): Promise<[string, VerbsError]> {
-  await using world = new Checked();
-  const made = await (await prepared(name, world))() as NativeResource;
+  await using set = new Checked();
+  const made = await (await prepared(name, set))() as NativeResource;
   const shown = Deno.inspect(made).replace(/(fd|channel): \d+/, "$1: N");
   const before = recorder.live();
   recorder.fail(verb, errno[1], { times: 1 });
@@ -165,11 +165,11 @@ async function failToClose(
 
 /** Makes an object, and closes its context while a verb fails. */
 async function failToCloseAll(name: string, verb: string, errno: [string, number]): Promise<void> {
-  await using world = new Checked();
-  const made = await (await prepared(name, world))() as NativeResource;
+  await using set = new Checked();
+  const made = await (await prepared(name, set))() as NativeResource;
   recorder.fail(verb, errno[1], { times: 1 });
-  assertFailed(assertThrows(() => world.context.close()), verb, errno);
-  world.context.close();
+  assertFailed(assertThrows(() => set.context.close()), verb, errno);
+  set.context.close();
   assert(made.disposed);
   assertEquals(recorder.live(), 0);
 }
@@ -190,8 +190,8 @@ for (const { expected, title, name, verb } of TRIED.filter(({ isClosed }) => !is
 
   if (!makes) continue;
   Deno.test(`${name} throws if ${verb} returns NULL without a reason`, async () => {
-    await using world = new Checked();
-    const make = await prepared(name, world);
+    await using set = new Checked();
+    const make = await prepared(name, set);
     const before = recorder.live();
     recorder.fail(verb, 0);
     const { errno, code } = await assertRejects(make, VerbsError);
@@ -219,9 +219,9 @@ for (const { expected, title, name, verb } of TRIED.filter(({ isClosed }) => isC
 }
 
 Deno.test("A verb that returns its error as a negative number fails with that error", async () => {
-  await using world = new Checked();
+  await using set = new Checked();
   recorder.fail("ibv_modify_wq", 0, { skip: 1, times: 1, result: -22n });
-  const { verb, code } = assertThrows(() => world.wq.modify({ wqState: 1 }), VerbsError);
+  const { verb, code } = assertThrows(() => set.wq.modify({ wqState: 1 }), VerbsError);
   assertEquals({ verb, code }, { verb: "ibv_modify_wq", code: "EINVAL" });
 });
 

@@ -7,7 +7,7 @@ import { VerbsError } from "../../../mod.ts";
 import * as recorder from "../../provider/recorder.ts";
 import { idle } from "../registry/recorder_device.ts";
 import { callNamed, invoke } from "../registry/calls.ts";
-import { World } from "../registry/world.ts";
+import { ObjectSet } from "../registry/object_set.ts";
 
 /** A call, and the verb of it that fails. */
 export interface Tried {
@@ -40,10 +40,10 @@ export async function hintOf(
   answers: Answers = {},
 ): Promise<string | undefined> {
   recorder.reset();
-  const world = new World();
+  const set = new ObjectSet();
   try {
     const call = callNamed(name);
-    const ready = await call.prepare(world);
+    const ready = await call.prepare(set);
     for (const [query, fields] of Object.entries(answers)) recorder.answer(query as never, fields);
     // What the recorder answers by itself for this verb is -1.
     const result = verb === "ibv_poll_cq" ? { result: BigInt(-errno) } : {};
@@ -52,7 +52,7 @@ export async function hintOf(
     assert(error instanceof VerbsError, `${name}: ${error}`);
     return error.hint;
   } finally {
-    world.close();
+    set.close();
     await idle();
   }
 }

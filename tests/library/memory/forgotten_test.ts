@@ -17,7 +17,7 @@ import {
   resolveEthL2FromGidAsync,
 } from "../../../mod.ts";
 
-import { NAMES, World } from "../registry/world.ts";
+import { NAMES, ObjectSet } from "../registry/object_set.ts";
 
 const WC = { wcFlags: 0, slid: 7, sl: 1, dlidPathBits: 0 };
 const GRH = new Uint8Array(40).fill(0x22);
@@ -64,16 +64,16 @@ for (const verb of Object.keys(CALLS)) {
 
 /** Makes an object of each kind with work posted on it, and forgets them. */
 function makeAndForget(waits: boolean): WeakRef<object>[] {
-  const world = new World();
-  for (const name of NAMES) void world[name];
-  const { ud, wq, srq, mr, userMr, ah, cq, context } = world;
+  const set = new ObjectSet();
+  for (const name of NAMES) void set[name];
+  const { ud, wq, srq, mr, userMr, ah, cq, context } = set;
   for (const queue of [ud, wq, srq]) queue.postRecv({ sge: userMr.slice(0, 64) });
   ud.postSend({ sge: mr.slice(0, 32), ah, remoteQpn: 1, remoteQkey: 1 });
   if (waits) {
     cq.completions().next().catch(() => {});
     context.events().next().catch(() => {});
   }
-  return world.resources.map(([, resource]) => new WeakRef(resource));
+  return set.resources.map(([, resource]) => new WeakRef(resource));
 }
 
 async function collect(): Promise<void> {

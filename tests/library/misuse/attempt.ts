@@ -1,7 +1,7 @@
-// Runs one case in a world of its own.
+// Runs one case with objects of its own.
 
 import { disposeResult } from "../registry/calls.ts";
-import { World } from "../registry/world.ts";
+import { ObjectSet } from "../registry/object_set.ts";
 import { type Case, VALID } from "./cases.ts";
 import { verdict } from "./verdict.ts";
 
@@ -15,44 +15,44 @@ export interface Attempt {
   readonly outcome: string;
   readonly wrong: string[];
   /** It is closed, unless that failed twice. */
-  readonly world: World;
+  readonly set: ObjectSet;
 }
 
-/** Runs a case, and closes its world. */
+/** Runs a case, and closes its objects. */
 export async function attempt({ id, run }: Case): Promise<Attempt> {
-  const world = new World();
+  const set = new ObjectSet();
   const wrong: string[] = [];
   let outcome = "success";
   let isClosed = false;
   const isValid = id.endsWith(VALID);
-  const settled = (async () => disposeResult(await run(world)))().catch((thrown) => {
+  const settled = (async () => disposeResult(await run(set)))().catch((thrown) => {
     outcome = String(thrown?.name ?? typeof thrown);
     if (!isValid) wrong.push(...verdict(thrown, id));
-    // Whoever still waits in a valid call learns that its world has ended.
+    // Whoever still waits in a valid call learns that its objects have ended.
     else if (!isClosed) wrong.push(`Its valid call fails: ${thrown}`);
   });
   const turn = Promise.withResolvers<void>();
   let timer: ReturnType<typeof setTimeout> | undefined;
-  world.prepared.then(() => {
+  set.prepared.then(() => {
     timer = setTimeout(turn.resolve, isValid ? PATIENCE_MS : TURN_MS);
   });
   turn.promise.then(() => isValid && wrong.push("It does not return"));
   await Promise.race([settled, turn.promise]);
   clearTimeout(timer);
   isClosed = true;
-  closeAll(world, wrong);
+  closeAll(set, wrong);
   await settled;
-  return { outcome, wrong, world };
+  return { outcome, wrong, set };
 }
 
-/** A verb that failed once may fail when the world ends. It is closed again then. */
-export function closeAll(world: World, wrong: string[]): void {
+/** A verb that failed once may fail when its objects end. They are closed again then. */
+export function closeAll(set: ObjectSet, wrong: string[]): void {
   try {
-    world.close();
+    set.close();
   } catch (error) {
     wrong.push(...verdict(error));
     try {
-      world.close();
+      set.close();
     } catch (second) {
       wrong.push(`Cannot close again: ${second}`);
     }

@@ -19,7 +19,7 @@ import {
   step,
   valueAt,
 } from "../registry/calls.ts";
-import type { Learned, Lessons } from "./lessons.ts";
+import type { Learned, ValidCalls } from "./valid_calls.ts";
 import {
   Boom,
   LATER,
@@ -31,7 +31,7 @@ import {
   TRAPS,
   VALUES,
 } from "./values.ts";
-import type { World } from "../registry/world.ts";
+import type { ObjectSet } from "../registry/object_set.ts";
 
 /** One misuse. */
 export interface Case {
@@ -42,24 +42,24 @@ export interface Case {
   readonly leaves?: boolean;
   /** Violations that are the recorder's own, or follow from what is left. */
   readonly excused?: RegExp;
-  /** Misuses the objects of a new world. What it returns is waited for. */
-  readonly run: (world: World) => unknown;
+  /** Misuses the objects of a new ObjectSet. What it returns is waited for. */
+  readonly run: (set: ObjectSet) => unknown;
 }
 
 /** The matrix, from what the valid calls showed. */
-export function matrix(learned: Lessons): Case[] {
+export function matrix(learned: ValidCalls): Case[] {
   return allCalls().flatMap((call) => {
-    const lesson = learned[call.name]!;
+    const valid = learned[call.name]!;
     return [
       ...receiverCases(call),
       ...wrongCases(call, [
-        ...wrongValues(lesson),
-        ...wrongGetters(lesson),
-        ...wrongSignals(lesson),
+        ...wrongValues(valid),
+        ...wrongGetters(valid),
+        ...wrongSignals(valid),
       ]),
-      ...disposalCases(call, lesson),
-      ...verbCases(call, lesson),
-      ...opCases(call, lesson),
+      ...disposalCases(call, valid),
+      ...verbCases(call, valid),
+      ...opCases(call, valid),
     ];
   });
 }
@@ -71,12 +71,12 @@ export const VALID = ": valid";
 export function validCases(): Case[] {
   return allCalls().map((call) => ({
     id: `${call.name}${VALID}`,
-    run: async (world) => invoke(call, await call.prepare(world)),
+    run: async (set) => invoke(call, await call.prepare(set)),
   }));
 }
 
 /** Does something to a call before it is made; what it returns gets the outcome. */
-type Change = (prepared: Prepared, world: World) => Promise<After> | After;
+type Change = (prepared: Prepared, set: ObjectSet) => Promise<After> | After;
 
 type After = ((result: unknown) => unknown) | void;
 
@@ -85,9 +85,9 @@ function changed(call: Call, id: string, what: string, change: Change): Case {
   return {
     id: `${call.name}: ${id}`,
     what,
-    run: async (world) => {
-      const prepared = await call.prepare(world);
-      const after = await change(prepared, world);
+    run: async (set) => {
+      const prepared = await call.prepare(set);
+      const after = await change(prepared, set);
       const result = invoke(call, prepared);
       after?.(result);
       return result;
@@ -100,7 +100,7 @@ export interface Wrong {
   readonly path: Path;
   readonly what: string;
   /** Puts it there. `again` makes the call once more. */
-  readonly put: (prepared: Prepared, world: World, again: () => unknown) => After;
+  readonly put: (prepared: Prepared, set: ObjectSet, again: () => unknown) => After;
 }
 
 function wrongCases(call: Call, wrongs: readonly Wrong[]): Case[] {
@@ -110,7 +110,7 @@ function wrongCases(call: Call, wrongs: readonly Wrong[]): Case[] {
       `${path.join(".")} ${what}`,
       what,
       // The outcome of the inner call is of no interest, unless it is thrown.
-      (prepared, world) => put(prepared, world, () => swallow(invoke(call, prepared))),
+      (prepared, set) => put(prepared, set, () => swallow(invoke(call, prepared))),
     )
   );
 }
@@ -124,9 +124,9 @@ function receiverCases(call: Call): Case[] {
   return Object.entries(RECEIVER_VALUES).map(([what, hostile]): Case => ({
     id: `${name}: this is ${what}`,
     what: `this is ${what}`,
-    run: async (world) => {
-      const { self, args } = await prepare(world);
-      const receiver = hostile(self, world);
+    run: async (set) => {
+      const { self, args } = await prepare(set);
+      const receiver = hostile(self, set);
       const key = keyOf(callable.name);
       if (callable.kind === "getter") return Reflect.get(type.prototype, key, receiver);
       const result = ((type.prototype as Methods)[key]!).call(receiver, ...args);
@@ -141,9 +141,9 @@ export function wrongValues({ paths }: Pick<Learned, "paths">): Wrong[] {
     Object.entries(VALUES).map(([what, hostile]): Wrong => ({
       path,
       what: `is ${what}`,
-      put: ({ args }, world) => {
+      put: ({ args }, set) => {
         const [place, key] = placeOf(args, path);
-        place[key] = hostile(place[key], world);
+        place[key] = hostile(place[key], set);
       },
     }))
   );
@@ -153,8 +153,8 @@ export function wrongValues({ paths }: Pick<Learned, "paths">): Wrong[] {
 export function wrongGetters({ paths, resources }: Pick<Learned, "paths" | "resources">): Wrong[] {
   const closing = resources.map((resource): [string, Trap] => [
     `closes ${resource}`,
-    (value, world) => () => {
-      world.dispose(resource);
+    (value, set) => () => {
+      set.dispose(resource);
       return value;
     },
   ]);
@@ -162,8 +162,8 @@ export function wrongGetters({ paths, resources }: Pick<Learned, "paths" | "reso
     [...Object.entries(TRAPS), ...closing].map(([what, trap]): Wrong => ({
       path,
       what,
-      put: ({ args }, world, again) =>
-        putGetter(args, path, trap(valueAt(args, path), world, again, args)),
+      put: ({ args }, set, again) =>
+        putGetter(args, path, trap(valueAt(args, path), set, again, args)),
     }))
   );
 }
@@ -172,17 +172,17 @@ export function wrongGetters({ paths, resources }: Pick<Learned, "paths" | "reso
 function wrongSignals({ paths, resources }: Learned): Wrong[] {
   const closing = resources.map((resource): [string, SignalUse] => [
     `closes ${resource} when it aborts`,
-    ({ signal }, world) => signal.addEventListener("abort", () => world.dispose(resource)),
+    ({ signal }, set) => signal.addEventListener("abort", () => set.dispose(resource)),
   ]);
   const make = (path: Path, what: string, use: SignalUse, isLate: boolean): Wrong => ({
     path,
     what,
-    put: ({ args }, world, again) => {
+    put: ({ args }, set, again) => {
       const abort = new AbortController();
       const [place, key] = placeOf(args, path);
       place[key] = abort.signal;
       // The signal of the inner call has aborted: it does not call again.
-      const useIt = (): unknown => use(abort, world, again);
+      const useIt = (): unknown => use(abort, set, again);
       if (!isLate) useIt();
       return (result) => {
         // What aborts may throw: nobody waits for the call then.
@@ -203,7 +203,7 @@ function disposalCases(call: Call, { resources }: Learned): Case[] {
   return [
     ...resources.map((resource) => {
       const id = `${resource} is disposed right after`;
-      const dispose = (_: Prepared, world: World) => () => world.dispose(resource);
+      const dispose = (_: Prepared, set: ObjectSet) => () => set.dispose(resource);
       return changed(call, id, "one is disposed right after", dispose);
     }),
     changed(call, transferred, transferred, ({ args }) => () => transferAll(args)),
@@ -294,13 +294,13 @@ export function reaches({ verbs, needs }: Learned, op: string): boolean {
 }
 
 /** A provider that lacks an op: the call works, or fails as the header's inline function does. */
-function opCases(call: Call, lesson: Learned): Case[] {
+function opCases(call: Call, valid: Learned): Case[] {
   return contextOps().map((op): Case => ({
     id: `${call.name}: the provider has no ${op}`,
-    ...!reaches(lesson, op) && { what: "the provider lacks an op that it does not call" },
-    run: async (world) => {
+    ...!reaches(valid, op) && { what: "the provider lacks an op that it does not call" },
+    run: async (set) => {
       recorder.lack(op);
-      return invoke(call, await call.prepare(world));
+      return invoke(call, await call.prepare(set));
     },
   }));
 }

@@ -2,7 +2,7 @@
 
 import { idle, silence } from "../registry/recorder_device.ts";
 import { type Case, matrix, validCases } from "./cases.ts";
-import { learnAll } from "./lessons.ts";
+import { learnAll } from "./valid_calls.ts";
 import { attempt, closeAll } from "./attempt.ts";
 import { disposalOrders } from "./orders.ts";
 import { sample } from "./sample.ts";
@@ -19,7 +19,7 @@ export interface Order {
   readonly only?: string;
   readonly without?: string;
   /** The file of what the valid calls show, which differs from run to run; the first process writes it. */
-  readonly lessons: string;
+  readonly validCalls: string;
   /** The first one, and the one after the last. */
   readonly range: readonly [number, number];
 }
@@ -52,17 +52,17 @@ function report(line: Report): void {
 const ASKED = /^___ibv_query_port: context\d+ is used after its end$/;
 let mayAsk = false;
 
-/** Runs one case in a world of its own, and looks at what it left. */
+/** Runs one case with objects of its own, and looks at what it left. */
 async function runCase(one: Case): Promise<{ outcome: string; wrong: string[] }> {
   recorder.reset();
   const before = fakesLeft();
   const left = (): number => recorder.live() + fakesLeft() - before;
-  const { outcome, wrong, world } = await attempt(one);
+  const { outcome, wrong, set } = await attempt(one);
   if (one.leaves) await silence(QUIET_MS);
   else {
     // What failed when a wait ended has told nobody: the next close() does it. On a busy host waits end late.
     for (let tries = 0; tries < 3 && recorder.live() > 0; tries++) {
-      closeAll(world, wrong);
+      closeAll(set, wrong);
       await idle(left);
     }
     if (left() > 0) wrong.push(`${left()} objects are left`);
@@ -74,10 +74,10 @@ async function runCase(one: Case): Promise<{ outcome: string; wrong: string[] }>
 }
 
 if (import.meta.main) {
-  const { seed, only = "", without = "^$", lessons, range }: Order = JSON.parse(Deno.args[0]!);
-  const text = await Deno.readTextFile(lessons) ||
+  const { seed, only = "", without = "^$", validCalls, range }: Order = JSON.parse(Deno.args[0]!);
+  const text = await Deno.readTextFile(validCalls) ||
     JSON.stringify(await learnAll((name) => report({ start: name })));
-  await Deno.writeTextFile(lessons, text);
+  await Deno.writeTextFile(validCalls, text);
   const { learned, left }: Awaited<ReturnType<typeof learnAll>> = JSON.parse(text);
   const generated = [
     ...validCases(),

@@ -3,7 +3,7 @@
 import { MARK, type Order, type Report } from "./probe.ts";
 
 /** How a matrix is run. */
-export interface RunOptions extends Omit<Order, "range" | "lessons"> {
+export interface RunOptions extends Omit<Order, "range" | "validCalls"> {
   /** Environment variables of the processes. */
   readonly env?: Readonly<Record<string, string>>;
   /** How many processes run at the same time. */
@@ -40,10 +40,10 @@ export function isClean({ wrong, ran, chosen }: Outcome): boolean {
 /** Runs the cases that are chosen. */
 export async function runMatrix(options: RunOptions): Promise<Outcome> {
   const { jobs = 2, progress } = options;
-  const lessons = await Deno.makeTempFile();
-  await using _lessons = { [Symbol.asyncDispose]: () => Deno.remove(lessons) };
+  const validCalls = await Deno.makeTempFile();
+  await using _file = { [Symbol.asyncDispose]: () => Deno.remove(validCalls) };
   const outcome: Outcome = { generated: 0, chosen: 0, ran: 0, wrong: [], outcomes: new Map() };
-  const none = await runRange(options, { lessons, range: [0, 0] }, outcome);
+  const none = await runRange(options, { validCalls, range: [0, 0] }, outcome);
   if (none.died !== undefined) throw new Error(`Cannot generate cases: ${none.died}`);
   outcome.wrong.push(...none.gaps);
   let next = 0;
@@ -51,7 +51,11 @@ export async function runMatrix(options: RunOptions): Promise<Outcome> {
     while (next < outcome.chosen) {
       const end = next += SHARE;
       for (let start = end - SHARE; start < end;) {
-        const { ended, died } = await runRange(options, { lessons, range: [start, end] }, outcome);
+        const { ended, died } = await runRange(
+          options,
+          { validCalls, range: [start, end] },
+          outcome,
+        );
         if (died === undefined) break;
         progress?.(died.slice(0, 200));
         outcome.wrong.push(died);
@@ -74,7 +78,7 @@ interface Ending {
 
 async function runRange(
   { seed, only, without, env = {}, patience = 60_000 }: RunOptions,
-  part: Pick<Order, "lessons" | "range">,
+  part: Pick<Order, "validCalls" | "range">,
   outcome: Outcome,
 ): Promise<Ending> {
   const child = new Deno.Command(Deno.execPath(), {

@@ -48,8 +48,8 @@ function strayEvents(): Case[] {
     ["cq0", "qp0", "wq0", "srq0", 1, 0, 255].map((of): Case => ({
       what: "stray event",
       id: `An event of type ${type} is of ${of}`,
-      run: async (world) => {
-        const { context, cq, ud, wq, srq } = world;
+      run: async (set) => {
+        const { context, cq, ud, wq, srq } = set;
         const events = context.events();
         const first = events.next();
         for (const resource of [cq, ud, wq, srq].slice(0, Number(type) % 3)) resource.close();

@@ -9,7 +9,7 @@ import type { RequestList, WrBuilder } from "../../../mod.ts";
 import { comparable } from "../../provider/records.ts";
 import { nativeOf } from "../../../types/work/requests.ts";
 import { allCalls, type Call, invoke, pathsOf, type Prepared } from "../registry/calls.ts";
-import { World } from "../registry/world.ts";
+import { ObjectSet } from "../registry/object_set.ts";
 import { type Wrong, wrongGetters, wrongValues } from "./cases.ts";
 
 /** The bytes of a list that native code reads, and what is known of them. */
@@ -32,11 +32,11 @@ function postedBy({ self }: Prepared): unknown {
   return comparable(recorder.take());
 }
 
-/** Does something with a call that is prepared in a new world. */
-async function on<T>(call: Call, use: (prepared: Prepared, world: World) => T): Promise<T> {
+/** Does something with a call that is prepared with new objects. */
+async function on<T>(call: Call, use: (prepared: Prepared, set: ObjectSet) => T): Promise<T> {
   recorder.reset();
-  using world = new World();
-  return use(await call.prepare(world), world);
+  using set = new ObjectSet();
+  return use(await call.prepare(set), set);
 }
 
 /** Puts what is wrong into a call, which throws and leaves the state as it is, or does not throw. */
@@ -46,9 +46,9 @@ function refuses(
   state: (prepared: Prepared) => unknown,
   posted: unknown,
 ): Promise<boolean> {
-  return on(call, (prepared, world) => {
+  return on(call, (prepared, set) => {
     const before = posted ?? state(prepared);
-    wrong.put(prepared, world, () => {});
+    wrong.put(prepared, set, () => {});
     try {
       invoke(call, prepared);
       return false;

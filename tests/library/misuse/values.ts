@@ -1,6 +1,6 @@
 // Hostile values.
 
-import type { World } from "../registry/world.ts";
+import type { ObjectSet } from "../registry/object_set.ts";
 import { Resource } from "../../../mod.ts";
 
 /** The error that getters throw. */
@@ -9,7 +9,7 @@ export class Boom extends Error {
 }
 
 /** Makes a value that takes the place of a valid one. */
-export type Hostile = (original: unknown, world: World) => unknown;
+export type Hostile = (original: unknown, set: ObjectSet) => unknown;
 
 /** A buffer that was transferred. */
 function detached(): Uint8Array {
@@ -157,9 +157,9 @@ export const VALUES: Readonly<Record<string, Hostile>> = {
       throw new Boom();
     },
   }),
-  "number that closes the device": (_, world) =>
+  "number that closes the device": (_, set) =>
     convertible(() => {
-      world.close();
+      set.close();
       return 1;
     }),
   "boxed number": () => Object(1),
@@ -210,10 +210,10 @@ export const VALUES: Readonly<Record<string, Hostile>> = {
       },
     }),
   "revoked proxy": revoked,
-  "proxy that closes the device": (original, world) =>
+  "proxy that closes the device": (original, set) =>
     new Proxy(Object(original), {
       get: (target, key) => {
-        world.close();
+        set.close();
         return Reflect.get(target, key);
       },
     }),
@@ -236,7 +236,7 @@ export const RECEIVER_VALUES: Readonly<Record<string, Hostile>> = {
 /** What a getter does before it gives the valid value. It has the place of an attribute of `args`. */
 export type Trap = (
   value: unknown,
-  world: World,
+  set: ObjectSet,
   again: () => unknown,
   args: readonly unknown[],
 ) => () => unknown;
@@ -267,7 +267,7 @@ function buffersOf(values: readonly unknown[]): ArrayBuffer[] {
 }
 
 /** What happens to a signal before the call that gets it, and before it aborts. */
-export type SignalUse = (abort: AbortController, world: World, again: () => unknown) => unknown;
+export type SignalUse = (abort: AbortController, set: ObjectSet, again: () => unknown) => unknown;
 
 /** Before the call. */
 export const SIGNALS: Readonly<Record<string, SignalUse>> = {
@@ -276,8 +276,8 @@ export const SIGNALS: Readonly<Record<string, SignalUse>> = {
   "calls again when it aborts": ({ signal }, _, again) => {
     signal.addEventListener("abort", () => again());
   },
-  "closes the device when it aborts": ({ signal }, world) => {
-    signal.addEventListener("abort", () => world.close());
+  "closes the device when it aborts": ({ signal }, set) => {
+    signal.addEventListener("abort", () => set.close());
   },
 };
 
@@ -285,8 +285,8 @@ export const SIGNALS: Readonly<Record<string, SignalUse>> = {
 export const LATER: Readonly<Record<string, SignalUse>> = {
   "aborts right after": (abort) => abort.abort(new Boom()),
   "aborts a turn later": (abort) => setTimeout(() => abort.abort(new Boom()), 0),
-  "aborts when the device was closed": (abort, world) => {
-    world.close();
+  "aborts when the device was closed": (abort, set) => {
+    set.close();
     abort.abort(new Boom());
   },
 };
@@ -315,12 +315,12 @@ export const TRAPS: Readonly<Record<string, Trap>> = {
       return value;
     };
   },
-  "closes the device": (value, world) => () => {
-    world.close();
+  "closes the device": (value, set) => () => {
+    set.close();
     return value;
   },
-  "transfers all buffers": (value, world, _, args) => () => {
-    transferAll([...args, world.buffer]);
+  "transfers all buffers": (value, set, _, args) => () => {
+    transferAll([...args, set.buffer]);
     return value;
   },
 };

@@ -8,7 +8,7 @@ import * as recorder from "../../provider/recorder.ts";
 import { comparable, type ComparableCall, decode } from "../../provider/records.ts";
 import { idle } from "../registry/recorder_device.ts";
 import { callNamed, invoke } from "../registry/calls.ts";
-import { World } from "../registry/world.ts";
+import { ObjectSet } from "../registry/object_set.ts";
 
 const FILE = new URL("requests.txt", import.meta.url);
 /** Calls, each with a line for each verb that counts. */
@@ -52,17 +52,17 @@ for (const expected of EXPECTED) {
   const verbs = new Set(lines.map((line) => line.trim().split(" ")[0]));
   Deno.test(`The request of ${name} is that of C in every field`, async () => {
     recorder.reset();
-    const world = new World();
+    const set = new ObjectSet();
     // What the program in C had from the start: objects are told by their numbers.
-    world.mr.bytes().set(Uint8Array.from({ length: 4096 }, (_, i) => i));
-    void world.cq;
+    set.mr.bytes().set(Uint8Array.from({ length: 4096 }, (_, i) => i));
+    void set.cq;
     const call = callNamed(name);
-    const prepared = await call.prepare(world);
+    const prepared = await call.prepare(set);
     recorder.take();
     const made = await invoke(call, prepared);
     const requests = recorder.take().filter(({ verb }) => verbs.has(verb));
     if (made instanceof Resource) made.close();
-    world.close();
+    set.close();
     await idle();
     const seen = [name, ...comparable(requests).map(lineOf)].join("\n  ");
     printed.push(seen);

@@ -4,13 +4,13 @@ import { Resource } from "../../../mod.ts";
 import { rootOf } from "../../../types/core/resource.ts";
 import { type Callable, MODULES, readApi } from "./api.ts";
 import { RECEIVERS, RECIPES } from "./recipes.ts";
-import type { World } from "./world.ts";
+import type { ObjectSet } from "./object_set.ts";
 
 /** A call with valid arguments. */
 export interface Call {
   readonly name: string;
   readonly callable: Callable;
-  readonly prepare: (world: World) => Promise<Prepared>;
+  readonly prepare: (set: ObjectSet) => Promise<Prepared>;
 }
 
 /** An object and the arguments of one of its methods. */
@@ -80,10 +80,10 @@ export function callsOf(api: readonly Callable[]): Call[] {
 }
 
 function callOf(name: string, callable: Callable): Call {
-  const prepare = async (world: World): Promise<Prepared> => {
-    const self = await receiverOf(name, callable, world);
-    const args = await RECIPES[name]?.(world) ?? Array(callable.length).fill(0);
-    world.setPrepared();
+  const prepare = async (set: ObjectSet): Promise<Prepared> => {
+    const self = await receiverOf(name, callable, set);
+    const args = await RECIPES[name]?.(set) ?? Array(callable.length).fill(0);
+    set.setPrepared();
     return { self, args };
   };
   return { name, callable, prepare };
@@ -101,13 +101,13 @@ export function allCalls(): readonly Call[] {
 
 let all: readonly Call[] | undefined;
 
-async function receiverOf(name: string, callable: Callable, world: World): Promise<unknown> {
+async function receiverOf(name: string, callable: Callable, set: ObjectSet): Promise<unknown> {
   if (!needsReceiver(callable)) return undefined;
   const { owner } = callable;
   const receiver = RECEIVERS[name] ?? RECEIVERS[owner!];
-  if (receiver !== undefined) return await receiver(world);
+  if (receiver !== undefined) return await receiver(set);
   const type = exported(callable, owner!) as new (...args: unknown[]) => object;
-  return new type(...await RECIPES[`new ${owner}`]!(world));
+  return new type(...await RECIPES[`new ${owner}`]!(set));
 }
 
 /** An export of the module that a callable is of. */

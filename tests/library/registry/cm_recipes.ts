@@ -10,7 +10,7 @@ import {
 } from "../../../cm.ts";
 import { EventType, QpState, QpType } from "../../../mod.ts";
 import type { Receiver, Recipe } from "./parts.ts";
-import type { World } from "./world.ts";
+import type { ObjectSet } from "./object_set.ts";
 
 const GROUP = "239.1.2.3";
 const TYPE = CmEventType;
@@ -33,13 +33,13 @@ const hints = (): object => ({
   portSpace: PortSpace.TCP,
   signal: signal(),
 });
-const withQp = ({ cmNet }: World): unknown[] => [cmNet.newQp(), param(), { signal: signal() }];
+const withQp = ({ cmNet }: ObjectSet): unknown[] => [cmNet.newQp(), param(), { signal: signal() }];
 
 /** A method of an id: the state that it needs, the event that it waits for, and its arguments. */
 type Step = readonly [
   state: string,
   event: CmEventType | undefined,
-  args: (world: World) => unknown[],
+  args: (set: ObjectSet) => unknown[],
   portSpace?: PortSpace,
 ];
 
@@ -81,14 +81,14 @@ const STEPS: Readonly<Record<string, Step>> = {
   migrate: [
     "ESTABLISHED",
     undefined,
-    (world) => [world.once("cmOtherChannel", () => new EventChannel())],
+    (set) => [set.once("cmOtherChannel", () => new EventChannel())],
   ],
 };
 
-function idFor(world: World, name: string): Promise<CmId> {
+function idFor(set: ObjectSet, name: string): Promise<CmId> {
   const [state, , , portSpace] = STEPS[name]!;
-  return world.once(`id for ${name}`, async () => {
-    const id = await world.cmNet.idIn(state, portSpace);
+  return set.once(`id for ${name}`, async () => {
+    const id = await set.cmNet.idIn(state, portSpace);
     if (name === "leaveMulticast") await id.joinMulticast(GROUP);
     return id;
   });
@@ -96,23 +96,23 @@ function idFor(world: World, name: string): Promise<CmId> {
 
 const ofIds = Object.entries(STEPS).map(([name, [, event, args]]): [string, Recipe] => [
   `CmId#${name}`,
-  async (world) => {
-    const id = await idFor(world, name);
-    if (event !== undefined) world.cmNet.push(id, event);
-    return args(world);
+  async (set) => {
+    const id = await idFor(set, name);
+    if (event !== undefined) set.cmNet.push(id, event);
+    return args(set);
   },
 ]);
 
 /** Makes an event that no method waits for. */
-async function request({ cmNet }: World): Promise<void> {
+async function request({ cmNet }: ObjectSet): Promise<void> {
   cmNet.push(await cmNet.idIn("LISTENING"), TYPE.CONNECT_REQUEST);
 }
 
 /** The calls of ./cm. */
 export const CM_RECIPES: Readonly<Record<string, Recipe>> = {
   "new EventChannel": () => [],
-  "EventChannel#events": async (world) => {
-    await request(world);
+  "EventChannel#events": async (set) => {
+    await request(set);
     return [{ signal: signal() }];
   },
   "new CmId": ({ cmChannel }) => [cmChannel, PortSpace.UDP],
@@ -127,13 +127,13 @@ export const CM_RECIPES: Readonly<Record<string, Recipe>> = {
 /** The objects of ./cm. */
 export const CM_RECEIVERS: Readonly<Record<string, Receiver>> = {
   EventChannel: ({ cmChannel }) => cmChannel,
-  "EventChannel#[Symbol.asyncIterator]": async (world) => {
-    await request(world);
-    return world.cmChannel;
+  "EventChannel#[Symbol.asyncIterator]": async (set) => {
+    await request(set);
+    return set.cmChannel;
   },
   CmId: ({ cmId }) => cmId,
   ...Object.fromEntries(
-    Object.keys(STEPS).map((name) => [`CmId#${name}`, (world: World) => idFor(world, name)]),
+    Object.keys(STEPS).map((name) => [`CmId#${name}`, (set: ObjectSet) => idFor(set, name)]),
   ),
   CmError: () => new CmError("Cannot test", TYPE.REJECTED, 8),
 };

@@ -5,11 +5,11 @@ import { EfaCompletionQueue } from "../../../efa.ts";
 import { CreateCqAttrFlags, CreateCqWcFlags, SendOpsFlags } from "../../../mod.ts";
 import { complete } from "./recorder_device.ts";
 import type { Receiver, Recipe } from "./parts.ts";
-import type { World } from "./world.ts";
+import type { ObjectSet } from "./object_set.ts";
 
 const capacity = { maxSendWr: 4, maxRecvWr: 4, maxSendSge: 1, maxRecvSge: 1, maxInlineData: 0 };
 
-const srd = ({ pd, cq }: World): unknown[] => [
+const srd = ({ pd, cq }: ObjectSet): unknown[] => [
   pd,
   { sendCq: cq, recvCq: cq, cap: { ...capacity }, sendOpsFlags: SendOpsFlags.RDMA_READ, sl: 8 },
 ];

@@ -5,7 +5,7 @@ import { DEVICE } from "./recorder_device.ts";
 import { TransportType } from "../../../mod.ts";
 import { connect, setDevices, setField } from "../../provider/recorder.ts";
 import type { Receiver, Recipe } from "./parts.ts";
-import { QKEY, type World } from "./world.ts";
+import { type ObjectSet, QKEY } from "./object_set.ts";
 
 const IP_GROUP = "239.1.2.3";
 const MESSAGE = new Uint8Array(8);
@@ -28,12 +28,12 @@ const RC = {
 
 const signal = (): AbortSignal => new AbortController().signal;
 
-async function udPeer(world: World): Promise<object> {
-  return { ...(await world.udConn()).addr };
+async function udPeer(set: ObjectSet): Promise<object> {
+  return { ...(await set.udConn()).addr };
 }
 
-async function remote(world: World): Promise<object> {
-  return { ...(await world.exposed()).remote };
+async function remote(set: ObjectSet): Promise<object> {
+  return { ...(await set.exposed()).remote };
 }
 
 const bytes = (): DataView => new DataView(new ArrayBuffer(structs.ibv_wc.size));
@@ -60,9 +60,9 @@ export const OTHER_RECIPES: Readonly<Record<string, Recipe>> = {
   checkLeaks: () => [],
   whyNoDevice: () => [DEVICE],
   listenUd: ({ signal }) => [{ ...UD_OPTIONS, signal }],
-  "listenUd (address)": (world) => {
-    world.cmNet;
-    return [{ device: DEVICE, port: 7471, signal: world.signal }];
+  "listenUd (address)": (set) => {
+    set.cmNet;
+    return [{ device: DEVICE, port: 7471, signal: set.signal }];
   },
   listenSrd: ({ signal }) => {
     // Only a device that is new is an adapter.
@@ -70,37 +70,37 @@ export const OTHER_RECIPES: Readonly<Record<string, Recipe>> = {
     setDevices(2);
     return [{ ...UD_OPTIONS, device: "recorder1", rnrRetry: 7, signal }];
   },
-  "UdConn#receive": async (world) => {
-    const conn = await world.udConn();
+  "UdConn#receive": async (set) => {
+    const conn = await set.udConn();
     await conn.send(MESSAGE, conn.addr);
     return [{ buffer: new Uint8Array(4096), signal: signal() }];
   },
-  "UdConn#send": async (world) => [MESSAGE.slice(), await udPeer(world), { signal: signal() }],
-  "UdConn#receiveMany": async (world) => {
-    const conn = await world.udConn();
+  "UdConn#send": async (set) => [MESSAGE.slice(), await udPeer(set), { signal: signal() }],
+  "UdConn#receiveMany": async (set) => {
+    const conn = await set.udConn();
     await conn.send(MESSAGE, conn.addr);
     return [new Uint8Array(4096), { signal: signal() }];
   },
-  "UdConn#borrow": async (world) => {
-    const conn = await world.udConn();
+  "UdConn#borrow": async (set) => {
+    const conn = await set.udConn();
     await conn.send(MESSAGE, conn.addr);
     return [{ signal: signal() }];
   },
-  "UdConn#sendMany": async (world) => [
-    [[MESSAGE.slice(), await udPeer(world)]],
+  "UdConn#sendMany": async (set) => [
+    [[MESSAGE.slice(), await udPeer(set)]],
     { signal: signal() },
   ],
   "UdConn#lookup": () => [
     { hostname: "host", port: 7471 },
     { timeout: 5000, retryInterval: 1, signal: signal() },
   ],
-  "UdConn#join": (world) => {
-    world.cmNet;
+  "UdConn#join": (set) => {
+    set.cmNet;
     return [IP_GROUP, { signal: signal(), deviceOnly: false }];
   },
-  "UdConn#leave": async (world) => {
-    world.cmNet;
-    await (await world.udConn()).join(IP_GROUP);
+  "UdConn#leave": async (set) => {
+    set.cmNet;
+    await (await set.udConn()).join(IP_GROUP);
     return [IP_GROUP];
   },
   listenRc: ({ signal }) => [
@@ -115,48 +115,48 @@ export const OTHER_RECIPES: Readonly<Record<string, Recipe>> = {
       onFailure: () => {},
     },
   ],
-  "RcListener#accept": async (world) => {
-    await world.rcClient();
+  "RcListener#accept": async (set) => {
+    await set.rcClient();
     return [{ signal: signal() }];
   },
   "connectRc (exchange)": ({ signal }) => {
     connect();
     return [{ ...RC, signal, exchange: (address: object) => Promise.resolve({ ...address }) }];
   },
-  "connectRc (tcp)": async (world) => [
+  "connectRc (tcp)": async (set) => [
     {
       ...RC,
-      signal: world.signal,
+      signal: set.signal,
       hostname: "127.0.0.1",
-      tcpPort: (await world.listener()).addr.port,
+      tcpPort: (await set.listener()).addr.port,
       retryInterval: 5,
     },
   ],
-  "RcConn#receive": async (world) => {
-    await (await world.rcConn()).send(MESSAGE);
+  "RcConn#receive": async (set) => {
+    await (await set.rcConn()).send(MESSAGE);
     return [{ buffer: new Uint8Array(64), signal: signal() }];
   },
-  "RcConn#receiveMany": async (world) => {
-    await (await world.rcConn()).send(MESSAGE);
+  "RcConn#receiveMany": async (set) => {
+    await (await set.rcConn()).send(MESSAGE);
     return [new Uint8Array(64), { signal: signal() }];
   },
-  "RcConn#borrow": async (world) => {
-    await (await world.rcConn()).send(MESSAGE);
+  "RcConn#borrow": async (set) => {
+    await (await set.rcConn()).send(MESSAGE);
     return [{ signal: signal() }];
   },
   "RcConn#send": () => [MESSAGE.slice(), { signal: signal() }],
   "RcConn#flush": () => [{ signal: signal() }],
   "RcConn#expose": () => [64, { signal: signal() }],
-  "RcConn#write": async (world) => [
-    await remote(world),
+  "RcConn#write": async (set) => [
+    await remote(set),
     8,
     MESSAGE.slice(),
     { signal: signal(), imm: 7 },
   ],
   "RcConn#writes": () => [{ signal: signal() }],
-  "RcConn#read": async (world) => [await remote(world), 8, 16, { signal: signal() }],
-  "RcConn#fetchAdd": async (world) => [await remote(world), 8, 1n, { signal: signal() }],
-  "RcConn#compareSwap": async (world) => [await remote(world), 8, 0n, 1n, { signal: signal() }],
+  "RcConn#read": async (set) => [await remote(set), 8, 16, { signal: signal() }],
+  "RcConn#fetchAdd": async (set) => [await remote(set), 8, 1n, { signal: signal() }],
+  "RcConn#compareSwap": async (set) => [await remote(set), 8, 0n, 1n, { signal: signal() }],
   "RcConn#close": () => [{ signal: signal() }],
   "runCli (devices)": () => [["devices", "--json"]],
   "runCli (devinfo)": () => [["devinfo", "--ib-dev", DEVICE]],
@@ -179,46 +179,46 @@ export const OTHER_RECIPES: Readonly<Record<string, Recipe>> = {
 
 /** The objects of ./net. */
 export const OTHER_RECEIVERS: Readonly<Record<string, Receiver>> = {
-  UdConn: (world) => world.udConn(),
-  "UdConn#lookup": (world) => world.udFinder(),
-  RcListener: (world) => world.listener(),
-  RcConn: (world) => world.rcConn(),
-  ExposedMemory: (world) => world.exposed(),
-  BorrowedMessage: async (world) => {
-    const conn = await world.rcConn();
+  UdConn: (set) => set.udConn(),
+  "UdConn#lookup": (set) => set.udFinder(),
+  RcListener: (set) => set.listener(),
+  RcConn: (set) => set.rcConn(),
+  ExposedMemory: (set) => set.exposed(),
+  BorrowedMessage: async (set) => {
+    const conn = await set.rcConn();
     await conn.send(MESSAGE);
     return await conn.borrow();
   },
-  BorrowedDatagram: async (world) => {
-    const conn = await world.udConn();
+  BorrowedDatagram: async (set) => {
+    const conn = await set.udConn();
     await conn.send(MESSAGE, conn.addr);
     return await conn.borrow();
   },
   SystemError: () => new SystemError("Cannot test", "write", 22),
   // Iterations whose object has something for the first step.
-  "UdConn#[Symbol.asyncIterator]": async (world) => {
-    const conn = await world.udConn();
+  "UdConn#[Symbol.asyncIterator]": async (set) => {
+    const conn = await set.udConn();
     await conn.send(MESSAGE, conn.addr);
     return conn;
   },
-  "RcListener#[Symbol.asyncIterator]": async (world) => {
-    await world.rcClient();
-    return await world.listener();
+  "RcListener#[Symbol.asyncIterator]": async (set) => {
+    await set.rcClient();
+    return await set.listener();
   },
   // Else it waits for the end.
-  "RcConn#closed": async (world) => {
-    const conn = await world.rcConn();
+  "RcConn#closed": async (set) => {
+    const conn = await set.rcConn();
     conn[Symbol.dispose]();
     return conn;
   },
-  "RcConn#writes": async (world) => {
-    const conn = await world.rcConn();
-    const { remote } = await world.exposed();
+  "RcConn#writes": async (set) => {
+    const conn = await set.rcConn();
+    const { remote } = await set.exposed();
     await conn.write(remote, 8, MESSAGE, { imm: 7 });
     return conn;
   },
-  "RcConn#[Symbol.asyncIterator]": async (world) => {
-    const conn = await world.rcConn();
+  "RcConn#[Symbol.asyncIterator]": async (set) => {
+    const conn = await set.rcConn();
     await conn.send(MESSAGE);
     return conn;
   },

@@ -12,13 +12,13 @@ import {
   SendFlags,
   WrOpcode,
 } from "../../../mod.ts";
-import { QKEY, type World } from "./world.ts";
+import { type ObjectSet, QKEY } from "./object_set.ts";
 
 /** The arguments of a valid call. */
-export type Recipe = (world: World) => unknown[] | Promise<unknown[]>;
+export type Recipe = (set: ObjectSet) => unknown[] | Promise<unknown[]>;
 
 /** The object of a valid call. */
-export type Receiver = (world: World) => unknown;
+export type Receiver = (set: ObjectSet) => unknown;
 
 /** The attributes of an address handle. */
 export function route(dgid = "ff0e::1"): object {
@@ -99,7 +99,7 @@ const FILTERS: readonly (readonly [type: number, filter: object])[] = [
 ];
 
 /** A condition of each kind, and an action of each kind. */
-export function flowSpecs({ counters, action }: World): object[] {
+export function flowSpecs({ counters, action }: ObjectSet): object[] {
   return [
     ...FILTERS.map(([type, filter]) => {
       return { type, inner: type === FlowSpecType.IPV4, val: { ...filter }, mask: filter };
@@ -140,13 +140,13 @@ export function packet(): object {
 interface Request {
   /** The queue pair that can send it. */
   readonly on: Receiver;
-  readonly make: (world: World) => object;
+  readonly make: (set: ObjectSet) => object;
 }
 
 const REMOTE = 0x10000;
 const RKEY = 0x4242;
 
-const ready: Receiver = (world) => world.ready;
+const ready: Receiver = (set) => set.ready;
 
 function rdma(opcode: number, attributes: object): Request {
   return { on: ready, make: ({ mr }) => ({ opcode, sge: mr.slice(0, 8), ...attributes }) };
@@ -210,8 +210,8 @@ const REQUESTS: Readonly<Record<string, Request>> = {
 /** Each request posted, and put into a list. */
 export const REQUEST_RECIPES: Readonly<Record<string, Recipe>> = Object.fromEntries(
   Object.entries(REQUESTS).flatMap(([name, { make }]): [string, Recipe][] => [
-    [`QueuePair#postSend (${name})`, (world) => [make(world)]],
-    [`SendRequestList#set (${name})`, (world) => [0, make(world)]],
+    [`QueuePair#postSend (${name})`, (set) => [make(set)]],
+    [`SendRequestList#set (${name})`, (set) => [0, make(set)]],
   ]),
 );
 

@@ -57,7 +57,7 @@ import {
   REQUEST_RECIPES,
   route,
 } from "./parts.ts";
-import { ESP, QKEY, RSS, type World } from "./world.ts";
+import { ESP, type ObjectSet, QKEY, RSS } from "./object_set.ts";
 
 const WC = { wcFlags: 0, slid: 7, sl: 1, dlidPathBits: 0 };
 const KEY = new Uint8Array(40).fill(7);
@@ -93,7 +93,7 @@ function ucWay(): [object, UcActivation] {
 const signal = (): AbortSignal => new AbortController().signal;
 
 /** The same attributes make both kinds, but for what the extended one needs. */
-const QUEUE_PAIRS: Readonly<Record<string, (world: World) => object>> = {
+const QUEUE_PAIRS: Readonly<Record<string, (set: ObjectSet) => object>> = {
   datagram: ({ cq }) => ({
     type: QpType.UD,
     sendCq: cq,
@@ -126,7 +126,7 @@ const ofBothQueuePairs: Readonly<Record<string, Recipe>> = Object.fromEntries(
   ["QueuePair", "QueuePairEx"].flatMap((type) =>
     Object.entries(QUEUE_PAIRS).map(([name, init]): [string, Recipe] => [
       `new ${type} (${name})`,
-      (world) => [world.pd, init(world)],
+      (set) => [set.pd, init(set)],
     ])
   ),
 );
@@ -237,14 +237,14 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
   "new Counters": ({ context }) => [context],
   "Counters#attach": ({ flow }) => [{ counterDesc: CounterDescription.BYTES, index: 3 }, flow],
   "Counters#read": () => [2, ReadCountersFlags.PREFER_CACHED],
-  "new Flow": (world) => [
-    world.raw,
+  "new Flow": (set) => [
+    set.raw,
     {
       type: FlowAttrType.NORMAL,
       priority: 7,
       port: 1,
       flags: FlowFlags.DONT_TRAP,
-      specs: flowSpecs(world),
+      specs: flowSpecs(set),
     },
   ],
   "new Flow (drop)": ({ raw }) => [raw, { port: 1, specs: [{ type: FlowSpecType.ACTION_DROP }] }],

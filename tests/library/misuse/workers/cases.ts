@@ -4,7 +4,7 @@ import { silence } from "../../registry/recorder_device.ts";
 import * as recorder from "../../../provider/recorder.ts";
 import { attempt } from "../attempt.ts";
 import { type Case, validCases } from "../cases.ts";
-import type { Lessons } from "../lessons.ts";
+import type { ValidCalls } from "../valid_calls.ts";
 import type { Answer, Order } from "./worker.ts";
 
 /** How long a call takes at least where the Worker is ended in the middle of it. */
@@ -13,7 +13,7 @@ const DELAY_MS = 30;
 const AFTERMATH_MS = 2 * DELAY_MS;
 
 /** The valid calls in Workers. */
-export function workerCases(learned: Lessons): Case[] {
+export function workerCases(learned: ValidCalls): Case[] {
   return validCases().flatMap((valid) => {
     const name = valid.id.replace(/: valid$/, "");
     const { verbs } = learned[name]!;

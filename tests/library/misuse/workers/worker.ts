@@ -2,7 +2,7 @@
 
 import { type Case, validCases } from "../cases.ts";
 import { attempt } from "../attempt.ts";
-import { World } from "../../registry/world.ts";
+import { ObjectSet } from "../../registry/object_set.ts";
 
 /** A call, and how often. Without end it is answered when the first call has begun. */
 export interface Order {
@@ -37,13 +37,13 @@ async function follow({ id, rounds }: Order): Promise<Answer> {
   return { wrong };
 }
 
-/** Calls until the Worker is ended, and closes every second world. */
+/** Calls until the Worker is ended, and closes every second ObjectSet. */
 async function goOn({ run }: Case): Promise<never> {
   for (let i = 0;; i++) {
-    const world = new World();
-    const settled = (async () => await run(world))().catch(() => {});
+    const set = new ObjectSet();
+    const settled = (async () => await run(set))().catch(() => {});
     await Promise.all([Promise.race([settled, turn()]), turn()]);
-    if (i % 2 === 1) world.close();
+    if (i % 2 === 1) set.close();
   }
 }
 

@@ -97,16 +97,16 @@ export const RSS: number = SRC_IPV4 | DST_IPV4 | SRC_PORT_TCP | DST_PORT_TCP;
 const KEY = new Uint8Array(40).fill(7);
 const CAP = { maxSendWr: 64, maxRecvWr: 64, maxSendSge: 4, maxRecvSge: 4, maxInlineData: 64 };
 
-function queues({ cq }: World, type: QpType): QpInitAttr {
+function queues({ cq }: ObjectSet, type: QpType): QpInitAttr {
   return { type, sendCq: cq, recvCq: cq, cap: CAP };
 }
 
-function plain(world: World, type: QpType): QueuePair {
-  return new QueuePair(world.pd, queues(world, type));
+function plain(set: ObjectSet, type: QpType): QueuePair {
+  return new QueuePair(set.pd, queues(set, type));
 }
 
-function extended(world: World, init: QpInitAttr, sendOpsFlags: number): QueuePairEx {
-  return new QueuePairEx(world.pd, { ...init, sendOpsFlags });
+function extended(set: ObjectSet, init: QpInitAttr, sendOpsFlags: number): QueuePairEx {
+  return new QueuePairEx(set.pd, { ...init, sendOpsFlags });
 }
 
 function toInit<T extends QueuePair | OpenedQueuePair>(qp: T): T {
@@ -124,7 +124,7 @@ function datagram<T extends QueuePair>(qp: T): T {
   return qp;
 }
 
-/** The objects of a world. The first of a class is the one that its members are called on. */
+/** The objects of an ObjectSet. The first of a class is the one that its members are called on. */
 interface Objects {
   readonly context: Context;
   readonly pd: ProtectionDomain;
@@ -192,7 +192,7 @@ interface Objects {
 
 const { LOCAL_WRITE, MW_BIND, ON_DEMAND } = AccessFlags;
 
-const MAKE: { readonly [K in keyof Objects]: (world: World) => Objects[K] } = {
+const MAKE: { readonly [K in keyof Objects]: (set: ObjectSet) => Objects[K] } = {
   context: () => Context.open(DEVICE),
   pd: ({ context }) => new ProtectionDomain(context),
   channel: ({ context }) => new CompletionChannel(context),
@@ -201,13 +201,13 @@ const MAKE: { readonly [K in keyof Objects]: (world: World) => Objects[K] } = {
   mr: ({ pd }) => new MemoryRegion(pd, 8192, LOCAL_WRITE),
   buffer: () => new Uint8Array(256),
   userMr: ({ pd, buffer }) => new MemoryRegion(pd, buffer, LOCAL_WRITE),
-  ud: (world) => datagram(plain(world, QpType.UD)),
-  reset: (world) => plain(world, QpType.UD),
-  resetRc: (world) => plain(world, QpType.RC),
-  rc: (world) => toInit(plain(world, QpType.RC)),
-  uc: (world) => toInit(plain(world, QpType.UC)),
-  ready: (world) => toRts(toInit(plain(world, QpType.RC))),
-  raw: (world) => plain(world, QpType.RAW_PACKET),
+  ud: (set) => datagram(plain(set, QpType.UD)),
+  reset: (set) => plain(set, QpType.UD),
+  resetRc: (set) => plain(set, QpType.RC),
+  rc: (set) => toInit(plain(set, QpType.RC)),
+  uc: (set) => toInit(plain(set, QpType.UC)),
+  ready: (set) => toRts(toInit(plain(set, QpType.RC))),
+  raw: (set) => plain(set, QpType.RAW_PACKET),
   ah: ({ pd }) => new AddressHandle(pd, { portNum: 1, dlid: 7 }),
   wq: ({ pd, cq }) => {
     const wq = new WorkQueue(pd, { cq, maxWr: 8, maxSge: 2 });
@@ -268,47 +268,47 @@ const MAKE: { readonly [K in keyof Objects]: (world: World) => Objects[K] } = {
   mw1: ({ pd }) => new MemoryWindow(pd, MwType.TYPE_1),
   td: ({ context }) => new ThreadDomain(context),
   parentDomain: ({ pd, td }) => new ParentDomain(pd, { td }),
-  udEx: (world) => datagram(extended(world, queues(world, QpType.UD), SendOpsFlags.SEND)),
-  readyEx: (world) => {
+  udEx: (set) => datagram(extended(set, queues(set, QpType.UD), SendOpsFlags.SEND)),
+  readyEx: (set) => {
     const { TSO: _, ...flags } = SendOpsFlags;
     const all = Object.values(flags).reduce((all: number, flag) => all | flag, 0);
-    return toRts(toInit(extended(world, queues(world, QpType.RC), all)));
+    return toRts(toInit(extended(set, queues(set, QpType.RC), all)));
   },
-  tso: (world) => {
-    const init = { ...queues(world, QpType.RAW_PACKET), maxTsoHeader: 64 };
-    const qp = extended(world, init, SendOpsFlags.TSO);
+  tso: (set) => {
+    const init = { ...queues(set, QpType.RAW_PACKET), maxTsoHeader: 64 };
+    const qp = extended(set, init, SendOpsFlags.TSO);
     qp.modify({ qpState: QpState.INIT });
     return toRts(qp);
   },
-  xrcEx: (world) => {
-    const init = { type: QpType.XRC_SEND, sendCq: world.cq, cap: { maxSendWr: 4 } };
-    return toRts(toInit(extended(world, init, SendOpsFlags.SEND)));
+  xrcEx: (set) => {
+    const init = { type: QpType.XRC_SEND, sendCq: set.cq, cap: { maxSendWr: 4 } };
+    return toRts(toInit(extended(set, init, SendOpsFlags.SEND)));
   },
   builder: ({ readyEx }) => readyEx.wrStart(),
   udBuilder: ({ udEx }) => udEx.wrStart(),
-  cmNet: (world) => {
+  cmNet: (set) => {
     const typeOf = (portSpace?: PortSpace): QpType =>
       portSpace === PortSpace.UDP ? QpType.UD : QpType.RC;
-    return new FakeNet(DEVICE, world.cmChannel, (portSpace) => plain(world, typeOf(portSpace)));
+    return new FakeNet(DEVICE, set.cmChannel, (portSpace) => plain(set, typeOf(portSpace)));
   },
   cmChannel: () => new EventChannel(),
   cmId: ({ cmChannel }) => new CmId(cmChannel),
 };
 
-/** The names of the objects of a world, in the order in which they can be made. */
+/** The names of the objects of an ObjectSet, in the order in which they can be made. */
 export const NAMES = Object.keys(MAKE) as readonly (keyof Objects)[];
 
-/** What a world can dispose by name. */
+/** What an ObjectSet can dispose by name. */
 type Closable = Resource | UdConn | RcConn | RcListener;
 
 function isClosable(made: unknown): made is Closable {
   return [Resource, UdConn, RcConn, RcListener].some((type) => made instanceof type);
 }
 
-export interface World extends Objects {}
+export interface ObjectSet extends Objects {}
 
 /** One object of each class. Each is made when it is used for the first time. */
-export class World {
+export class ObjectSet {
   readonly #made = new Map<string, unknown>();
   readonly #closing = new AbortController();
   readonly #prepared = Promise.withResolvers<void>();
@@ -339,12 +339,12 @@ export class World {
     this.#prepared.resolve();
   }
 
-  /** Aborts when the world is closed. */
+  /** Aborts when the set is closed. */
   get signal(): AbortSignal {
     return this.#closing.signal;
   }
 
-  /** What takes time to open. It is closed again if the world was closed in the meantime. */
+  /** What takes time to open. It is closed again if the set was closed in the meantime. */
   async #open<T extends UdConn | RcListener | RcConn>(
     name: string,
     open: () => Promise<T>,
@@ -400,8 +400,8 @@ export class World {
     return await (await this.rcConn()).expose(64);
   }
 
-  get other(): World {
-    return this.once("other", () => new World());
+  get other(): ObjectSet {
+    return this.once("other", () => new ObjectSet());
   }
 
   /** Closes the devices. */
@@ -411,10 +411,10 @@ export class World {
 
   /** Closes the devices. */
   close(): void {
-    this.#closing.abort(new Deno.errors.Interrupted("Cannot go on: the world is closed"));
-    const worlds = [...this.#made.values()].filter((made) => made instanceof World);
+    this.#closing.abort(new Deno.errors.Interrupted("Cannot go on: the set is closed"));
+    const sets = [...this.#made.values()].filter((made) => made instanceof ObjectSet);
     using stack = new DisposableStack();
-    for (const world of worlds) stack.defer(() => world.close());
+    for (const set of sets) stack.defer(() => set.close());
     const context = this.#made.get("context") as Context | undefined;
     if (context !== undefined) stack.use(context);
     const net = this.#made.get("cmNet") as FakeNet | undefined;
@@ -426,8 +426,8 @@ export class World {
 }
 
 for (const name of NAMES) {
-  Object.defineProperty(World.prototype, name, {
-    get(this: World): unknown {
+  Object.defineProperty(ObjectSet.prototype, name, {
+    get(this: ObjectSet): unknown {
       return this.once<unknown>(name, () => MAKE[name](this));
     },
   });

@@ -12,11 +12,11 @@ import {
   pathsOf,
 } from "../registry/calls.ts";
 import { contextOps, reaches } from "./cases.ts";
-import { World } from "../registry/world.ts";
+import { ObjectSet } from "../registry/object_set.ts";
 import * as recorder from "../../provider/recorder.ts";
 
 /** What each valid call shows. */
-export type Lessons = Readonly<Record<string, Learned>>;
+export type ValidCalls = Readonly<Record<string, Learned>>;
 
 /** What a valid call shows. */
 export interface Learned {
@@ -29,10 +29,10 @@ export interface Learned {
   readonly verbs: readonly string[];
 }
 
-/** Makes each valid call once, after its name is told. Returns also what they leave out: callables and verbs. */
+/** Makes each valid call once, and names it before. Returns also what they leave out: callables and verbs. */
 export async function learnAll(
   begin: (name: string) => void,
-): Promise<{ learned: Lessons; left: string[] }> {
+): Promise<{ learned: ValidCalls; left: string[] }> {
   const learned: Record<string, Learned> = {};
   const failed: string[] = [];
   for (const call of allCalls()) {
@@ -47,22 +47,22 @@ export async function learnAll(
 
 async function learn(call: Call): Promise<Learned> {
   recorder.reset();
-  const world = new World();
+  const set = new ObjectSet();
   try {
-    const prepared = await call.prepare(world);
+    const prepared = await call.prepare(set);
     const paths = pathsOf(prepared.args);
-    const resources = world.resources.map(([name]) => name);
+    const resources = set.resources.map(([name]) => name);
     const needs = takeVerbs();
     disposeResult(await invoke(call, prepared));
     return { paths, resources, needs, verbs: takeVerbs() };
   } finally {
-    world.close();
+    set.close();
     await idle();
   }
 }
 
 /** Functions of a provider that no valid call calls. */
-function unreached(learned: Lessons): string[] {
+function unreached(learned: ValidCalls): string[] {
   return contextOps()
     .filter((op) => !Object.values(learned).some((one) => reaches(one, op)))
     .map((op) => `No valid call reaches ${op}`);
