@@ -8,26 +8,25 @@ export const STAGES = {
     title: "Between two processes, by shared memory",
     about:
       "A device of this project carries messages between two processes of one host, about as fast as an adapter. " +
-      "It is no adapter: its figures say what the software around an adapter costs.",
+      "It is not an adapter: its figures show what the software around an adapter costs.",
     rounds: 9,
   },
   native: {
     title: "Call overhead, on a provider that does nothing",
     about:
-      "It is no adapter: posting and polling return at once, so a call costs what the caller's language costs.",
+      "It is not an adapter: posting and polling return at once, so a call costs what the caller's language costs.",
     rounds: 9,
   },
   rxe: {
     title: "Work on soft-RoCE, in the guest",
     about:
-      "It is no adapter: the kernel does the work of one, and an emulator that of the processor, which slows " +
+      "It is not an adapter: the kernel does the work of one, and an emulator that of the processor, which slows " +
       "JavaScript more than C. It shows what only a kernel does.",
     rounds: 6,
   },
   cold: {
     title: "From the start of the process",
-    about:
-      "A program starts, answers a datagram of a provider that does nothing, which is no adapter, and ends.",
+    about: "A program starts, answers a datagram of a provider that does nothing, and ends.",
     rounds: 15,
   },
 } as const;
