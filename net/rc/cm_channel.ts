@@ -6,17 +6,26 @@ import { Use } from "../shared/use.ts";
 let shared: { readonly channel: EventChannel; users: number } | undefined;
 
 function useShared(): Use {
-  if (shared === undefined) {
-    const channel = partOf(new EventChannel());
-    // Who reads or sends keeps the program alive, and not who waits for the end of a connection.
-    channel.unref();
-    shared = { channel, users: 0 };
-  }
-  const { channel } = shared;
-  return new Use(shared, () => {
-    channel.close();
-    shared = undefined;
+  const own = shared ??= { channel: openChannel(), users: 0 };
+  return new Use(own, () => {
+    own.channel.close();
+    // A use that is over can be ended again, when there is a new channel.
+    if (shared === own) shared = undefined;
   });
+}
+
+function openChannel(): EventChannel {
+  const channel = partOf(new EventChannel());
+  // Who reads or sends keeps the program alive, and not who waits for the end of a connection.
+  channel.unref();
+  // If reading fails, the connections learn it too.
+  dropOthers(channel).catch(() => {});
+  return channel;
+}
+
+/** Takes the events that no step of an id waits for. The channel would keep them until the id is closed. */
+async function dropOthers(channel: EventChannel): Promise<void> {
+  for await (const _ of channel);
 }
 
 /**

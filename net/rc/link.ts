@@ -73,6 +73,8 @@ export class Link implements Reader, Connection {
   readonly #protocol: Protocol;
   readonly #closed: PromiseWithResolvers<RcClosed> = Promise.withResolvers();
   readonly #greeted: PromiseWithResolvers<void> = Promise.withResolvers();
+  /** Ends the wait of an end that closes. */
+  #peerHasLeft: () => void = () => {};
   #isConnecting = false;
   /** Whether waits for the peer keep the program alive. */
   #isHeld = true;
@@ -220,6 +222,7 @@ export class Link implements Reader, Connection {
     this.#closed.resolve({ reason: "closed by the peer" });
     this.sender.rejectWaiting(peerLeft());
     this.#greeted.reject(peerLeft());
+    this.#peerHasLeft();
   }
 
   /**
@@ -235,7 +238,9 @@ export class Link implements Reader, Connection {
     this.receiver.rejectWaiting(reason);
     if (this.#isOver) return;
     this.sender.control(FrameType.BYE);
-    await this.sender.flush(signal);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#peerHasLeft = resolve;
+    await Promise.race([this.sender.flush(signal), promise]);
   }
 
   /**

@@ -531,9 +531,10 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
    * Closes the connection. What was sent arrives first, and the peer is told: its `receive()` gives the messages that are
    * left, and then `null`. Calls of this end that wait reject. What this end has received can still be read:
    * `RcConn.receive` gives it, and then rejects; iterators end at once. If the connection is broken, or the
-   * signal aborts, it is closed at once. Closing again does nothing.
+   * signal aborts, it is closed at once. Closing again does nothing, unless it has failed.
    *
    * @throws {TypeError} If an option has the wrong type.
+   * @throws {VerbsError} If the device refuses. The next call tries again.
    */
   async close(options?: AbortOptions): Promise<void> {
     await inTurn(() => {

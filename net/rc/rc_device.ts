@@ -85,7 +85,12 @@ export function deviceFor(settings: DeviceSettings): SharedDevice {
   const { device, portNum, maxMessage, credits, sendDepth, spinMicroseconds, keepAlive } = settings;
   const numbers = [portNum, maxMessage, credits, sendDepth, spinMicroseconds, keepAlive];
   const key = JSON.stringify([device, ...numbers]);
-  const shared = devices.get(key) ?? new SharedDevice(settings, () => devices.delete(key));
+  const known = devices.get(key);
+  if (known !== undefined) return known;
+  const shared: SharedDevice = new SharedDevice(settings, () => {
+    // A use that is over can be ended again, when there is a new one.
+    if (devices.get(key) === shared) devices.delete(key);
+  });
   devices.set(key, shared);
   return shared;
 }

@@ -37,6 +37,7 @@ struct end {
 	int unacknowledged;
 	// The peer has taken back its request: the kernel knows the connection no more.
 	int taken_back;
+	int has_left;
 	// The newest first.
 	struct group *groups;
 	struct end *next;
@@ -545,9 +546,14 @@ int rdma_establish(struct rdma_cm_id *id)
 	return note("rdma_establish");
 }
 
+// The peer answers by calling it too.
 int rdma_disconnect(struct rdma_cm_id *id)
 {
-	tell(peer_of(id), RDMA_CM_EVENT_DISCONNECTED, 0, NULL);
+	struct end *end = (struct end *)id;
+
+	if (!end->has_left)
+		tell(peer_of(id), RDMA_CM_EVENT_DISCONNECTED, 0, NULL);
+	end->has_left = 1;
 	return note("rdma_disconnect");
 }
 

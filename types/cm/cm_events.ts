@@ -117,7 +117,7 @@ export class CmEvents<E extends Delivered> {
     try {
       return await this.#wait(steps.waiters, { group, wants }, signal);
     } finally {
-      if (--steps.count === 0) this.#steps.delete(id);
+      if (--steps.count === 0 && this.#steps.get(id) === steps) this.#steps.delete(id);
     }
   }
 
@@ -172,7 +172,10 @@ export class CmEvents<E extends Delivered> {
   /** Ends the steps of an id, or those of one of its groups: their events do not come any more. */
   endSteps(id: Resource, why: string, group?: bigint): void {
     const isOf = (step: Step<E>): boolean => group === undefined || step.group === group;
-    this.#steps.get(id)?.waiters.rejectAll(ended(why), isOf);
+    const steps = this.#steps.get(id);
+    steps?.waiters.rejectAll(ended(why), isOf);
+    // Now: thousands of ids can end before the steps go on.
+    if (steps?.waiters.size === 0) this.#steps.delete(id);
     this.#loop.update();
   }
 

@@ -1,7 +1,8 @@
 // Every promise of ./cm settles when what it belongs to ends: its id, its group or its channel.
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertGreater, assertRejects } from "@std/assert";
 import { CmError, CmEventType, CmId, EventChannel, PortSpace } from "../../../cm.ts";
 import { type QpModifyAttr, QpState, QpType, QueuePair } from "../../../mod.ts";
+import { Waiters } from "../../../wait/waiters.ts";
 import { type FakeBed, test } from "./fake.ts";
 
 const TYPE = CmEventType;
@@ -194,4 +195,31 @@ test("Requests that nobody took move with their listener, and end with it", asyn
   bed.net.takeCalls();
   listener.close();
   assertEquals(bed.net.takeCalls(), ["destroy_id", "destroy_id"]);
+});
+
+/** Counts how often a getter of a class is read, until it is disposed of. */
+function countReads(prototype: object, name: string): Disposable & { count: number } {
+  const descriptor = Object.getOwnPropertyDescriptor(prototype, name)!;
+  const counter = {
+    count: 0,
+    [Symbol.dispose]: () => void Object.defineProperty(prototype, name, descriptor),
+  };
+  const get = function (this: object): unknown {
+    counter.count++;
+    return descriptor.get!.call(this);
+  };
+  Object.defineProperty(prototype, name, { ...descriptor, get });
+  return counter;
+}
+
+test("Ids that end in one turn do not look at the steps of each other", async (bed) => {
+  const COUNT = 300;
+  const ids = Array.from({ length: COUNT }, () => new CmId(bed.net.channel));
+  const ended = ids.map((id) => assertRejects(() => id.resolveAddr(TO), TypeError, "Cannot wait"));
+  {
+    using reads = countReads(Waiters.prototype, "size");
+    for (const id of ids) id.close();
+    assertGreater(10 * COUNT, reads.count);
+  }
+  await Promise.all(ended);
 });

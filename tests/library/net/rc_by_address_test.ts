@@ -370,7 +370,26 @@ test("Connections by address share an event channel, which is closed with the la
   await others[Symbol.asyncDispose]();
   assertEquals(channel.disposed, true);
   await using next = await connected();
-  assertEquals(next.ids[0]!.channel.disposed, false);
+  const after = next.ids[0]!.channel;
+  assertEquals(after.disposed, false);
+  // Ended again, as by `using`.
+  client[Symbol.dispose]();
+  await using last = await connected();
+  assertEquals(last.ids[0]!.channel === after, true);
+});
+
+test("Events of ids that nobody waits for do not stay on the channel that connections share", async (bed) => {
+  await using made = await connected();
+  const [{ channel }] = made.ids as [CmId];
+  for (let i = 0; i < 3; i++) bed.net.push(made.ids[0]!, CmEventType.ADDR_CHANGE);
+  bed.net.push(made.ids[1]!, DISCONNECTED);
+  await assertRejects(() => made.ends[1].receive(), ConnectionReset);
+  await pause(20);
+  const abort = new AbortController();
+  const left = channel.events({ signal: abort.signal }).next();
+  await pause(20);
+  abort.abort(new Error("nothing is left"));
+  await assertRejects(() => left, Error, "nothing is left");
 });
 
 test("An RcConn by address that cannot share the channel of the others is not made, and leaves nothing", async () => {

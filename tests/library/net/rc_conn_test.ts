@@ -5,6 +5,7 @@ import { stub } from "@std/testing/mock";
 import { nonblocking } from "../../../ffi/library.ts";
 import {
   CompletionQueue,
+  QueuePair,
   SendFlags,
   VerbsError,
   WorkCompletionError,
@@ -235,6 +236,33 @@ test("RcConn.close() that fails can be called again", async () => {
     for (let i = 0; i < 2; i++) await client.close();
     assertEquals([verb, recorder.live()], [verb, 0]);
   }
+});
+
+test("RcConn.close() ends when the peer leaves while it waits for its device", async () => {
+  const { client, server } = await rcPair({ keepAlive: 0 });
+  const lost = client.peer.qpn;
+  {
+    const { postSend } = QueuePair.prototype;
+    // The network loses what the server sends, so that it is not acknowledged.
+    const sendOrLose = function (this: QueuePair, ...args: unknown[]): void {
+      if (this.qpNum !== lost) postSend.apply(this, args as never);
+    };
+    using _ = stub(QueuePair.prototype, "postSend", sendOrLose as never);
+    const closing = server.close();
+    await client.close();
+    await closing;
+  }
+});
+
+test("RcConn shares the device of others after one that is closed is ended again", async () => {
+  const first = await rcPair();
+  for (const conn of [first.client, first.server]) await conn.close();
+  await using _second = await rcPair();
+  first.client[Symbol.dispose]();
+  recorder.take();
+  await using _third = await rcPair();
+  // That of the listener.
+  assertEquals(recorder.takeOf("ibv_create_cq", "ibv_create_cq_ex").length, 1);
 });
 
 tight.test("RcConn.close() ends the calls that wait", async ({ client, server }) => {

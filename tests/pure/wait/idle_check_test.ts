@@ -36,7 +36,7 @@ Deno.test("IdleCheck looks soon again after it has found something", () => {
   check.end();
 });
 
-Deno.test("Glances that do nothing for long share their wake-ups", () => {
+Deno.test("IdleChecks that do nothing for long share their wake-ups", () => {
   using time = new Time();
   const idleChecks = [0, 1, 2, 3].map((i) => {
     time.pass(i * 37);
