@@ -15,10 +15,9 @@ import {
   eventStr,
   PortSpace,
 } from "../../../cm.ts";
-import { settled } from "../../../wait/descriptors.ts";
 import { QpState, QpType, VerbsError } from "../../../mod.ts";
 import * as recorder from "../../provider/recorder.ts";
-import { FakeBed, STATES, test } from "./fake.ts";
+import { type FakeBed, onNetwork, STATES, test } from "./fake.ts";
 import { Random } from "../../random.ts";
 import { until } from "../../until.ts";
 
@@ -377,38 +376,40 @@ test("CmId.migrate() takes the id's events along, and is refused while a method 
   assertEquals([other.disposed, id.disposed], [true, false]);
 });
 
+/** Closes and uses what an id in some state has, in any order. */
+async function endInAnyOrder(bed: FakeBed, state: string, random: Random): Promise<void> {
+  using other = new EventChannel();
+  // Connections of datagrams have no end.
+  const isUd = state !== "DISCONNECTING" && random.below(4) === 0;
+  const id = await bed.net.idIn(state, isUd ? PortSpace.UDP : PortSpace.TCP);
+  const ignore = (): void => {};
+  const acts: (() => unknown)[] = [
+    () => id.close(),
+    () => id.qp?.close(),
+    () => bed.net.channel.close(),
+    () => bed.pd.close(),
+    () => id.disconnect({ timeout: 1 }),
+    () => id.disconnected({ signal: AbortSignal.abort() }),
+    () => id.migrate(other),
+    ...Array.from({ length: 4 }, () => () => bed.net.push(id, random.below(16) as CmEventType)),
+    () => bed.net.channel.events({ signal: AbortSignal.timeout(1) }).next(),
+  ];
+  const ends: Promise<unknown>[] = [];
+  while (acts.length > 0) {
+    const [act] = acts.splice(random.below(acts.length), 1);
+    ends.push(Promise.try(act!).catch(ignore));
+    if (random.below(2) === 0) await Promise.resolve();
+  }
+  await Promise.all(ends);
+  // A channel ends when no other thread waits any more.
+  for (const channel of [other, bed.net.channel]) channel.close();
+}
+
 for (const [index, state] of STATES.entries()) {
   Deno.test(`Objects of an id in state ${state} end in any order, with events between, and nothing is left`, async () => {
     const random = new Random(index);
     for (let round = 0; round < 25; round++) {
-      using bed = new FakeBed();
-      using other = new EventChannel();
-      // Connections of datagrams have no end.
-      const isUd = state !== "DISCONNECTING" && random.below(4) === 0;
-      const id = await bed.net.idIn(state, isUd ? PortSpace.UDP : PortSpace.TCP);
-      const ignore = (): void => {};
-      const acts: (() => unknown)[] = [
-        () => id.close(),
-        () => id.qp?.close(),
-        () => bed.net.channel.close(),
-        () => bed.pd.close(),
-        () => id.disconnect({ timeout: 1 }),
-        () => id.disconnected({ signal: AbortSignal.abort() }),
-        () => id.migrate(other),
-        ...Array.from({ length: 4 }, () => () => bed.net.push(id, random.below(16) as CmEventType)),
-        () => bed.net.channel.events({ signal: AbortSignal.timeout(1) }).next(),
-      ];
-      const ends: Promise<unknown>[] = [];
-      while (acts.length > 0) {
-        const [act] = acts.splice(random.below(acts.length), 1);
-        ends.push(Promise.try(act!).catch(ignore));
-        if (random.below(2) === 0) await Promise.resolve();
-      }
-      await Promise.all(ends);
-      // A channel ends when no other thread waits any more, and reading takes no rest.
-      for (const channel of [other, bed.net.channel]) channel.close();
-      await settled();
-      await new Promise((resolve) => setImmediate(resolve));
+      await onNetwork((bed) => endInAnyOrder(bed, state, random));
     }
   });
 }

@@ -202,19 +202,22 @@ export const STATES = [
   ...["DISCONNECTING", "DISCONNECTED", "FAILED", "REMOVED"],
 ];
 
-/** Defines a test on a network. Calls on other threads, and the watcher's poll, have ended when it ends. */
+/** Runs something on a network. Calls on other threads, and the watcher's poll, have ended when it ends. */
+export async function onNetwork(body: (bed: FakeBed) => Promise<void>): Promise<void> {
+  {
+    using bed = new FakeBed();
+    using moved = spy(nonblocking(), "ibv_modify_qp");
+    using lookedUp = spy(nonblockingRdmacm(), "rdma_resolve_addrinfo");
+    await body(bed);
+    await Promise.allSettled([...moved.calls, ...lookedUp.calls].map(({ returned }) => returned));
+    await new Promise((resolve) => setTimeout(resolve, 0));
+  }
+  // A loop of the library that has just ended may have asked for a turn, which may be a timer.
+  await nextTurn();
+  await settled();
+}
+
+/** Defines a test on a network. */
 export function test(title: string, body: (bed: FakeBed) => Promise<void>): void {
-  Deno.test(title, async () => {
-    {
-      using bed = new FakeBed();
-      using moved = spy(nonblocking(), "ibv_modify_qp");
-      using lookedUp = spy(nonblockingRdmacm(), "rdma_resolve_addrinfo");
-      await body(bed);
-      await Promise.allSettled([...moved.calls, ...lookedUp.calls].map(({ returned }) => returned));
-      await new Promise((resolve) => setTimeout(resolve, 0));
-    }
-    // A loop of the library that has just ended may have asked for a turn, which may be a timer.
-    await nextTurn();
-    await settled();
-  });
+  Deno.test(title, () => onNetwork(body));
 }
