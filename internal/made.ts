@@ -1,6 +1,6 @@
-/** How the library calls a constructor that programs cannot call: the class is public, but its parts are not. */
+/** How the library gives a constructor of a public class what only the library has. */
 
-/** What the constructor gets. Only this module can make one. */
+/** What a constructor gets. Nobody else can make one. */
 class Made<T> {
   readonly parts: T;
 
@@ -10,20 +10,26 @@ class Made<T> {
 }
 
 /**
- * Hands parts to a constructor in the place of its argument. The type of that argument is a text that the compiler
- * shows: it names what makes such objects.
+ * Hands parts to a constructor in the place of its argument. An overload would do it too, but the compiler would show it to
+ * everybody who gives a wrong argument.
  */
 export function made<T>(parts: T): never {
   return new Made(parts) as never;
 }
 
+/** The parts that a constructor got from the library; undefined if a program has called it. */
+export function partsIn<T>(given: unknown): T | undefined {
+  return given instanceof Made ? given.parts : undefined;
+}
+
 /**
- * The parts that a constructor got from the library.
+ * The parts of a constructor that programs do not call. The type of its argument is a text, which the compiler shows to
+ * programs: it names what makes such objects.
  *
  * @throws {TypeError} If a program has called it; `instead` says what to call.
  */
 export function partsOf<T>(given: string, name: string, instead: string): T {
-  const value: unknown = given;
-  if (value instanceof Made) return value.parts;
+  const parts = partsIn<T>(given);
+  if (parts !== undefined) return parts;
   throw new TypeError(`Cannot use new ${name}(): ${instead}`);
 }

@@ -1,4 +1,5 @@
 import { integer } from "../../internal/checks.ts";
+import { made, partsIn } from "../../internal/made.ts";
 import type { Cause } from "../../wait/state.ts";
 import { inTurn } from "../../wait/turns.ts";
 import type { Complete } from "../../internal/optional.ts";
@@ -23,7 +24,7 @@ import {
 } from "../core/abortable.ts";
 import { instance } from "../core/checks.ts";
 import { call } from "../core/errors.ts";
-import { Adopted, handOver, type NativeKind, NativeResource } from "../core/native_resource.ts";
+import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { checkPort } from "../device/context.ts";
 import { pdCore, ProtectionDomain } from "../memory/protection_domain.ts";
 import { addressError, createFromWcError } from "./hints.ts";
@@ -193,7 +194,7 @@ export class AddressHandle extends NativeResource<IbvAh> {
    */
   constructor(pd: ProtectionDomain, attr: AhAttrInit) {
     instance(pd, ProtectionDomain, "pd");
-    const { handle, shown } = attr instanceof Made ? attr : make(pd, readAttr(pd, attr));
+    const { handle, shown } = partsIn<AhParts>(attr) ?? make(pd, readAttr(pd, attr));
     super(AddressHandle.#KIND, handle, [pd]);
     this.pd = pd;
     this.#shown = shown;
@@ -281,22 +282,18 @@ function readAttr(pd: ProtectionDomain, attr: AhAttrInit): DataView<ArrayBuffer>
 }
 
 /** A native handle, and the address that it is for. */
-class Made extends Adopted<IbvAh> {
+interface AhParts {
+  readonly handle: IbvAh;
   readonly shown: () => Shown;
-
-  constructor(handle: IbvAh, shown: () => Shown) {
-    super(handle);
-    this.shown = shown;
-  }
 }
 
 /** The part of an address that is shown. */
 type Shown = Readonly<Record<string, unknown>>;
 
-function make(pd: ProtectionDomain, attr: NativeAttr): Made {
+function make(pd: ProtectionDomain, attr: NativeAttr): AhParts {
   const handle = verbs().ibv_create_ah(pd.unsafeHandle, attr);
   if (handle === null) throw createError(pd, attr, errno());
-  return new Made(handle, shownOf(attr));
+  return { handle, shown: shownOf(attr) };
 }
 
 /** Keeps a copy: the struct may lie among others, or change. */
@@ -369,7 +366,7 @@ function endings(
   return {
     finish: ({ value, errno }) => {
       if (value === null) throw failed(errno);
-      return new AddressHandle(pd, handOver(new Made(value, shown)));
+      return new AddressHandle(pd, made<AhParts>({ handle: value, shown }));
     },
     discard: ({ value }) => {
       if (value !== null) verbs().ibv_destroy_ah(value);
@@ -379,7 +376,7 @@ function endings(
 
 /** Makes a handle from the words of a `struct ibv_ah_attr`, of which only the service level is not checked yet. */
 export function fromWords(pd: ProtectionDomain, words: Uint32Array<ArrayBuffer>): AddressHandle {
-  return new AddressHandle(pd, handOver(make(pd, checkSl(words))));
+  return new AddressHandle(pd, made<AhParts>(make(pd, checkSl(words))));
 }
 
 /** `fromWords` on another thread. The words must not change until it ends. */

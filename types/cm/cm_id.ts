@@ -6,6 +6,7 @@ import { allocStruct, readField, readNative } from "../../ffi/struct.ts";
 import { type AbortOptions, checkSignal, signalOf } from "../../wait/abort.ts";
 import { boolean, integer, positiveInt, snapshot, uint64 } from "../../internal/checks.ts";
 import { REASON_MS } from "../../internal/cm_reasons.ts";
+import { made, partsIn } from "../../internal/made.ts";
 import { Deadline } from "../../wait/deadline.ts";
 import type { Cause } from "../../wait/state.ts";
 import { inTurn } from "../../wait/turns.ts";
@@ -14,13 +15,7 @@ import { causeOf } from "../core/causes.ts";
 import { instance } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
 import { failure, VerbsError } from "../core/errors.ts";
-import {
-  Adopted,
-  handleOf,
-  handOver,
-  type NativeKind,
-  NativeResource,
-} from "../core/native_resource.ts";
+import { handleOf, type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { assertOpen, isOpen, moveTo } from "../core/resource.ts";
 import { untilClosed } from "../core/until_closed.ts";
 import { EventType } from "../device/async_events.ts";
@@ -295,12 +290,11 @@ export class CmId extends NativeResource<RdmaCmId> {
    */
   constructor(channel: EventChannel, portSpace: PortSpace = PortSpace.TCP) {
     instance(channel, EventChannel, "channel");
-    const given: unknown = portSpace;
-    const isRequest = given instanceof Adopted;
-    const handle: RdmaCmId = isRequest ? given.handle : createId(channel, portSpace);
+    const request = partsIn<RdmaCmId>(portSpace);
+    const handle = request ?? createId(channel, portSpace);
     super(CmId.#KIND, handle, [channel]);
     this.portSpace = readNative(handle, fields.ps) as PortSpace;
-    this.#states = new CmStates(this, this.portSpace, isRequest ? "REQUESTED" : "IDLE");
+    this.#states = new CmStates(this, this.portSpace, request ? "REQUESTED" : "IDLE");
     this.#channel = channel;
     this.#address = handleAddress(handle);
     this.#events.handlers.set(this.#address, (event) => this.#receive(event));
@@ -1012,7 +1006,7 @@ export class CmId extends NativeResource<RdmaCmId> {
   }
 
   #request(address: bigint): CmId {
-    return new CmId(this.#channel, handOver(new Adopted(handleAt<RdmaCmId>(address)!)));
+    return new CmId(this.#channel, made(handleAt<RdmaCmId>(address)!));
   }
 
   /** Enters the state that an event leads to. */

@@ -17,6 +17,7 @@ import { clock } from "../../wait/clock.ts";
 import { findSync } from "../../wait/loop.ts";
 import { state } from "../../wait/state.ts";
 import { partOf } from "../../internal/left_open.ts";
+import { partsIn } from "../../internal/made.ts";
 import { checkTimeout, endOf, timeoutOf, type TimeoutOptions } from "../../wait/deadline.ts";
 import { inTurn } from "../../wait/turns.ts";
 import type { Complete } from "../../internal/optional.ts";
@@ -251,21 +252,13 @@ export interface CompletionsOptions {
   readonly spinMicroseconds?: number | undefined;
 }
 
-interface CqParts<C> {
+/** What a queue is made from that exists natively. */
+export interface CqParts<C> {
   readonly handle: IbvCq;
   readonly channel: CompletionChannel | null;
   readonly core: CqCore<C>;
   /** Further objects that it was made from. */
   readonly parents?: readonly Resource[] | undefined;
-}
-
-/** A native queue that exists already, for a constructor that otherwise makes one. */
-export class MadeCq<C> {
-  readonly parts: CqParts<C>;
-
-  constructor(parts: CqParts<C>) {
-    this.parts = parts;
-  }
 }
 
 export let cqCore: (cq: CompletionQueue) => CqCore;
@@ -346,8 +339,8 @@ export class CompletionQueue<C extends WorkCompletion = WorkCompletion>
    */
   constructor(context: Context, init: CqInitAttr) {
     instance(context, Context, "context");
-    const made: MadeCq<unknown> = init instanceof MadeCq ? init : createCq(context, init);
-    const { handle, channel, core, parents = [] } = (made as MadeCq<C>).parts;
+    const parts: CqParts<unknown> = partsIn(init) ?? createCq(context, init);
+    const { handle, channel, core, parents = [] } = parts as CqParts<C>;
     super(CompletionQueue.#KIND, handle, [
       context,
       ...(channel === null ? [] : [channel]),
@@ -605,11 +598,11 @@ export function explainCq(context: Context, cqe: number): CheckOptions {
   };
 }
 
-function createCq(context: Context, init: CqInitAttr): MadeCq<WorkCompletion> {
+function createCq(context: Context, init: CqInitAttr): CqParts<WorkCompletion> {
   const given = snapshot(init, "completion queue attributes", ["cqe", "channel", "compVector"]);
   const { cqe, compVector, channel } = checkCq(context, given);
   const events = channel?.unsafeHandle ?? null;
   const args = [context.unsafeHandle, cqe, 0n, events, compVector] as const;
   const handle = call("ibv_create_cq", "create completion queue", args, explainCq(context, cqe));
-  return new MadeCq({ handle, channel, core: new CqCore(STANDARD) });
+  return { handle, channel, core: new CqCore(STANDARD) };
 }

@@ -4,12 +4,12 @@ import { verbs } from "../../ffi/library.ts";
 import { hasOwnOp } from "../../ffi/library/ops.ts";
 import { members } from "../../ffi/members.ts";
 import { integer, snapshot } from "../../internal/checks.ts";
+import { made, partsIn } from "../../internal/made.ts";
 import { causeOf, type Causes, type Words } from "../core/causes.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance } from "../core/checks.ts";
 import { namesOf } from "../core/enums.ts";
 import { call, type CheckOptions, lacking } from "../core/errors.ts";
-import { handOver } from "../core/native_resource.ts";
 import { Context } from "../device/context.ts";
 import { ProtectionDomain } from "../memory/protection_domain.ts";
 import {
@@ -17,8 +17,8 @@ import {
   CompletionChannel,
   CompletionQueue,
   type CqInitAttr,
+  type CqParts,
   explainCq,
-  MadeCq,
 } from "./completion_queue.ts";
 import { CqCoreEx } from "./cq_core_ex.ts";
 import { CreateCqWcFlags, type WorkCompletionEx } from "./work_completion_list_ex.ts";
@@ -129,11 +129,9 @@ export class CompletionQueueEx<C extends WorkCompletionEx = WorkCompletionEx>
    * than it supports.
    */
   constructor(context: Context, init: CqInitAttrEx) {
-    const other: ProviderCq<unknown> = init instanceof ProviderCq
-      ? init
-      : new ProviderCq(init, PLAIN);
-    const { wcFlags, made } = createCqEx(context, other);
-    super(context, handOver(made));
+    const other: ProviderCq<unknown> = partsIn(init) ?? { init, provider: PLAIN };
+    const { wcFlags, parts } = createCqEx(context, other);
+    super(context, made(parts));
     this.wcFlags = wcFlags;
   }
 }
@@ -157,14 +155,9 @@ export interface CqExProvider<C> {
 }
 
 /** The attributes of a queue that a function of the provider creates, for the constructor. */
-export class ProviderCq<C> {
+export interface ProviderCq<C> {
   readonly init: CqInitAttrEx;
   readonly provider: CqExProvider<C>;
-
-  constructor(init: CqInitAttrEx, provider: CqExProvider<C>) {
-    this.init = init;
-    this.provider = provider;
-  }
 }
 
 const PLAIN: CqExProvider<WorkCompletionEx> = {
@@ -178,7 +171,7 @@ const PLAIN: CqExProvider<WorkCompletionEx> = {
 function createCqEx<C>(
   context: Context,
   { init, provider }: ProviderCq<C>,
-): { wcFlags: number; made: MadeCq<C> } {
+): { wcFlags: number; parts: CqParts<C> } {
   instance(context, Context, "context");
   const names = ["cqe", "channel", "compVector", "wcFlags", "flags", "parentDomain"] as const;
   const given = snapshot(init, "completion queue attributes", names);
@@ -199,7 +192,7 @@ function createCqEx<C>(
   const core = provider.core(cq, wcFlags, isSingle);
   const handle = verbs().ibv_cq_ex_to_cq(cq)!;
   const parents = given.parentDomain === undefined ? [] : [given.parentDomain];
-  return { wcFlags, made: new MadeCq({ handle, channel, core, parents }) };
+  return { wcFlags, parts: { handle, channel, core, parents } };
 }
 
 function explainCqEx(context: Context, cqe: number, wcFlags: number): CheckOptions {

@@ -4,7 +4,7 @@ import type { BusyPoll } from "../../wait/busy_poll.ts";
 import { find, type Source } from "../../wait/loop.ts";
 import { inTurn, mayContinue, nextTurn } from "../../wait/turns.ts";
 import type { NativeResource } from "../core/native_resource.ts";
-import { orClosed } from "../core/until_closed.ts";
+import { throwUnlessClosed } from "../core/until_closed.ts";
 import type { ChannelEvents } from "./channel_events.ts";
 import type { CqCore } from "./cq_core.ts";
 import type { WorkCompletion } from "./work_completion.ts";
@@ -106,7 +106,7 @@ export class Completions<C = WorkCompletion> implements AsyncIterableIterator<C,
       return END;
     } catch (error) {
       this.#ended = true;
-      orClosed(error, cq, signal);
+      throwUnlessClosed(error, cq, signal);
       return END;
     } finally {
       this.#steps--;

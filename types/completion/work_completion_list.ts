@@ -1,5 +1,6 @@
 import { structs } from "../../ffi/layout.ts";
 import { instanceOf, positiveInt, show, uint32 } from "../../internal/checks.ts";
+import { partsIn } from "../../internal/made.ts";
 import { BatchCore, type Format, STANDARD } from "./cq_core.ts";
 import { WcOpcode, WcStatus, type WorkCompletion } from "./work_completion.ts";
 
@@ -11,14 +12,9 @@ function offsetOf(index: number): number {
 }
 
 /** The size of a batch whose completions are of another class, for the constructor. */
-export class OtherBatch<C> {
+export interface OtherBatch<C> {
   readonly capacity: number;
   readonly format: Format<C>;
-
-  constructor(capacity: number, format: Format<C>) {
-    this.capacity = capacity;
-    this.format = format;
-  }
 }
 
 /**
@@ -76,10 +72,7 @@ export class WorkCompletionList<C extends WorkCompletion = WorkCompletion> {
    * @throws {RangeError} If the capacity is out of range.
    */
   constructor(capacity: number) {
-    const given: unknown = capacity;
-    const other: OtherBatch<unknown> = given instanceof OtherBatch
-      ? given
-      : new OtherBatch(capacity, STANDARD);
+    const other: OtherBatch<unknown> = partsIn(capacity) ?? { capacity, format: STANDARD };
     this.capacity = positiveInt(other.capacity, "capacity");
     this.#core = new BatchCore(this.capacity, other.format as Format<C>);
     this.#view = this.#core.view;

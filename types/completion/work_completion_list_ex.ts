@@ -2,10 +2,10 @@ import type { CEnum } from "../../ffi/layout.ts";
 import { members } from "../../ffi/members.ts";
 import { type Accessors, accessorsOf } from "../../ffi/struct.ts";
 import { uint32 } from "../../internal/checks.ts";
-import { handOver } from "../core/native_resource.ts";
+import { made } from "../../internal/made.ts";
 import type { BatchCore, Format } from "./cq_core.ts";
 import { WorkCompletion } from "./work_completion.ts";
-import { batchCore, OtherBatch, WorkCompletionList } from "./work_completion_list.ts";
+import { batchCore, type OtherBatch, WorkCompletionList } from "./work_completion_list.ts";
 
 /**
  * The values that a completion reports (`enum ibv_create_cq_wc_flags`), combined with `|`.
@@ -121,7 +121,7 @@ export class WorkCompletionListEx extends WorkCompletionList<WorkCompletionEx> {
    * @throws {RangeError} If the capacity is out of range.
    */
   constructor(capacity: number) {
-    super(handOver(new OtherBatch(capacity, EXTENDED)));
+    super(made<OtherBatch<unknown>>({ capacity, format: EXTENDED }));
     this.#core = batchCore(this);
   }
 

@@ -4,25 +4,6 @@ import { type Kind, type Lifetime, lifetimeOf, refuse, Resource } from "./resour
 /** What the classes of one kind of verbs object have in common. */
 export type NativeKind<H extends Handle, R extends NativeResource<H>> = Kind<R, H>;
 
-/** A native object that exists already, for a constructor that otherwise makes one. */
-export class Adopted<H extends Handle> {
-  /** The native object. The resource that is made from it destroys it. */
-  readonly handle: H;
-
-  /** Wraps a native object. */
-  constructor(handle: H) {
-    this.handle = handle;
-  }
-}
-
-/**
- * Hands a constructor what only the library has, in the place of a public argument. An overload would do so too, but
- * the compiler would show it for every wrong argument.
- */
-export function handOver<T>(part: object): T {
-  return part as T;
-}
-
 /** The handle of a resource that is disposed but not yet destroyed, for the disposal of what depends on it. */
 export function handleOf<H extends Handle>(resource: NativeResource<H>): H {
   return lifetimeOf(resource).handle as H;

@@ -16,21 +16,17 @@ export async function* untilClosed<T>(
     try {
       step = await next();
     } catch (error) {
-      if (orClosed(toCaller(error, untilClosed), resource, signal) === CLOSED) return;
+      return throwUnlessClosed(toCaller(error, untilClosed), resource, signal);
     }
-    yield step!;
+    yield step;
   }
 }
 
-/** The result of a wait that has ended because its resource was closed. */
-export const CLOSED: unique symbol = Symbol("closed");
-
-/** The outcome of a wait that has failed: `CLOSED`, or the error is thrown. */
-export function orClosed(
+/** Throws the error of a wait, unless the wait has failed because its resource was closed. */
+export function throwUnlessClosed(
   error: unknown,
   resource: Resource,
   signal: AbortSignal | undefined,
-): typeof CLOSED {
+): void {
   if (isOpen(resource) || signal?.aborted) throw error;
-  return CLOSED;
 }

@@ -3,21 +3,25 @@ import type { EfadvCq, IbvCqEx } from "../../ffi/handles.ts";
 import { constants, structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
 import { uint32 } from "../../internal/checks.ts";
+import { made } from "../../internal/made.ts";
 import { Gid } from "../address/gid.ts";
 import {
   CompletionQueueEx,
   type CqExProvider,
   type CqInitAttrEx,
-  ProviderCq,
+  type ProviderCq,
 } from "../completion/completion_queue_ex.ts";
 import type { BatchCore, Format } from "../completion/cq_core.ts";
 import { CqCoreEx } from "../completion/cq_core_ex.ts";
 import { WcOpcode } from "../completion/work_completion.ts";
-import { batchCore, OtherBatch, WorkCompletionList } from "../completion/work_completion_list.ts";
+import {
+  batchCore,
+  type OtherBatch,
+  WorkCompletionList,
+} from "../completion/work_completion_list.ts";
 import { EXTENDED, WorkCompletionEx } from "../completion/work_completion_list_ex.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import type { CheckOptions } from "../core/errors.ts";
-import { handOver } from "../core/native_resource.ts";
 import type { Context } from "../device/context.ts";
 import { callEfa } from "./call.ts";
 import { EXTRA_WITH_GID } from "./senders.ts";
@@ -70,7 +74,7 @@ export class EfaWorkCompletionList extends WorkCompletionList<EfaWorkCompletion>
    * @throws {RangeError} If the capacity is out of range.
    */
   constructor(capacity: number) {
-    super(handOver(new OtherBatch(capacity, FORMAT)));
+    super(made<OtherBatch<unknown>>({ capacity, format: FORMAT }));
     this.#core = batchCore(this);
   }
 
@@ -157,6 +161,6 @@ export class EfaCompletionQueue extends CompletionQueueEx<EfaWorkCompletion> {
    * @throws {VerbsError} EOPNOTSUPP if the device is another one, or an older one that reports no GIDs.
    */
   constructor(context: Context, init: CqInitAttrEx) {
-    super(context, handOver(new ProviderCq(init, PROVIDER)));
+    super(context, made<ProviderCq<unknown>>({ init, provider: PROVIDER }));
   }
 }

@@ -1,13 +1,13 @@
 import { constants } from "../../ffi/layout.ts";
 import { integer, snapshot, uint32 } from "../../internal/checks.ts";
+import { made } from "../../internal/made.ts";
 import type { Optional } from "../../internal/optional.ts";
 import type { CompletionQueue } from "../completion/completion_queue.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
-import { handOver } from "../core/native_resource.ts";
 import type { ProtectionDomain } from "../memory/protection_domain.ts";
 import type { QpCap } from "../queue_pair/qp_attr.ts";
 import { QpState, QpType, SendOpsFlags } from "../queue_pair/qp_enums.ts";
-import { ProviderQp, type QpProvider } from "../queue_pair/queue_pair.ts";
+import type { ProviderQp, QpProvider } from "../queue_pair/queue_pair.ts";
 import { QueuePairEx } from "../queue_pair/queue_pair_ex.ts";
 import { setOf } from "../work/attributes.ts";
 import { WrOpcode } from "../work/work_request.ts";
@@ -152,7 +152,8 @@ export class SrdQueuePair extends QueuePairEx {
       create: creator(sl),
       maxRdma: () => maxRdma ??= queryEfaDevice(pd.context).maxRdmaSize,
     };
-    super(pd, handOver(new ProviderQp({ ...given, sendOpsFlags, type: QpType.DRIVER }, provider)));
+    const other = { ...given, sendOpsFlags, type: QpType.DRIVER };
+    super(pd, made<ProviderQp>({ init: other, provider }));
   }
 
   /**

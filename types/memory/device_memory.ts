@@ -3,12 +3,13 @@ import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
 import { readNative } from "../../ffi/struct.ts";
 import { copyOfBytes, integer, snapshot, uint32 } from "../../internal/checks.ts";
+import { made, partsIn } from "../../internal/made.ts";
 import { causeOf, type Causes } from "../core/causes.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance } from "../core/checks.ts";
 import { namesOf } from "../core/enums.ts";
 import { call } from "../core/errors.ts";
-import { Adopted, handOver, type NativeKind, NativeResource } from "../core/native_resource.ts";
+import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { rootOf } from "../core/resource.ts";
 import { Context } from "../device/context.ts";
 import { countsOf } from "../device/counts.ts";
@@ -33,24 +34,19 @@ const codec: AttributeCodec<AllocDmAttr> = codecOf("ibv_alloc_dm_attr", "device 
   logAlignReq: { max: 63 },
 });
 
-/** Memory of the device that exists already, for the constructor of its class. */
-class AdoptedDm extends Adopted<IbvDm> {
+/** What device memory is made from that exists natively. */
+interface DmParts {
+  readonly handle: IbvDm;
   readonly length: number;
   readonly isImported: boolean;
-
-  constructor(handle: IbvDm, length: number, isImported: boolean) {
-    super(handle);
-    this.length = length;
-    this.isImported = isImported;
-  }
 }
 
-function alloc(context: Context, attr: AllocDmAttr): AdoptedDm {
+function alloc(context: Context, attr: AllocDmAttr): DmParts {
   const { view, given: { length } } = codec.write(attr);
   const handle = call("ibv_alloc_dm", "allocate device memory", [context.unsafeHandle, view], {
     detail: () => `${length} bytes`,
   });
-  return new AdoptedDm(handle, length, false);
+  return { handle, length, isImported: false };
 }
 
 /**
@@ -83,11 +79,11 @@ export class DeviceMemory extends NativeResource<IbvDm> {
    */
   constructor(context: Context, attr: AllocDmAttr) {
     instance(context, Context, "context");
-    const made = attr instanceof AdoptedDm ? attr : alloc(context, attr);
-    super(DeviceMemory.#KIND, made.handle, [context]);
+    const { handle, length, isImported } = partsIn<DmParts>(attr) ?? alloc(context, attr);
+    super(DeviceMemory.#KIND, handle, [context]);
     this.context = context;
-    this.length = made.length;
-    this.#isImported = made.isImported;
+    this.length = length;
+    this.#isImported = isImported;
   }
 
   /**
@@ -105,7 +101,7 @@ export class DeviceMemory extends NativeResource<IbvDm> {
     const dm = call("ibv_import_dm", "import device memory", [context.unsafeHandle, handle], {
       detail: () => `handle ${handle}`,
     });
-    return new DeviceMemory(context, handOver(new AdoptedDm(dm, length, true)));
+    return new DeviceMemory(context, made<DmParts>({ handle: dm, length, isImported: true }));
   }
 
   /** The number of the memory in the kernel. Another process that shares the device can import the memory by it. */

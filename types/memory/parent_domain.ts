@@ -4,6 +4,7 @@ import { structs } from "../../ffi/layout.ts";
 import { members } from "../../ffi/members.ts";
 import { allocStruct } from "../../ffi/struct.ts";
 import { boolean, integer, snapshot } from "../../internal/checks.ts";
+import { made } from "../../internal/made.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance } from "../core/checks.ts";
 import { call } from "../core/errors.ts";
@@ -11,8 +12,7 @@ import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { rootOf } from "../core/resource.ts";
 import { Context } from "../device/context.ts";
 import { countsOf } from "../device/counts.ts";
-import { handOver } from "../core/native_resource.ts";
-import { AdoptedPd, pdCore, ProtectionDomain } from "./protection_domain.ts";
+import { pdCore, type PdParts, ProtectionDomain } from "./protection_domain.ts";
 
 const KIND: NativeKind<IbvTd, ThreadDomain> = {
   name: "thread domain",
@@ -137,7 +137,7 @@ export class ParentDomain extends ProtectionDomain {
     const countOf = countsOf(context);
     const handle = call("ibv_alloc_parent_domain", "allocate parent domain", args, { countOf });
     const parents = td === undefined ? [pd] : [pd, td];
-    super(handOver(Object.assign(new AdoptedPd(context, handle), { base: pd, parents })));
+    super(made<PdParts>({ context, handle, base: pd, parents }));
     this.parent = pd;
     this.td = td;
   }

@@ -3,26 +3,23 @@ import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
 import { readNative } from "../../ffi/struct.ts";
 import { uint32 } from "../../internal/checks.ts";
+import { made, partsIn } from "../../internal/made.ts";
 import { instance } from "../core/checks.ts";
 import { call } from "../core/errors.ts";
-import { Adopted, handOver, type NativeKind, NativeResource } from "../core/native_resource.ts";
+import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import type { Resource } from "../core/resource.ts";
 import { Context } from "../device/context.ts";
 import { countsOf } from "../device/counts.ts";
 
-/** A native protection domain that exists already, for the constructor of its class. */
-export class AdoptedPd extends Adopted<IbvPd> {
+/** What a protection domain is made from that exists natively. */
+export interface PdParts {
   readonly context: Context;
-  /** The domain that decides which objects work together, if that is another one. */
-  base: ProtectionDomain | undefined;
+  readonly handle: IbvPd;
+  /** The domain that decides what works together, if that is another one. */
+  readonly base?: ProtectionDomain | undefined;
   /** The objects that it was made from, besides the context. */
-  parents: readonly Resource[] = [];
-  destroy: (handle: IbvPd) => void = dealloc;
-
-  constructor(context: Context, handle: IbvPd) {
-    super(handle);
-    this.context = context;
-  }
+  readonly parents?: readonly Resource[] | undefined;
+  readonly destroy?: ((handle: IbvPd) => void) | undefined;
 }
 
 /** What the library reads of a protection domain. */
@@ -75,12 +72,11 @@ export class ProtectionDomain extends NativeResource<IbvPd> {
    * @throws {VerbsError} If the device refuses. ENOMEM means that it has no protection domain left.
    */
   constructor(context: Context) {
-    const given: unknown = context;
-    const made = given instanceof AdoptedPd ? given : alloc(context);
-    super(ProtectionDomain.#KIND, made.handle, [made.context, ...made.parents]);
-    this.context = made.context;
-    this.#core = { context: made.context, base: made.base ?? this };
-    this.#destroy = made.destroy;
+    const parts: PdParts = partsIn(context) ?? alloc(context);
+    super(ProtectionDomain.#KIND, parts.handle, [parts.context, ...parts.parents ?? []]);
+    this.context = parts.context;
+    this.#core = { context: parts.context, base: parts.base ?? this };
+    this.#destroy = parts.destroy ?? dealloc;
   }
 
   /**
@@ -99,9 +95,8 @@ export class ProtectionDomain extends NativeResource<IbvPd> {
     const imported = call("ibv_import_pd", "import protection domain", args, {
       detail: () => `handle ${handle}`,
     });
-    const adopted = new AdoptedPd(context, imported);
-    adopted.destroy = (pd) => verbs().ibv_unimport_pd(pd);
-    return new ProtectionDomain(handOver(adopted));
+    const destroy = (pd: IbvPd): void => verbs().ibv_unimport_pd(pd);
+    return new ProtectionDomain(made<PdParts>({ context, handle: imported, destroy }));
   }
 
   /** The number of the domain in the kernel. Another process that shares the device can import the domain by it. */
@@ -110,12 +105,12 @@ export class ProtectionDomain extends NativeResource<IbvPd> {
   }
 }
 
-function alloc(context: Context): AdoptedPd {
+function alloc(context: Context): PdParts {
   const { unsafeHandle } = instance(context, Context, "context");
   const handle = call("ibv_alloc_pd", "allocate protection domain", [unsafeHandle], {
     countOf: countsOf(context),
   });
-  return new AdoptedPd(context, handle);
+  return { context, handle };
 }
 
 function dealloc(handle: IbvPd): void {

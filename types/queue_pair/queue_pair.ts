@@ -1,3 +1,4 @@
+import { partsIn } from "../../internal/made.ts";
 import { endOf } from "../../internal/program_end.ts";
 import type { IbvQp } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
@@ -95,14 +96,9 @@ export interface QpProvider {
 }
 
 /** The attributes of a queue pair that a function of the provider creates, for the constructors. */
-export class ProviderQp<Init extends QpInitAttr = QpInitAttr> {
+export interface ProviderQp<Init extends QpInitAttr = QpInitAttr> {
   readonly init: Init;
   readonly provider: QpProvider | undefined;
-
-  constructor(init: Init, provider: QpProvider | undefined) {
-    this.init = init;
-    this.provider = provider;
-  }
 }
 
 /**
@@ -214,11 +210,9 @@ export class QueuePair extends NativeResource<IbvQp> {
    */
   constructor(pd: ProtectionDomain, init: QpInitAttr) {
     const { context, base } = pdCore(instance(pd, ProtectionDomain, "pd"));
-    const provider = init instanceof ProviderQp ? init.provider : undefined;
-    const { view, mask, given, writeHandles } = writeQpInit(
-      pd,
-      init instanceof ProviderQp ? init.init : init,
-    );
+    const other = partsIn<ProviderQp>(init);
+    const provider = other?.provider;
+    const { view, mask, given, writeHandles } = writeQpInit(pd, other?.init ?? init);
     checkPostOps(context, given);
     writeHandles();
     const options: CheckOptions = {

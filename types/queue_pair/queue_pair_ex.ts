@@ -2,16 +2,15 @@ import type { IbvQpEx } from "../../ffi/handles.ts";
 import { verbs } from "../../ffi/library.ts";
 import { hasOwnOp } from "../../ffi/library/ops.ts";
 import type { OwnOps } from "../../ffi/table/row.ts";
-import { made } from "../../internal/made.ts";
+import { made, partsIn } from "../../internal/made.ts";
 import { lacking } from "../core/errors.ts";
 import { assertOpen } from "../core/resource.ts";
 import type { ProtectionDomain } from "../memory/protection_domain.ts";
 import { setOf } from "../work/attributes.ts";
 import { WrOpcode } from "../work/work_request.ts";
 import { QpType, SendOpsFlags } from "./qp_enums.ts";
-import { handOver } from "../core/native_resource.ts";
 import { copyQpInit, type QpInitAttr } from "./qp_init_attr.ts";
-import { ProviderQp, qpCore, QueuePair } from "./queue_pair.ts";
+import { type ProviderQp, qpCore, QueuePair } from "./queue_pair.ts";
 import { type Begun, WrBuilder } from "./wr_builder.ts";
 import { WrPoster } from "./wr_poster.ts";
 
@@ -56,8 +55,9 @@ export class QueuePairEx extends QueuePair {
    * operations.
    */
   constructor(pd: ProtectionDomain, init: QpInitAttrEx) {
-    const other = init instanceof ProviderQp ? init as ProviderQp<QpInitAttrEx> : undefined;
-    super(pd, handOver(new ProviderQp(withSendOps(other?.init ?? init), other?.provider)));
+    const other = partsIn<ProviderQp<QpInitAttrEx>>(init);
+    const given = withSendOps(other?.init ?? init);
+    super(pd, made<ProviderQp>({ init: given, provider: other?.provider }));
     const { type, sendOpsFlags = 0 } = qpCore(this);
     const handle = verbs().ibv_qp_to_qp_ex(this.unsafeHandle);
     const asked = NAMES.filter((name) => sendOpsFlags & SendOpsFlags[name]);
