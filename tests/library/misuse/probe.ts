@@ -60,6 +60,7 @@ async function runCase(one: Case): Promise<{ outcome: string; wrong: string[] }>
   const { outcome, wrong, set } = await attempt(one);
   if (one.leaves) await silence(QUIET_MS);
   else {
+    await idle(left);
     // What failed when a wait ended has told nobody: the next close() does it. On a busy host waits end late.
     for (let tries = 0; tries < 3 && recorder.live() > 0; tries++) {
       closeAll(set, wrong);
