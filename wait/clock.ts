@@ -6,7 +6,8 @@
 
 import { IS_DENO } from "../internal/runtime.ts";
 
-const { setTimeout, clearTimeout, setImmediate, queueMicrotask } = globalThis;
+const { setTimeout, clearTimeout, setInterval, clearInterval, setImmediate, queueMicrotask } =
+  globalThis;
 const { performance } = globalThis;
 const { now } = performance;
 const { refTimer, unrefTimer } = IS_DENO ? Deno : {} as typeof Deno;
@@ -29,6 +30,8 @@ export const clock: {
 export const timers: {
   readonly setTimeout: (call: () => void, ms: number) => Timer;
   readonly clearTimeout: (timer: Timer | undefined) => void;
+  readonly setInterval: (call: () => void, ms: number) => Timer;
+  readonly clearInterval: (timer: Timer | undefined) => void;
   readonly setImmediate: (call: () => void) => void;
   readonly queueMicrotask: (call: () => void) => void;
   readonly refTimer: (timer: Timer) => void;
@@ -36,6 +39,8 @@ export const timers: {
 } = {
   setTimeout: (call, ms) => setTimeout(call, ms),
   clearTimeout: (timer) => clearTimeout(timer),
+  setInterval: (call, ms) => setInterval(call, ms),
+  clearInterval: (timer) => clearInterval(timer),
   setImmediate: (call) => void setImmediate(call),
   queueMicrotask: (call) => queueMicrotask(call),
   refTimer: (timer) => refTimer(timer),

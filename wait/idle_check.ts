@@ -37,6 +37,7 @@ export class IdleCheck implements Looker {
     const isNew = !this.#isOn || longestMs < this.#longestMs;
     this.#longestMs = longestMs;
     if (isNew) {
+      if (!this.#isOn) all.on++;
       this.#isOn = true;
       all.all.add(this);
       this.#quietSince = clock.now() - firstMs;
@@ -52,20 +53,22 @@ export class IdleCheck implements Looker {
     holdTimer();
   }
 
-  /** Looks no more, until it begins again. The timer stays, because that is mostly soon. */
+  /**
+   * Looks no more, until it begins again. A timer of few milliseconds stays, because a program that answers a message begins
+   * again about as soon. A longer one would wake the processor for nothing.
+   */
   rest(): void {
+    if (!this.#isOn) return;
     this.hold(false);
     this.#isOn = false;
+    if (--all.on === 0 && all.due > clock.now() + PROMPT_MS) endTimer();
   }
 
   /** Looks no more. The last one ends the timer. */
   end(): void {
     this.rest();
     all.all.delete(this);
-    if (all.all.size > 0) return;
-    timers.clearTimeout(all.timer);
-    all.timer = undefined;
-    all.due = Infinity;
+    if (all.all.size === 0) endTimer();
   }
 
   #schedule(): void {
@@ -109,6 +112,12 @@ function wakeAt(due: number, now: number): void {
   all.due = due;
   all.timer = timers.setTimeout(lookAll, due - now);
   holdTimer();
+}
+
+function endTimer(): void {
+  timers.clearTimeout(all.timer);
+  all.timer = undefined;
+  all.due = Infinity;
 }
 
 function holdTimer(): void {

@@ -55,6 +55,8 @@ export const state: {
   /** The objects that look now and then, and the one timer that they share. */
   readonly idleChecks: {
     readonly all: Set<Looker>;
+    /** How many of them do not rest. */
+    on: number;
     /** How many keep the process alive. */
     held: number;
     timer: Timer | undefined;
@@ -86,7 +88,7 @@ export const state: {
   readers: new Set(),
   polls: 0,
   unposted: new Set(),
-  idleChecks: { all: new Set(), held: 0, timer: undefined, due: Infinity },
+  idleChecks: { all: new Set(), on: 0, held: 0, timer: undefined, due: Infinity },
   line: { last: Promise.resolve(), waiting: 0 },
   callQueues: { program: callQueue(), connection: callQueue(), datagram: callQueue() },
   bellOf: () => {

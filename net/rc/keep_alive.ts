@@ -16,8 +16,9 @@ export class KeepAlive {
   #timer: Timer | undefined;
   /** Those that this round has still to check. */
   #round: Iterator<Checked> | undefined;
-  /** The portions that are left of it, and how many connections a portion has. */
+  /** The portions of a round, those that are left of it, and how many connections a portion has. */
   #ticks = 0;
+  #left = 0;
   #portion = 0;
 
   /** @param periodMs 0 means never. */
@@ -33,30 +34,31 @@ export class KeepAlive {
 
   delete(connection: Checked): void {
     this.#connections.delete(connection);
-    if (this.#connections.size > 0) return;
-    timers.clearTimeout(this.#timer);
-    this.#timer = undefined;
+    if (this.#connections.size === 0) this.#setTimer(0);
   }
 
   #beginRound(): void {
     const { size } = this.#connections;
-    this.#ticks = Math.min(Math.ceil(size / CHECKS), MOST_TICKS);
-    this.#portion = Math.ceil(size / this.#ticks);
+    const ticks = Math.min(Math.ceil(size / CHECKS), MOST_TICKS);
+    this.#left = ticks;
+    this.#portion = Math.ceil(size / ticks);
     this.#round = this.#connections.values();
-    this.#wait(this.#periodMs / this.#ticks);
+    if (ticks !== this.#ticks) this.#setTimer(ticks);
   }
 
-  #wait(ms: number): void {
-    this.#timer = timers.setTimeout(() => this.#tick(ms), ms);
+  /** One timer goes on from round to round: to set it each time would cost as much as the checks. */
+  #setTimer(ticks: number): void {
+    this.#ticks = ticks;
+    timers.clearInterval(this.#timer);
+    this.#timer = undefined;
+    if (ticks === 0) return;
+    this.#timer = timers.setInterval(() => this.#tick(), this.#periodMs / ticks);
     timers.unrefTimer(this.#timer);
   }
 
-  #tick(ms: number): void {
-    this.#ticks--;
+  #tick(): void {
     for (let i = 0; i < this.#portion; i++) this.#round!.next().value?.checkPeer();
     // A check that fails ends its connection, which may be the last one.
-    if (this.#connections.size === 0) return;
-    if (this.#ticks > 0) this.#wait(ms);
-    else this.#beginRound();
+    if (--this.#left === 0 && this.#connections.size > 0) this.#beginRound();
   }
 }

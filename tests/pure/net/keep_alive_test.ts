@@ -6,25 +6,26 @@ import { KeepAlive } from "../../../net/rc/keep_alive.ts";
 
 const PERIOD = 1000;
 
-/** The timers of the runtime, which end when they are told. */
+/** The intervals of the runtime, which end when they are told. */
 class Clock implements Disposable {
   readonly #stubs = [
-    stub(timers, "setTimeout", (call, ms) => {
-      this.#waiting.push({ call, ms });
-      return this.#waiting.length as unknown as Timer;
+    stub(timers, "setInterval", (call, ms) => {
+      this.#running.set(++this.made, { call, ms });
+      return this.made as unknown as Timer;
     }),
-    stub(timers, "clearTimeout", () => void this.#waiting.pop()),
+    stub(timers, "clearInterval", (timer) => void this.#running.delete(Number(timer))),
     stub(timers, "unrefTimer"),
   ];
-  readonly #waiting: { call: () => void; ms: number }[] = [];
+  readonly #running: Map<number, { call: () => void; ms: number }> = new Map();
+  made = 0;
 
   get timers(): number {
-    return this.#waiting.length;
+    return this.#running.size;
   }
 
-  /** Lets the only timer end. Returns how long it was. */
+  /** Lets the only interval end once. Returns how long it was. */
   tick(): number {
-    const { call, ms } = this.#waiting.pop()!;
+    const [{ call, ms }] = this.#running.values() as unknown as [{ call: () => void; ms: number }];
     call();
     return ms;
   }
@@ -50,6 +51,7 @@ for (const count of [1, 63, 64, 65, 100, 1000, 10_000]) {
     // The first round was begun for the first one.
     clock.tick();
     const before = connections.map(({ checks }) => checks);
+    const { made } = clock;
     let most = 0;
     for (let left = PERIOD; left > PERIOD / 1e6;) {
       const sum = (): number => connections.reduce((sum, { checks }) => sum + checks, 0);
@@ -58,7 +60,7 @@ for (const count of [1, 63, 64, 65, 100, 1000, 10_000]) {
       most = Math.max(most, sum() - checked);
     }
     assertEquals(connections.map(({ checks }, i) => checks - before[i]!), Array(count).fill(1));
-    assertEquals(clock.timers, 1);
+    assertEquals([clock.timers, clock.made], [1, made]);
     assertGreater(Math.max(65, count / 99), most);
   });
 }
@@ -77,6 +79,20 @@ Deno.test("KeepAlive checks no connection that has ended, and waits for nothing 
   keepAlive.add(first);
   clock.tick();
   assertEquals([first.checks, clock.timers], [1, 1]);
+});
+
+Deno.test("KeepAlive goes on when a check ends its connection, until it was the last one", () => {
+  using clock = new Clock();
+  const keepAlive = new KeepAlive(PERIOD);
+  const failing = { checkPeer: () => keepAlive.delete(failing) };
+  const others = [new Connection(), new Connection()];
+  for (const connection of [failing, ...others]) keepAlive.add(connection);
+  for (let i = 0; i < 4; i++) clock.tick();
+  assertEquals(others.map(({ checks }) => checks), [3, 3]);
+  for (const connection of others) keepAlive.delete(connection);
+  keepAlive.add(failing);
+  clock.tick();
+  assertEquals(clock.timers, 0);
 });
 
 Deno.test("KeepAlive of 0 ms checks nothing", () => {

@@ -69,6 +69,29 @@ Deno.test("IdleCheck keeps the process alive only while one is held", () => {
   assertEquals(time.isRunning, false);
 });
 
+Deno.test("IdleChecks that rest end a timer that is long, and leave one that is short", () => {
+  using time = new Time();
+  const [first, second] = [new IdleCheck(() => false), new IdleCheck(() => false)];
+  const running = (): boolean => time.isRunning;
+  first.begin(false, 512, 16);
+  first.rest();
+  assertEquals(running(), true, "it begins again soon");
+  first.begin(false);
+  second.begin(false);
+  time.pass(60_000);
+  first.rest();
+  assertEquals(running(), true, "another one does not rest");
+  second.rest();
+  assertEquals(running(), false);
+  let looks = 0;
+  const third = new IdleCheck(() => (looks++, false));
+  third.begin(false);
+  time.pass(10);
+  assertEquals(looks > 1, true, `${looks} looks`);
+  for (const check of [first, second, third]) check.end();
+  assertEquals(running(), false);
+});
+
 Deno.test("IdleCheck goes on when the clock is set back, and ends within its own look", () => {
   using time = new Time();
   let looks = 0;
