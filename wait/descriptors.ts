@@ -45,6 +45,20 @@ interface Wait {
   need: Need;
 }
 
+/** What `epoll_wait` writes. The views are made once: each costs as much as the call. */
+interface ReadyEvents {
+  /** Native, because a Worker can be terminated while another thread writes to it. */
+  readonly memory: NativeMemory;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly words: DataView<ArrayBuffer>;
+}
+
+function readyEvents(): ReadyEvents {
+  const memory = new NativeMemory(EVENTS_SIZE);
+  const { buffer } = memory;
+  return { memory, bytes: new Uint8Array(buffer), words: new DataView(buffer) };
+}
+
 /**
  * Waits for any number of descriptors. A descriptor is registered once; each wait arms it for one event
  * (`EPOLLONESHOT`), also while a round of `epoll_wait` runs. So the cost of a wake-up depends on what is ready, not on
@@ -66,8 +80,7 @@ export class Descriptors {
   #epoll = -1;
   /** A descriptor that is always readable: to arm it interrupts the round that is running. */
   #interrupter = -1;
-  /** Native, because a Worker can be terminated while another thread writes to it. */
-  #memory: NativeMemory | undefined;
+  #ready: ReadyEvents | undefined;
   readonly #request: DataView<ArrayBuffer> = new DataView(new ArrayBuffer(EVENT));
   /** The round that is running, if any; it resolves when it has ended. */
   #round: Promise<void> | undefined;
@@ -123,7 +136,7 @@ export class Descriptors {
   /** To close the descriptors before the other thread has left its round would leave it there. */
   #endRound(): void {
     if (this.#isInterrupted) return;
-    const written = new DataView(this.#memory!.buffer);
+    const { words: written } = this.#ready!;
     written.setUint32(DATA + 4, UNWRITTEN);
     this.#interrupt();
     const until = clock.precise() + ROUND_END_MS;
@@ -144,7 +157,7 @@ export class Descriptors {
       this.#epoll = made("epoll_create1", libc().epoll_create1(EPOLL_CLOEXEC));
       const errno = this.#control(EPOLL_CTL_ADD, this.#interrupter, NO_WAIT, 0);
       if (errno !== 0) throw systemError("watch descriptor", "epoll_ctl", errno);
-      this.#memory ??= new NativeMemory(EVENTS_SIZE);
+      this.#ready ??= readyEvents();
     } catch (error) {
       this.#close();
       throw error;
@@ -155,8 +168,8 @@ export class Descriptors {
     for (const fd of [this.#epoll, this.#interrupter]) if (fd >= 0) libc().close(fd);
     this.#epoll = this.#interrupter = -1;
     if (this.#round !== undefined) return;
-    this.#memory?.free();
-    this.#memory = undefined;
+    this.#ready?.memory.free();
+    this.#ready = undefined;
   }
 
   /** Asks for one event of a descriptor, at once if it is readable. Returns errno, or 0. */
@@ -221,8 +234,8 @@ export class Descriptors {
   }
 
   async #run(): Promise<void> {
-    const events = new Uint8Array(this.#memory!.buffer);
-    const count = await this.#epollWait(this.#epoll, events, MOST_EVENTS, LONGEST_MS);
+    const { bytes } = this.#ready!;
+    const count = await this.#epollWait(this.#epoll, bytes, MOST_EVENTS, LONGEST_MS);
     hasTurned();
     this.#round = undefined;
     this.#isInterrupted = false;
@@ -234,8 +247,7 @@ export class Descriptors {
 
   /** Looks at what is ready now. Returns whether there was anything. */
   #look(): boolean {
-    const events = new Uint8Array(this.#memory!.buffer);
-    const count = libc().epoll_wait_here(this.#epoll, events, MOST_EVENTS, 0);
+    const count = libc().epoll_wait_here(this.#epoll, this.#ready!.bytes, MOST_EVENTS, 0);
     if (count >= 0) this.#deliver(count);
     else this.#fail(mappedErrno()[0]!);
     if (this.#round === undefined) this.#update();
@@ -249,12 +261,14 @@ export class Descriptors {
   }
 
   #deliver(count: number): void {
-    // A callback may begin another round, which writes to the same memory.
-    const events = new DataView(this.#memory!.buffer.slice(0, count * EVENT));
+    const { words } = this.#ready!;
+    const ended: Wait[] = [];
     for (let at = DATA; at < count * EVENT; at += EVENT) {
-      const wait = this.#waits.get(events.getUint32(at, true));
-      if (wait?.serial === events.getUint32(at + 4, true)) this.#end(wait);
+      const wait = this.#waits.get(words.getUint32(at, true));
+      if (wait?.serial === words.getUint32(at + 4, true)) ended.push(wait);
     }
+    // Not before: a callback may begin another round, which writes to the same memory.
+    for (const wait of ended) this.#end(wait);
   }
 }
 
