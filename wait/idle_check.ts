@@ -40,8 +40,9 @@ export class IdleCheck implements Looker {
       if (!this.#isOn) all.on++;
       this.#isOn = true;
       all.all.add(this);
-      this.#quietSince = clock.now() - firstMs;
-      this.#schedule();
+      const now = clock.now();
+      this.#quietSince = now - firstMs;
+      this.#schedule(now);
     }
     this.hold(isHeld);
   }
@@ -61,7 +62,7 @@ export class IdleCheck implements Looker {
     if (!this.#isOn) return;
     this.hold(false);
     this.#isOn = false;
-    if (--all.on === 0 && all.due > clock.now() + PROMPT_MS) endTimer();
+    if (--all.on === 0 && all.isLong) endTimer();
   }
 
   /** Looks no more. The last one ends the timer. */
@@ -71,8 +72,7 @@ export class IdleCheck implements Looker {
     if (all.all.size === 0) endTimer();
   }
 
-  #schedule(): void {
-    const now = clock.now();
+  #schedule(now: number): void {
     // The system's clock may be set back.
     this.#quietSince = Math.min(this.#quietSince, now);
     const pause = Math.min(Math.max(now - this.#quietSince, SHORTEST_MS), this.#longestMs);
@@ -90,7 +90,7 @@ export class IdleCheck implements Looker {
     if (leftMs > 0 && leftMs <= 2 * this.#longestMs) wakeAt(this.#due, now);
     else {
       if (this.#look()) this.#quietSince = now;
-      if (this.#isOn) this.#schedule();
+      if (this.#isOn) this.#schedule(clock.now());
     }
     return this.#isOn;
   }
@@ -110,6 +110,7 @@ function wakeAt(due: number, now: number): void {
   if (due >= all.due) return;
   timers.clearTimeout(all.timer);
   all.due = due;
+  all.isLong = due > now + PROMPT_MS;
   all.timer = timers.setTimeout(lookAll, due - now);
   holdTimer();
 }
@@ -118,6 +119,7 @@ function endTimer(): void {
   timers.clearTimeout(all.timer);
   all.timer = undefined;
   all.due = Infinity;
+  all.isLong = false;
 }
 
 function holdTimer(): void {

@@ -60,8 +60,9 @@ export const state: {
     /** How many keep the process alive. */
     held: number;
     timer: Timer | undefined;
-    /** When the timer is over. */
+    /** When the timer is over, and whether it is one of many milliseconds. */
     due: number;
+    isLong: boolean;
   };
   /** The line of native work: see paced.ts. */
   readonly line: { last: Promise<unknown>; waiting: number };
@@ -88,7 +89,7 @@ export const state: {
   readers: new Set(),
   polls: 0,
   unposted: new Set(),
-  idleChecks: { all: new Set(), on: 0, held: 0, timer: undefined, due: Infinity },
+  idleChecks: { all: new Set(), on: 0, held: 0, timer: undefined, due: Infinity, isLong: false },
   line: { last: Promise.resolve(), waiting: 0 },
   callQueues: { program: callQueue(), connection: callQueue(), datagram: callQueue() },
   bellOf: () => {
