@@ -108,7 +108,7 @@ function lookAll(): void {
 
 function wakeAt(due: number, now: number): void {
   if (due >= all.due) return;
-  timers.clearTimeout(all.timer);
+  endTimer();
   all.due = due;
   all.isLong = due > now + PROMPT_MS;
   all.timer = timers.setTimeout(lookAll, due - now);
@@ -116,6 +116,7 @@ function wakeAt(due: number, now: number): void {
 }
 
 function endTimer(): void {
+  if (all.timer === undefined) return;
   timers.clearTimeout(all.timer);
   all.timer = undefined;
   all.due = Infinity;

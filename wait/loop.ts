@@ -118,9 +118,14 @@ export class Loop {
     }
   }
 
+  /** Has it read before it sleeps, although no bell has rung: what is waited for may be there already. */
+  expect(): void {
+    this.#mayBeThere = true;
+  }
+
   /** Makes it read for the waiters although no bell rings. */
   wake(): void {
-    this.#mayBeThere = true;
+    this.expect();
     if (this.#state !== "sleeping") return;
     this.#endSleep();
     this.#runSoon();
@@ -175,8 +180,8 @@ export class Loop {
   }
 
   #goOn(): void {
-    const { isOpen, onRead } = this.#task;
-    while (isOpen()) {
+    const { isOpen, want, onRead } = this.#task;
+    while (isOpen() && want() !== "nothing") {
       const isAwaited = this.#isAwaited;
       const hasFound = isAwaited ? find(this.#source) : this.#read() > 0;
       // Code of the program, which may begin to wait, runs only if something was read.
@@ -234,7 +239,6 @@ export class Loop {
 
   /** Ends early if a wait begins. */
   #pause(): void {
-    if (this.#task.want() === "nothing") return this.#stop();
     this.#state = "pausing";
     this.#idleCheck.begin(this.#need === "held", IDLE_MS, PROMPT_MS);
   }

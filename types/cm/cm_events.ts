@@ -127,6 +127,8 @@ export class CmEvents<E extends Delivered> {
     signal: AbortSignal | undefined,
   ): Promise<E> {
     assertOpen(this.#channel);
+    // The event of a step whose answer the system knows comes at once.
+    this.#loop.expect();
     return this.#loop.until(waiters.wait(waiter, signal));
   }
 

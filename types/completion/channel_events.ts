@@ -34,8 +34,7 @@ export class ChannelEvents<Q extends NativeResource<IbvCq>> {
     this.#channel = channel;
     this.#bell = bell;
     this.#loop = new Loop({
-      // The next event, if there is one, rings for the next wait: to look for it costs as much as the event.
-      read: () => this.#waiters.size > 0 ? this.#read() : 0,
+      read: () => this.#read(),
       bell,
       // Waiters for a queue have polled it already.
       busyPoll: { finds: (read) => this.#waiters.has(isForAny) && this.#busyPoll.finds(read) },
