@@ -29,7 +29,7 @@ export function connections(isServer: boolean): Echo {
     },
     play: exchanging(async () => {
       await id!.connect(qp);
-      await id!.establish();
+      await establish(id!);
     }, async () => {
       if (id !== undefined) {
         id.close();
@@ -41,4 +41,9 @@ export function connections(isServer: boolean): Echo {
       await id.resolveRoute();
     }),
   };
+}
+
+/** Before 1.0 the method of this name blocked the thread, which is other work. */
+function establish(id: CmId & { readonly establishAsync?: CmId["establish"] }): Promise<void> {
+  return id.establishAsync?.() ?? id.establish();
 }
