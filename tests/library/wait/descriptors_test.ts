@@ -465,3 +465,32 @@ Deno.test("a wait that is not held sets a timer only now and then while held one
   close(fd, quiet);
   assertEquals(time.timers <= rounds / 10, true, `${time.timers} timers`);
 });
+
+Deno.test("all that is ready in a round is called, although the first callback begins the next round", async () => {
+  let rounds = 0;
+  const all = new Descriptors(async (epoll, events, most) => {
+    if (rounds++ > 0) {
+      // The other thread may write before all callbacks of the last round have run.
+      events.fill(0xff);
+      return await new Promise<number>(() => {});
+    }
+    await undefined;
+    return libc().epoll_wait_here(epoll, events, most, 0);
+  });
+  const fds = [eventfd(), eventfd(), eventfd()];
+  const called: number[] = [];
+  const { promise, resolve } = Promise.withResolvers<void>();
+  for (const fd of fds) signal(fd);
+  for (const fd of fds) {
+    all.watch(fd, "held", () => {
+      all.watch(fd, "held", () => {});
+      if (called.push(fd) === fds.length) resolve();
+    });
+  }
+  const timer = setTimeout(resolve, 1000);
+  await promise;
+  clearTimeout(timer);
+  assertEquals([called.toSorted((a, b) => a - b), rounds], [fds, 2]);
+  all.end();
+  close(...fds);
+});

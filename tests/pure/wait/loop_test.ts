@@ -180,6 +180,28 @@ Deno.test("Loop.wake() is noticed before the first sleep too", async () => {
   assertEquals(log, ["read", "sleep held"]);
 });
 
+Deno.test("Loop.expect() has a source read before the first sleep, and no more when nobody needs it", async () => {
+  for (const there of [0, 2]) {
+    const log: string[] = [];
+    let isAwaited = true;
+    const loop = new Loop({
+      bell: armed(log, false).bell,
+      read: () => {
+        isAwaited = there === 0;
+        log.push("read");
+        return there;
+      },
+      isOpen: () => true,
+      want: () => isAwaited ? "held" : "nothing",
+      onError: (error) => log.push(String(error)),
+    });
+    loop.expect();
+    loop.update();
+    await undefined;
+    assertEquals(log, there === 0 ? ["read", "sleep held"] : ["read"]);
+  }
+});
+
 Deno.test("Loop that was stopped does not go on with what it had begun", async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   let isOpen = true;
