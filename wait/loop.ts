@@ -48,8 +48,6 @@ export type Want = Need | "expected" | "any" | "nothing";
 export interface Task extends Source {
   readonly isOpen: () => boolean;
   readonly want: () => Want;
-  /** It is called after something was read. The loop waits for what it returns. */
-  readonly onRead?: (() => Promise<void> | undefined) | undefined;
   /** It is called when reading has failed, also in a turn of another loop. It must not throw. */
   readonly onError: (error: unknown) => void;
 }
@@ -180,26 +178,21 @@ export class Loop {
   }
 
   #goOn(): void {
-    const { isOpen, want, onRead } = this.#task;
+    const { isOpen, want } = this.#task;
     while (isOpen() && want() !== "nothing") {
       const isAwaited = this.#isAwaited;
       const hasFound = isAwaited ? find(this.#source) : this.#read() > 0;
       // Code of the program, which may begin to wait, runs only if something was read.
       if (!hasFound) return isAwaited ? this.#beginSleep() : this.#pause();
       this.#hasFound = true;
-      if (!isOpen()) break;
-      const rest = onRead?.() ?? (mayContinue() ? undefined : nextTurn());
-      if (rest !== undefined) return this.#runAfter(rest);
+      if (!mayContinue()) return this.#runInTurn();
     }
     this.#stop();
   }
 
-  #runAfter(rest: Promise<void>): void {
+  #runInTurn(): void {
     const step = this.#yield();
-    rest.then(
-      () => this.#runStep(step),
-      (error) => step === this.#step && this.#fail(error),
-    );
+    void nextTurn().then(() => this.#runStep(step));
   }
 
   /** Reads if something may be there. Reading can fail, which closes the source: then there is no need to sleep. */

@@ -43,7 +43,6 @@ async function looped(looks: number[], want: Want, microseconds = 0): Promise<st
     },
     want: () => want,
     busyPoll: new BusyPoll(microseconds),
-    onRead: () => void log.push("read"),
     onError: (error) => log.push(String(error)),
   }).update();
   // The timer of a pause does not keep the test alive.
@@ -55,14 +54,14 @@ async function looped(looks: number[], want: Want, microseconds = 0): Promise<st
 
 Deno.test("Loop polls while somebody waits, arms, polls again, and then sleeps", async () => {
   const cases: [looks: number[], want: Want, log: string, microseconds?: number][] = [
-    [[2, 1], "held", "look 2, read, look 1"],
-    [[0, 1, 1], "held", "look 0, arm, look 1, read, look 1"],
+    [[2, 1], "held", "look 2, look 1"],
+    [[0, 1, 1], "held", "look 0, arm, look 1, look 1"],
     [[0, 0, 1], "held", "look 0, arm, look 0, sleep held, wake, look 1"],
-    [[0, 0, 0, 1, 1], "held", "look 0, look 0, look 0, look 1, read, look 1", 1000],
-    [[3, 0, 1, 1], "held", "look 3, read, look 0, look 1, read, look 1", 1000],
+    [[0, 0, 0, 1, 1], "held", "look 0, look 0, look 0, look 1, look 1", 1000],
+    [[3, 0, 1, 1], "held", "look 3, look 0, look 1, look 1", 1000],
     [[0, 1], "nothing", ""],
-    [[2, 0, 0, 1], "any", "look 2, read, look 0, look 0, look 1"],
-    [[0, 0, 2, 1], "expected", "look 0, look 0, look 2, read, look 1"],
+    [[2, 0, 0, 1], "any", "look 2, look 0, look 0, look 1"],
+    [[0, 0, 2, 1], "expected", "look 0, look 0, look 2, look 1"],
   ];
   for (const [looks, want, log, microseconds] of cases) {
     assertEquals((await looped(looks, want, microseconds)).join(", "), log);
@@ -203,29 +202,32 @@ Deno.test("Loop.expect() has a source read before the first sleep, and no more w
 });
 
 Deno.test("Loop that was stopped does not go on with what it had begun", async () => {
-  const { promise, resolve } = Promise.withResolvers<void>();
+  await nextTurn();
+  let now = Date.now();
+  using _clock = stub(clock, "now", () => now);
+  using _watch = stub(clock, "precise", () => now);
   let isOpen = true;
   let reads = 0;
   const loop = new Loop({
     ...armed([], false),
-    read: () => ++reads < 3 ? 1 : 0,
+    // After the second one the turn of the event loop is over.
+    read: () => (now += 10, ++reads < 3 ? 1 : 0),
     isOpen: () => isOpen,
     want: () => "held",
-    onRead: () => promise,
     onError: () => {},
   });
   loop.update();
   await undefined;
-  assertEquals(reads, 1);
+  assertEquals(reads, 2);
   isOpen = false;
   loop.update();
   isOpen = true;
   loop.update();
   await undefined;
-  assertEquals(reads, 2);
-  resolve();
-  for (let i = 0; i < 5; i++) await undefined;
-  // Once for the step that waited, and once more before and after the arming.
+  // Before and after the arming.
+  assertEquals(reads, 4);
+  await nextTurn();
+  await undefined;
   assertEquals(reads, 4);
 });
 
