@@ -765,7 +765,7 @@ function structOf([size, fields]: StructRow, [newSize, moved]: StructRow = [size
   return { size: newSize, fields: Object.fromEntries(entries) };
 }
 
-/** The name of a type tells its bits; a pointer has 64. */
+/** The name of a type has its bits; a pointer has 64. */
 function fieldOf([type, offset, size = Number(/\d+/.exec(type)?.[0] ?? 64) / 8]: FieldRow): Field {
   return { offset, size, type };
 }

@@ -11,7 +11,7 @@ export const PROMPT_MS = 16;
 const all = state.idleChecks;
 
 /**
- * Looks now and then at something that nobody waits for. What does nothing for long is looked at seldom, together with others
+ * Looks now and then at something that nobody waits for. What does nothing for long is looked at rarely, together with others
  * that do nothing: a wake-up of the processor costs more than a look.
  */
 export class IdleCheck implements Looker {

@@ -254,9 +254,9 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
     this.#stats.lastError = error;
     if (this.#isFailing || this.#closing.signal.aborted) return;
     this.#isFailing = true;
-    const told = this.#failure(error);
+    const failure = this.#failure(error);
     // In a task of its own, so that it may close the listener, and its errors are not ours.
-    timers.queueMicrotask(() => this.#onFailure(told));
+    timers.queueMicrotask(() => this.#onFailure(failure));
   }
 
   #failure(cause: unknown): Error {

@@ -127,13 +127,13 @@ async function readSome(conn: Deno.Conn, to: Uint8Array<ArrayBuffer>): Promise<n
   }
 }
 
-/** What an end tells of itself where the connection manager tells the rest. It is short enough for a request. */
+/** What an end states of itself where the connection manager states the rest. It is short enough for a request. */
 export function writeOffer({ credits, maxMessage, mtu }: RcOffer): Uint8Array<ArrayBuffer> {
   return new TextEncoder().encode(JSON.stringify({ credits, maxMessage, mtu }));
 }
 
 /**
- * Reads what a peer tells of itself. Zeros fill the field.
+ * Reads what a peer states of itself. Zeros fill the field.
  *
  * @throws {Deno.errors.InvalidData} If it is something else.
  */

@@ -33,7 +33,7 @@ export interface SenderParts {
   /** Slots of this size. */
   readonly mr: MemoryRegion;
   readonly slotSize: number;
-  /** Whether the completion of a send tells that the message has arrived: then who sends waits for it. */
+  /** Whether the completion of a send means that the message has arrived. `send()` waits for it then. */
   readonly isReliable: boolean;
   readonly routes: Routes;
   /** How long a wait polls before it sleeps, in microseconds. */

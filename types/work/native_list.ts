@@ -327,7 +327,7 @@ export class NativeList {
     this.given[index]! |= REMOTE_BITS;
   }
 
-  /** Notes the address handle of a request, and which attributes it has by that. */
+  /** Notes the address handle of a request, and the attributes that are given with it. */
   noteAh(index: number, ah: AhCore, given: number): void {
     this.given[index]! |= given;
     this.ahs[index] = ah;
