@@ -47,10 +47,12 @@ export class IdleCheck implements Looker {
     this.hold(isHeld);
   }
 
+  /** Sets whether the process stays alive. It looks soon then, because the program may end with it. */
   hold(isHeld: boolean): void {
     if (this.#isHeld === (isHeld &&= this.#isOn)) return;
     this.#isHeld = isHeld;
     all.held += isHeld ? 1 : -1;
+    if (isHeld) this.#hasten();
     holdTimer();
   }
 
@@ -70,6 +72,13 @@ export class IdleCheck implements Looker {
     this.rest();
     all.all.delete(this);
     if (all.all.size === 0) endTimer();
+  }
+
+  #hasten(): void {
+    const now = clock.now();
+    if (this.#due <= now + PROMPT_MS) return;
+    this.#quietSince = now - PROMPT_MS;
+    this.#schedule(now);
   }
 
   #schedule(now: number): void {

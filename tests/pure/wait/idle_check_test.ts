@@ -69,6 +69,24 @@ Deno.test("IdleCheck keeps the process alive only while one is held", () => {
   assertEquals(time.isRunning, false);
 });
 
+Deno.test("IdleCheck that begins to keep the process alive looks soon, however long nothing was found", () => {
+  using time = new Time();
+  const looks: number[] = [];
+  const check = new IdleCheck(() => (looks.push(time.now), false));
+  check.begin(false);
+  time.pass(60_000);
+  check.hold(true);
+  const from = time.now;
+  time.pass(16);
+  assertEquals(looks.some((at) => at > from), true);
+  check.hold(false);
+  time.pass(60_000);
+  looks.length = 0;
+  time.pass(10_240);
+  assertEquals(looks.length <= 21, true, `${looks.length} looks`);
+  check.end();
+});
+
 Deno.test("IdleChecks that rest end a timer that is long, and leave one that is short", () => {
   using time = new Time();
   const [first, second] = [new IdleCheck(() => false), new IdleCheck(() => false)];
