@@ -3,7 +3,13 @@ import * as recorder from "../../provider/recorder.ts";
 import type { RecordedStruct } from "../../provider/records.ts";
 import { assertEquals, assertGreater, assertRejects } from "@std/assert";
 import { spy, stub } from "@std/testing/mock";
-import { CompletionQueue, QueuePair, WcOpcode, WcStatus } from "../../../mod.ts";
+import {
+  CompletionQueue,
+  QueuePair,
+  WcOpcode,
+  WcStatus,
+  type WorkCompletionList,
+} from "../../../mod.ts";
 import {
   connectRc,
   listenRc,
@@ -178,34 +184,42 @@ test("RcConn that reads for the last time keeps what it was waiting for of other
   await closeAll(pairs);
 });
 
-/** The most polls in vain of the queue of an end between a message from it and the answer of that end. */
+/** The most polls in vain of the queue of an end between a message to it and what the end sends next. */
 class VainPolls implements Disposable {
   most = 0;
-  #last: CompletionQueue | undefined;
+  /** How many messages were answered. */
+  answers = 0;
+  /** The queue that has given a message which is not answered, and the polls in vain since then. */
+  #cq: CompletionQueue | undefined;
   #count = 0;
   readonly #stubs: readonly Disposable[];
 
   constructor(qpNum: number) {
     const { pollInto } = CompletionQueue.prototype;
     const { postSend } = QueuePair.prototype;
-    const polled = (cq: CompletionQueue, count: number): number => this.#polled(cq, count);
-    const answered = (): number => this.most = Math.max(this.most, this.#count);
+    const isMessage = (batch: WorkCompletionList, i: number): boolean =>
+      batch.qpNum(i) === qpNum && batch.opcode(i) === WcOpcode.RECV;
+    const polled = (cq: CompletionQueue, batch: WorkCompletionList, count: number): number => {
+      const hasMessage = Array.from({ length: count }, (_, i) => isMessage(batch, i)).some(Boolean);
+      if (hasMessage) [this.#cq, this.#count] = [cq, 0];
+      else if (count === 0 && cq === this.#cq) this.#count++;
+      return count;
+    };
+    const answered = (): void => {
+      if (this.#cq === undefined) return;
+      this.#cq = undefined;
+      this.answers++;
+      this.most = Math.max(this.most, this.#count);
+    };
     this.#stubs = [
       stub(CompletionQueue.prototype, "pollInto", function (this: CompletionQueue, batch): number {
-        return polled(this, pollInto.call(this, batch));
+        return polled(this, batch, pollInto.call(this, batch));
       }),
       stub(QueuePair.prototype, "postSend", function (this: QueuePair, ...args): void {
         if (this.qpNum === qpNum) answered();
         postSend.apply(this, args);
       }),
     ];
-  }
-
-  #polled(cq: CompletionQueue, count: number): number {
-    if (count > 0) this.#count = 0;
-    else if (cq === this.#last) this.#count++;
-    if (count > 0) this.#last = cq;
-    return count;
   }
 
   [Symbol.dispose](): void {
@@ -227,6 +241,7 @@ test("RcConn answers before its queue is polled in vain for another one that wai
     await pause(5);
     assertEquals(text(await busy.client.receive()), "call");
   }
+  assertEquals(polls.answers, 5);
   assertGreater(10, polls.most);
   for (const { client } of pairs) await client.close();
   await Promise.all(echoing);
