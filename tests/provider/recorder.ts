@@ -86,6 +86,7 @@ const SYMBOLS = {
   recorder_devices: { parameters: ["u32"], result: "void" },
   recorder_fail: { parameters: ["buffer", "i32", "u32", "u32", "bool", "i64"], result: "void" },
   recorder_delay: { parameters: ["buffer", "u32"], result: "void" },
+  recorder_delayed: { parameters: [], result: "u32" },
   recorder_answer: { parameters: ["buffer", "usize", "buffer", "usize"], result: "void" },
   recorder_patch: { parameters: ["buffer", "isize", "buffer", "usize"], result: "void" },
   recorder_call_allocators: { parameters: ["bool"], result: "void" },
@@ -179,9 +180,14 @@ export function fail(
   symbols.recorder_fail(cString(verb), errno, skip, times, hasResult, result ?? 0n);
 }
 
-/** Lets each call of a verb take at least so many milliseconds, 0 for none; until `reset()`. */
+/** Lets each call of a verb that begins later take at least so many milliseconds, 0 for none; until `reset()`. */
 export function delay(verb: string, ms: number): void {
   symbols.recorder_delay(cString(verb), ms);
+}
+
+/** How many calls are delayed now. */
+export function delayed(): number {
+  return symbols.recorder_delayed();
 }
 
 /**

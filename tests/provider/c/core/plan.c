@@ -1,5 +1,6 @@
 // What a test wants of the calls to come: failures, answers, delays, and fields of the objects that are made.
 #include <pthread.h>
+#include <stdatomic.h>
 #include <unistd.h>
 #include "recorder.h"
 
@@ -77,14 +78,25 @@ bool may_fail(const char *verb)
 	return found;
 }
 
+static atomic_uint delayed;
+
 void pause_in(const char *verb)
 {
 	pthread_mutex_lock(&lock);
 	const struct wish *wish = find(wishes, DELAY, verb);
 	unsigned ms = wish ? wish->ms : 0;
 	pthread_mutex_unlock(&lock);
-	if (ms)
-		usleep(1000 * ms);
+	if (!ms)
+		return;
+	delayed++;
+	usleep(1000 * ms);
+	delayed--;
+}
+
+// How many calls are delayed now.
+unsigned recorder_delayed(void)
+{
+	return delayed;
 }
 
 // Writes the bytes of a wish that fit, over those of older wishes for the same name.
