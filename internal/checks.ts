@@ -276,11 +276,19 @@ export function noAttribute(what: string, name: string, names: readonly string[]
   // `qp_type` of C is the `type` of a queue pair.
   const meant = names.find((known) => plain(known) === given) ??
     names.find((known) => plain(known) === given.replace(OBJECT, ""));
-  const limit = name === "timeout" && names.includes("signal")
-    ? "; give signal: AbortSignal.timeout(milliseconds)"
-    : "";
-  const hint = meant === undefined ? limit : `; it is ${show(meant)}`;
+  const hint = meant === undefined ? insteadOf(name, names) : `; it is ${show(meant)}`;
   return new TypeError(`Cannot use ${what}: there is no attribute ${show(name)}${hint}`);
+}
+
+/** What an option of other APIs is here. */
+function insteadOf(name: string, names: readonly string[]): string {
+  if (name === "timeout" && names.includes("signal")) {
+    return "; give signal: AbortSignal.timeout(milliseconds)";
+  }
+  const isAddress = name === "hostname" || name === "address";
+  return isAddress && names.includes("device") && names.includes("gidIndex")
+    ? "; `device` and `gidIndex` choose the address"
+    : "";
 }
 
 /** The error of an object of another kind, such as one that is given in the place of another argument. */

@@ -6,7 +6,8 @@ import { Mtu, mtuBytes, QpState, VerbsError } from "../../mod.ts";
 import type { FoundEnds } from "./peer_gid.ts";
 import type { RcAddress, RcOffer } from "./rc_address.ts";
 
-const GONE = "The connection is broken: the peer has disconnected";
+const GONE =
+  "The connection is broken: the peer has disconnected. Its program has ended, or it left without close()";
 
 /** The addresses between which an id connects, as both sides have stated them. */
 export function endsOfId({ localAddress, peerAddress }: CmId): FoundEnds {

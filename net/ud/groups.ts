@@ -88,6 +88,8 @@ export function readGroup(address: string, action: string): Gid {
   return cutTo(readGroup, () => {
     const group = Gid.parse(address);
     if (group.isMulticast) return group;
-    throw new RangeError(`Cannot ${action}: ${group} is not a GID of multicast`);
+    throw new RangeError(
+      `Cannot ${action}: ${address} is not an address of multicast, such as 239.1.2.3 or ff15::1`,
+    );
   });
 }

@@ -137,7 +137,8 @@ test("A loop over Context.eventsSync() ends when its own body closes the context
 });
 
 test("ref() and unref() of what gives events are refused when it is closed", ({ context }) => {
-  const sources = [new EventChannel(), new CompletionChannel(context), context];
+  const cq = new CompletionQueue(context, { cqe: 4 });
+  const sources = [new EventChannel(), new CompletionChannel(context), cq, context];
   for (const source of sources) source.ref();
   for (const source of sources) {
     source.close();

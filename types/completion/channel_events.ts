@@ -25,7 +25,9 @@ export class ChannelEvents<Q extends NativeResource<IbvCq>> {
   readonly #waiters: Waiters<Waiter<Q>, Q> = new Waiters();
   readonly #loop: Loop;
   readonly #busyPoll = new BusyPoll(SPIN_MICROSECONDS);
-  #need: Need = "held";
+  /** Whether waits keep the program alive, and the queues whose waits do not. */
+  #isHeld = true;
+  readonly #unheld: Set<Q> = new Set();
   readonly #cq: BigUint64Array<ArrayBuffer> = new BigUint64Array(1);
   readonly #cqContext: BigUint64Array<ArrayBuffer> = new BigUint64Array(1);
 
@@ -47,6 +49,7 @@ export class ChannelEvents<Q extends NativeResource<IbvCq>> {
   /** Removes a queue that is being closed. Waiters for it get an error. */
   remove(queue: Q): void {
     this.#unclaimed.delete(queue);
+    this.#unheld.delete(queue);
     this.#end("completion queue", (waiter) => waiter.queue === queue);
   }
 
@@ -55,10 +58,18 @@ export class ChannelEvents<Q extends NativeResource<IbvCq>> {
     this.#end("completion channel", () => true);
   }
 
-  /** Sets whether waits keep the program alive. */
-  hold(isHeld: boolean): void {
-    this.#need = isHeld ? "held" : "prompt";
+  /** Sets whether waits keep the program alive: all of them, or those for one queue. */
+  hold(isHeld: boolean, queue?: Q): void {
+    if (queue === undefined) this.#isHeld = isHeld;
+    else if (isHeld) this.#unheld.delete(queue);
+    else this.#unheld.add(queue);
     this.#loop.update();
+  }
+
+  get #need(): Need {
+    const isHeld = ({ queue }: Waiter<Q>): boolean => queue === undefined || !this.#unheld.has(queue);
+    const isNeeded = this.#isHeld && (this.#unheld.size === 0 || this.#waiters.has(isHeld));
+    return isNeeded ? "held" : "prompt";
   }
 
   /** Has the next completion of a queue make an event. */

@@ -501,6 +501,28 @@ export class CompletionQueue<C extends WorkCompletion = WorkCompletion>
     return false;
   }
 
+  /**
+   * Lets waits for completions of this queue keep the program alive, as before `CompletionQueue.unref`.
+   *
+   * @throws {TypeError} If the queue is disposed, or has no channel.
+   */
+  ref(): void {
+    assertOpen(this);
+    this.#channelEvents().hold(true, this);
+  }
+
+  /**
+   * Lets the program end although something waits for completions of this queue, as `unref()` of Deno's sockets does. If
+   * the program waits for nothing else, completions may be read up to 16 ms late. `CompletionChannel.unref` is the same
+   * for all queues of a channel.
+   *
+   * @throws {TypeError} If the queue is disposed, or has no channel.
+   */
+  unref(): void {
+    assertOpen(this);
+    this.#channelEvents().hold(false, this);
+  }
+
   #channelEvents(): ChannelEvents<CompletionQueue> {
     if (this.channel !== null) return eventsOf(this.channel);
     throw new TypeError(

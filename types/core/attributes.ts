@@ -320,7 +320,9 @@ function member(value: number, name: string, values: Readonly<Record<string, num
   for (const key in values) if (values[key] === value) return value;
   const known = Object.entries(values).map(([key, code]) => `${code} (${key})`).join(", ");
   const message = `Cannot use ${name} ${show(value)}: it is none of ${known}`;
-  throw typeof value === "number" ? new RangeError(message) : new TypeError(message);
+  if (typeof value === "number") throw new RangeError(message);
+  const isName = typeof value === "string" && Object.hasOwn(values, value);
+  throw new TypeError(isName ? `${message}; write the number, or the enum's ${value}` : message);
 }
 
 /** `port_num` -> `portNum`. */

@@ -6,7 +6,7 @@ import { textOf } from "../../ffi/library/remedy.ts";
 const MOST_FILES = 32;
 
 const REMEDY =
-  'Load its driver, or add a soft-RoCE device with "rdma link add rxe0 type rxe netdev NETDEV"; ' +
+  'Load the driver of the adapter, or add a soft-RoCE device with "rdma link add rxe0 type rxe netdev NETDEV"; ' +
   'without hardware, run the program in a virtual machine: "deno run -A jsr:@rdma/rxe -- COMMAND"';
 
 /**

@@ -131,6 +131,7 @@ export function choose(
 ): Chosen {
   const given = snapshot(options, "options", NAMES);
   const { portNum: port, gidIndex, pkeyIndex = 0, qpAccessFlags = 0, qkey } = given;
+  if (port === undefined) throw new TypeError("Cannot use options: portNum is missing");
   checkPort(context, port);
   if (gidIndex !== undefined) integer(gidIndex, "gidIndex", 0, 255);
   if (type === UD) uint32(qkey as number, "qkey");

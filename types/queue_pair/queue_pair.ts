@@ -546,7 +546,10 @@ export class QueuePair extends NativeResource<IbvQp> {
    */
   postRecv(requests: Receives, start?: number, count?: number): void {
     const receiver = this.#receiver;
-    if (receiver === undefined) throw noQueue("receive", "receive queue of its own");
+    if (receiver === undefined) {
+      const hint = this.srq === undefined ? "" : "; post it to the shared one: srq.postRecv()";
+      throw noQueue("receive", `receive queue of its own${hint}`);
+    }
     const run = receiver.prepare(requests, start, count);
     if (run === null) return;
     const result = this.#postRecv(this.unsafeHandle, run.first, receiver.badWr);

@@ -5,7 +5,7 @@ import { CmError, CmEventType, PortSpace, type SocketAddress } from "../../../cm
 import { VerbsError } from "../../../mod.ts";
 import { type FakeBed, test } from "./fake.ts";
 
-const { EINVAL, ENODEV } = constants.errno;
+const { EADDRNOTAVAIL, EINVAL, ENODEV } = constants.errno;
 const PEER = { hostname: "10.0.0.2", port: 7471 };
 /** The loopback interface is 1 on each host. */
 const LO = 1;
@@ -76,6 +76,16 @@ test("CmId.resolveAddr() names the source, if that is why it is refused", async 
   const source = { hostname: "127.0.0.1", port: 0 };
   const { hint } = await assertRejects(() => id.resolveAddr(PEER, { source }), VerbsError);
   assertStringIncludes(hint!, "127.0.0.1 is a loopback address");
+});
+
+test("An address that no device has is not said to have port 0 in use", async ({ net }) => {
+  for (const [port, words] of [[0, "No RDMA device has 8.8.8.8"], [7, "uses port 7"]] as const) {
+    net.takeCalls();
+    net.fail("rdma_bind_addr", EADDRNOTAVAIL);
+    const id = await net.idIn("IDLE");
+    const { hint = "" } = assertThrows(() => id.bindAddr({ hostname: "8.8.8.8", port }), VerbsError);
+    assertEquals(hint.includes(words), true, hint);
+  }
 });
 
 test("An event that no device leads to an address names how far it reaches", async ({ net }) => {

@@ -6,7 +6,9 @@ const url = (path: string): string =>
   JSON.stringify(new URL(`../../../${path}`, import.meta.url).href);
 
 const COMMON = `import * as recorder from ${url("tests/provider/recorder.ts")};
-  import { LinkLayer, QpState, TransportType, WcOpcode, WcStatus } from MOD;
+  import {
+    CompletionQueue, Context, LinkLayer, QpState, TransportType, WcOpcode, WcStatus,
+  } from MOD;
   import { connectRc, listenRc, listenSrd, listenUd } from ${url("net/mod.ts")};
   const device = "recorder0";
   const message = Uint8Array.of(7);
@@ -137,6 +139,27 @@ const PROGRAMS: readonly [what: string, bed: keyof typeof BEDS, script: string, 
       `bed.net.channel.unref();
       await Promise.race([bed.net.channel.events().next(), Promise.resolve()]);`,
       "end",
+    ],
+    [
+      "a queue without a reference, beside another one of its channel, whose completions a loop reads,",
+      "device",
+      `const context = Context.open(device);
+      const [quiet, other] = [0, 1].map(() => new CompletionQueue(context, { cqe: 4 }));
+      const say = async (name, cq) => {
+        for await (const { wrId } of cq.completions()) {
+          console.log(name, wrId);
+          if (cq === other) return;
+        }
+      };
+      for (const cq of [quiet, other]) cq.unref();
+      other.ref();
+      say("quiet", quiet);
+      say("other", other);
+      Deno.unrefTimer(setTimeout(() => {
+        recorder.complete("cq0", { wr_id: 1n });
+        Deno.unrefTimer(setTimeout(() => recorder.complete("cq1", { wr_id: 2n }), 50));
+      }, 50));`,
+      "quiet 1n\nother 2n\nend",
     ],
     [
       "a UdConn that has failed while it received",

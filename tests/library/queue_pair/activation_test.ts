@@ -146,6 +146,7 @@ onRc.test("The activations refuse what is wrong before the queue pair is modifie
     [() => qp.address, TypeError, early],
     [() => qp.activateRc(PEER), TypeError, early],
     [() => qp.init({ portNum: 9 }), RangeError, "Cannot use portNum 9"],
+    [() => qp.init({ qpAccessFlags: 1 } as never), TypeError, "portNum is missing"],
     [() => qp.init({ portNum: 1, qkey: 1 }), TypeError, "the type of the queue pair is RC"],
     [() => qp.activateUd({ portNum: 1, qkey: 1 }), TypeError, "activateUd()"],
     [() => qp.activateUc(PEER), TypeError, "activateUc()"],

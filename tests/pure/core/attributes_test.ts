@@ -33,7 +33,8 @@ const WRONG: [string, Path, new (message: string) => Error, string][] = [
   ["a number beyond its field", { qkey: 2 ** 32 }, RangeError, "Cannot use qkey 4294967296"],
   ["a number beyond its bits", { minRnrTimer: 32 }, RangeError, "not within 0 to 31"],
   ["a value the enum lacks", { pathMtu: 1024 }, RangeError, "it is none of 3 (1024), 4 (2048)"],
-  ["a string", { pathMtu: "1024" as never }, TypeError, 'Cannot use pathMtu "1024"'],
+  ["a string", { pathMtu: "2K" as never }, TypeError, 'Cannot use pathMtu "2K"'],
+  ["a name", { pathMtu: "1024" as never }, TypeError, "; write the number, or the enum's 1024"],
   ["null", { qkey: null as never }, TypeError, "Cannot use qkey null: leave it out instead"],
   [
     "an unknown name",

@@ -124,6 +124,8 @@ Deno.test("snapshot() reads each property once and refuses unknown names", () =>
     [{ wqType: 2 }, ["type", "wqType"], ""],
     [{ timeout: 5 }, ["signal"], "; give signal: AbortSignal.timeout(milliseconds)"],
     [{ timeout: 5 }, ["signal", "timeout"], ""],
+    [{ hostname: "10.0.0.1" }, ["device", "gidIndex"], "; `device` and `gidIndex` choose the address"],
+    [{ hostname: "10.0.0.1" }, ["device", "hostname"], ""],
   ];
   for (const [source, names, words] of nouns) {
     const read = (): unknown => snapshot(source, "things", names as never[]);
