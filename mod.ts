@@ -296,7 +296,7 @@ export { WrBuilder } from "./types/queue_pair/wr_builder.ts";
 export { ReplyPath, type ReplyPathInit } from "./types/reply/reply_path.ts";
 export type { RssFlow, RssInputOptions } from "./types/rss/rss_flow.ts";
 export { RwqIndirectionTable } from "./types/rss/rwq_indirection_table.ts";
-export { RxHash, type RxHashConf, RxHashFields, RxHashFunction } from "./types/rss/rx_hash.ts";
+export { RxHash, RxHashFields, RxHashFunction, type RxHashInit } from "./types/rss/rx_hash.ts";
 export { microsoftRssKey } from "./types/rss/toeplitz.ts";
 export {
   WorkQueue,

@@ -94,7 +94,7 @@ function showDevice(context: Context, report: Report): void {
     const port = attempt(STATUS.queryPortFailed, () => ({
       number,
       attr: context.queryPort(number),
-      gids: context.gidTable(number),
+      gids: context.queryGidTable(number),
       transportType: context.device.transportType,
       speed: speedOf(context, number),
     }));

@@ -51,7 +51,7 @@ export interface GidTable {
 function tableOf(context: Context, port: number): GidTable {
   const device = context.device.name;
   const { linkLayer } = context.queryPort(port);
-  const entries = context.gidTable(port).map((entry) => ({
+  const entries = context.queryGidTable(port).map((entry) => ({
     ...entry,
     version: versionOf(entry, linkLayer),
     netdev: netdevOf(device, entry),

@@ -57,7 +57,7 @@ function showPort(context: Context, port: number): void {
   const { state, linkLayer, activeMtu } = context.queryPort(port);
   const [stateName, layer] = [nameOf(PortState, state), nameOf(LinkLayer, linkLayer)];
   console.log(`  port ${port}: ${stateName}, ${layer}, MTU ${mtuBytes(activeMtu)}`);
-  const table = context.gidTable(port);
+  const table = context.queryGidTable(port);
   // A port without GIDs is normal: it has no link, or no address yet.
   if (table.length === 0) return console.log("      no GIDs");
   // Peers on other subnets do not reach every GID, so the choice matters.

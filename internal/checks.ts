@@ -280,15 +280,26 @@ export function noAttribute(what: string, name: string, names: readonly string[]
   return new TypeError(`Cannot use ${what}: there is no attribute ${show(name)}${hint}`);
 }
 
-/** What an option of other APIs is here. */
+/** Names of other APIs and of C, the attribute that they mean, and what to write. */
+const INSTEAD: readonly (readonly [given: string, meant: string, hint: string])[] = [
+  ["timeout", "connectTimeout", "connectTimeout is in milliseconds, ackTimeout is that of C"],
+  ["timeout", "signal", "give signal: AbortSignal.timeout(milliseconds)"],
+  ["hostname", "gidIndex", "`device` and `gidIndex` choose the address"],
+  ["address", "gidIndex", "`device` and `gidIndex` choose the address"],
+  ["sgList", "sge", 'it is "sge", one element or an array'],
+  ["numSge", "sge", 'it is "sge", one element or an array'],
+  ...["wr", "rdma", "atomic", "ud"].map((name) =>
+    [name, "remoteQpn", "its attributes stand in the request itself"] as const
+  ),
+  ["attr", "maxWr", "its attributes stand here"],
+  ["immData", "imm", 'it is "imm"'],
+  ["imm", "immData", 'it is "immData"'],
+  ["backlog", "maxPending", 'it is "maxPending"'],
+];
+
 function insteadOf(name: string, names: readonly string[]): string {
-  if (name === "timeout" && names.includes("signal")) {
-    return "; give signal: AbortSignal.timeout(milliseconds)";
-  }
-  const isAddress = name === "hostname" || name === "address";
-  return isAddress && names.includes("device") && names.includes("gidIndex")
-    ? "; `device` and `gidIndex` choose the address"
-    : "";
+  const instead = INSTEAD.find(([given, meant]) => given === name && names.includes(meant));
+  return instead === undefined ? "" : `; ${instead[2]}`;
 }
 
 /** The error of an object of another kind, such as one that is given in the place of another argument. */

@@ -181,7 +181,7 @@ function portFacts(context: Context, port: number): Omit<PortFacts, "rises" | "e
   const { state, linkLayer, lid, activeMtu } = context.queryPort(port);
   const isRoce = linkLayer === LinkLayer.ETHERNET &&
     context.device.transportType === TransportType.IB;
-  const entries = context.gidTable(port).filter(({ gid }) => !gid.isZero);
+  const entries = context.queryGidTable(port).filter(({ gid }) => !gid.isZero);
   const indexes = new Map(
     entries.map(({ gidIndex, ndevIfindex }) => [
       readSysfs(

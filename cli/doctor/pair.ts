@@ -75,7 +75,7 @@ export function pairPort(context: Context, port: number, pkeyIndex: number): Pai
     isRoce,
     mtu: mtuBytes(activeMtu),
     pkey: context.queryPkey(port, pkeyIndex),
-    gids: context.gidTable(port)
+    gids: context.queryGidTable(port)
       .filter(({ gid, gidType }) => !gid.isZero && (!isRoce || gidType === GidType.ROCE_V2))
       .sort((a, b) => isOther(a) - isOther(b))
       .map(({ gid, gidIndex }): PairGid => ({

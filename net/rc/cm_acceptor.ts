@@ -139,7 +139,7 @@ class CmRequest implements ConnectRequest {
     const device = stack.use(this.#device.use());
     if (this.#mustBeOwn) {
       const id = this.#id;
-      checkOwn(this.#peer!, endsOfId(id), device.context.gidTable(id.portNum));
+      checkOwn(this.#peer!, endsOfId(id), device.context.queryGidTable(id.portNum));
     }
     await nextTurn();
     stack.move();

@@ -201,7 +201,7 @@ async function overTcp(
   });
   const peer = readRcAddress(value);
   if (checkStated(peer, ends, settings.peerGid)) {
-    checkOwn(peer, ends, device.context.gidTable(settings.portNum));
+    checkOwn(peer, ends, device.context.queryGidTable(settings.portNum));
   }
   return new RcConn(made(await end.connect(peer, attempt)));
 }

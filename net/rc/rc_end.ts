@@ -298,6 +298,6 @@ function gidIndexFor(
 ): number | undefined {
   if (gidIndex !== undefined) return chosenGid(context, port, gidIndex).gidIndex;
   if (!needsGrh(context.queryPort(port))) return undefined;
-  const known = ends && gidOfTcp(context.gidTable(port), port, ends);
+  const known = ends && gidOfTcp(context.queryGidTable(port), port, ends);
   return (known ?? context.recommendGid(port)).gidIndex;
 }

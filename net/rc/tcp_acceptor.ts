@@ -93,7 +93,7 @@ class TcpRequest implements ConnectRequest {
     using stack = new DisposableStack();
     const device = stack.use(this.#device.use());
     const { context } = device;
-    if (this.#mustBeOwn) checkOwn(this.#peer!, this.#ends!, context.gidTable(portNum));
+    if (this.#mustBeOwn) checkOwn(this.#peer!, this.#ends!, context.queryGidTable(portNum));
     await nextTurn();
     stack.move();
     return await RcEnd.make(device, this.#settings, this.#ends);

@@ -6,7 +6,7 @@ import type { Context, GidEntry } from "../../mod.ts";
  * @throws {Deno.errors.NotFound} If the port has no GID there.
  */
 export function chosenGid(context: Context, port: number, gidIndex: number): GidEntry {
-  const entry = context.gidTable(port).find((entry) => entry.gidIndex === gidIndex);
+  const entry = context.queryGidTable(port).find((entry) => entry.gidIndex === gidIndex);
   if (entry !== undefined) return entry;
   throw new Deno.errors.NotFound(
     `Cannot use GID index ${gidIndex}: port ${port} of ${context.device.name} has no GID there`,

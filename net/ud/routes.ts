@@ -155,7 +155,9 @@ export class Routes {
       const { context } = this.#pd;
       const { portNum: port } = this.#settings;
       const chosen = this.#chosen;
-      if (chosen !== undefined) this.#chosen = slotOf(context.gidTable(port), chosen) ?? chosen;
+      if (chosen !== undefined) {
+        this.#chosen = slotOf(context.queryGidTable(port), chosen) ?? chosen;
+      }
       this.local = localPort(context, port, this.#chosen);
     } catch {
       // The port has no usable GID now. There is another event when it gets one.

@@ -51,7 +51,7 @@ class Mutator {
 
   constructor(context: Context, seed: number) {
     this.#random = new Random(seed);
-    const gids = context.gidTable(PORT);
+    const gids = context.queryGidTable(PORT);
     this.#pool = generateWcPairs(4000, { gids, seed: 77, misses: 40 });
   }
 

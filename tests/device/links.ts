@@ -59,5 +59,5 @@ export async function addDevices(
 /** The index of the first GID of a device that is, or is not, an IPv4 address. */
 export function gidIndexOf(device: string, isIpv4 = true): number | undefined {
   using context = Context.open(device);
-  return context.gidTable(PORT).find(({ gid }) => gid.isIpv4Mapped === isIpv4)?.gidIndex;
+  return context.queryGidTable(PORT).find(({ gid }) => gid.isIpv4Mapped === isIpv4)?.gidIndex;
 }

@@ -34,7 +34,7 @@ export async function movingLink(): Promise<MovingLink> {
   const context = stack.use(Context.open(DEVICE));
   const ip = stack.use(new Ip());
   const slotOf = (address: string): GidEntry | undefined =>
-    context.gidTable(PORT).find(({ gid }) => gid.equals(Gid.parse(address)));
+    context.queryGidTable(PORT).find(({ gid }) => gid.equals(Gid.parse(address)));
   const change = async (action: "add" | "del", address: string): Promise<void> => {
     await ip.run(command(action, address));
     await until(
@@ -42,7 +42,7 @@ export async function movingLink(): Promise<MovingLink> {
       () => (slotOf(address) !== undefined) === (action === "add"),
     );
   };
-  await until("the link-local GID", () => context.gidTable(PORT).length > 0);
+  await until("the link-local GID", () => context.queryGidTable(PORT).length > 0);
   const owned = stack.move();
   return {
     context,

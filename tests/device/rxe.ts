@@ -25,7 +25,7 @@ export type Family = "ipv4" | "ipv6" | "link-local";
 
 /** The first GID of that kind. */
 export function gidOf(context: Context, family: Family): GidEntry {
-  const found = context.gidTable(PORT).find(({ gid }) =>
+  const found = context.queryGidTable(PORT).find(({ gid }) =>
     family === "ipv4"
       ? gid.isIpv4Mapped
       : !gid.isIpv4Mapped && gid.isLinkLocal === (family === "link-local")

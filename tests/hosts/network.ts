@@ -19,7 +19,7 @@ export function familyOf(address: string): "ipv4" | "ipv6" {
 
 /** The slot of the GID table that has an address. */
 export function slotOf(context: Context, address: string): GidEntry | undefined {
-  return context.gidTable(PORT).find(({ gid }) => ipOf(gid) === address);
+  return context.queryGidTable(PORT).find(({ gid }) => ipOf(gid) === address);
 }
 
 /** Adds an address to the host, and waits for its GID. */

@@ -180,7 +180,7 @@ function addresses(stack: AsyncDisposableStack): Step {
     const args = ["addr", action, "10.0.1.9/32", "dev", rxe.sysfs("parent")];
     await new Deno.Command("ip", { args }).output();
     const has = (): boolean =>
-      context.gidTable(PORT).some(({ gid }) => `${gid}` === "::ffff:10.0.1.9");
+      context.queryGidTable(PORT).some(({ gid }) => `${gid}` === "::ffff:10.0.1.9");
     await rxe.until(`the change by "ip addr ${action}"`, () => has() === isThere);
   };
   return async () => {

@@ -67,7 +67,8 @@ export class ChannelEvents<Q extends NativeResource<IbvCq>> {
   }
 
   get #need(): Need {
-    const isHeld = ({ queue }: Waiter<Q>): boolean => queue === undefined || !this.#unheld.has(queue);
+    const isHeld = ({ queue }: Waiter<Q>): boolean =>
+      queue === undefined || !this.#unheld.has(queue);
     const isNeeded = this.#isHeld && (this.#unheld.size === 0 || this.#waiters.has(isHeld));
     return isNeeded ? "held" : "prompt";
   }

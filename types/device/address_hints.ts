@@ -25,7 +25,8 @@ export const NEEDS_GRH = {
 export const LINK_DOWN =
   "Port {portNum} of {device} is {state}: nothing is sent while its link is down";
 
-const EMPTY = "Slot {sgidIndex} of the GID table is empty: context.gidTable() lists the used slots";
+const EMPTY =
+  "Slot {sgidIndex} of the GID table is empty: context.queryGidTable() lists the used slots";
 const UNRESOLVED =
   "The peer's link address was not resolved in time: is the peer up, and on this network?";
 

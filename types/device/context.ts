@@ -61,7 +61,7 @@ interface Slot {
 const isBeyond = ({ index, length }: Slot): boolean => index >= length;
 
 export const GID_CAUSES: Causes<Slot> = [
-  ["ENODATA", "The slot is empty: gidTable() lists the used slots"],
+  ["ENODATA", "The slot is empty: queryGidTable() lists the used slots"],
   ["any", "The port's GID table has {length} slots, and no slot {index}", isBeyond],
 ];
 
@@ -423,7 +423,7 @@ export class Context extends NativeResource<IbvContext> {
    * @throws {RangeError} If the device has no such port.
    * @throws {VerbsError} If the device does not answer.
    */
-  gidTable(portNum?: number): GidEntry[] {
+  queryGidTable(portNum?: number): GidEntry[] {
     if (portNum !== undefined) checkPort(this, portNum);
     let slots = 0;
     for (let port = 1; port <= this.physPortCnt; port++) {
@@ -454,7 +454,7 @@ export class Context extends NativeResource<IbvContext> {
    */
   recommendGid(portNum: number): RecommendedGid {
     return recommendGid(
-      this.gidTable(checkPort(this, portNum)),
+      this.queryGidTable(checkPort(this, portNum)),
       portNum,
       onlyReason(this.device),
       hasNetdev,

@@ -87,7 +87,8 @@ export interface DeviceInfo {
 }
 
 /**
- * The RDMA devices of the system (`ibv_get_device_list`). The list is empty if there are none.
+ * The RDMA devices of the system (`ibv_get_device_list`). The list is empty if there are none:
+ * `Context.open()` throws the reason then.
  *
  * The order is that of libibverbs. A process that lists devices again gets those that came in the meantime first; a
  * process that starts later gets them at another place. Programs that need a certain device choose it by its name.

@@ -248,7 +248,7 @@ export const UNSENT_CAUSES: Causes<Unsent> = [
     ({ context, portNum = 0, ahAttr }) => {
       const index = ahAttr?.grh?.sgidIndex;
       if (portNum === 0 || index === undefined) return undefined;
-      const isUsed = context.gidTable(portNum).some(({ gidIndex }) => gidIndex === index);
+      const isUsed = context.queryGidTable(portNum).some(({ gidIndex }) => gidIndex === index);
       return !isUsed && { index, portNum, device: context.device.name };
     },
   ],
@@ -268,7 +268,8 @@ export const SEND_CAUSES: Causes<Queue> = [
   ],
   [
     "EINVAL",
-    "The queue pair is in state {name}: sends need RTS",
+    "The queue pair is in state {name}: sends need RTS, to which activateRc() and the like move it, or " +
+    "CmId.establish()",
     ({ state }) => state < RTS && { name: nameOf(QpState, state) },
   ],
 ];
@@ -281,7 +282,7 @@ export const RECV_CAUSES: Causes<Queue> = [
   ],
   [
     "EINVAL",
-    "The queue pair is in state RESET: receives need INIT",
+    "The queue pair is in state RESET: receives need INIT, to which init() moves it, or CmId.prepare()",
     ({ state }) => state === RESET,
   ],
 ];

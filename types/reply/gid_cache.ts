@@ -38,7 +38,7 @@ export class GidCache {
 
   static read(context: Context, port: number): GidCache {
     const length = context.queryPort(port).gidTblLen;
-    return new GidCache(context.gidTable(port), length, errnoBeyond(context, port, length));
+    return new GidCache(context.queryGidTable(port), length, errnoBeyond(context, port, length));
   }
 
   #add(bytes: Uint8Array<ArrayBuffer>, type: GidType, index: number): void {

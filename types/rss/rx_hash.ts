@@ -56,7 +56,7 @@ export const RxHashFields: {
  *
  * @category Receive work queues and RSS
  */
-export interface RxHashConf {
+export interface RxHashInit {
   /** Hash function. The default is `TOEPLITZ`, the only one that `verbs.h` has. */
   readonly rxHashFunction?: RxHashFunction | undefined;
   /** Secret key, 0 to 255 bytes. It is copied. All known devices need 40 bytes. */
@@ -114,7 +114,7 @@ export class RxHash {
    *
    * @throws {RangeError} If the key is longer than 255 bytes, or a number is out of range.
    */
-  constructor(conf: RxHashConf) {
+  constructor(conf: RxHashInit) {
     const { rxHashFunction = RxHashFunction.TOEPLITZ, rxHashKey, rxHashFieldsMask } = snapshot(
       conf,
       "hash",

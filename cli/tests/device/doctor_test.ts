@@ -137,7 +137,7 @@ deviceTest("doctor names what is wrong with the network interface of a port", as
   await addDevice(stack, DEVICE, "doctor0");
   await until("the GID", () => {
     using context = Context.open(DEVICE);
-    return context.gidTable(PORT).some(({ gid }) => gid.isIpv4Mapped);
+    return context.queryGidTable(PORT).some(({ gid }) => gid.isIpv4Mapped);
   });
   const port = `${DEVICE} port 1`;
   await assertSays(0, "healthy");

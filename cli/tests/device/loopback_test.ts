@@ -14,7 +14,7 @@ deviceTest(
     await addDevice(stack, DEVICE, "lo");
     const hasGids = (): boolean => {
       using context = Context.open(DEVICE);
-      return context.gidTable(PORT).length >= 3;
+      return context.queryGidTable(PORT).length >= 3;
     };
     await until("the GIDs of the loopback interface", hasGids);
     const gids = await cli("gids", "-d", DEVICE);

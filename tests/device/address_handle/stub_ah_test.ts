@@ -71,7 +71,7 @@ stubTest("new AddressHandle() needs no GRH on an InfiniBand port", async () => {
 stubTest("AddressHandle.fromWc() makes a reply's address with a GRH", async () => {
   using pair = openPair();
   const { context, left, right } = pair;
-  const { gid, gidIndex } = context.gidTable(IB_PORT)[1]!;
+  const { gid, gidIndex } = context.queryGidTable(IB_PORT)[1]!;
   const grh = { dgid: gid, sgidIndex: gidIndex, hopLimit: 1 };
   using there = new AddressHandle(left.qp.pd, { portNum: IB_PORT, dlid: IB_LID, grh });
   const wc = await exchange(left, right, (sge) => {

@@ -128,9 +128,9 @@ deviceTest("Context.queryPort() agrees with ibv_devinfo", () => {
   assertStringIncludes(sysfs(`ports/${PORT}/state`), `${PortState.ACTIVE}: ACTIVE`);
 });
 
-deviceTest("Context.gidTable() lists the slots in use as sysfs has them", () => {
+deviceTest("Context.queryGidTable() lists the slots in use as sysfs has them", () => {
   using context = openRxe();
-  const table = context.gidTable(PORT);
+  const table = context.queryGidTable(PORT);
   assertGreater(table.length, 1);
   for (const { gid, gidIndex, gidType, ndevIfindex, portNum } of table) {
     const folder = `ports/${PORT}`;
@@ -145,12 +145,12 @@ deviceTest("Context.gidTable() lists the slots in use as sysfs has them", () => 
     );
     assertEquals(portNum, PORT);
   }
-  assertEquals(context.gidTable(), table);
+  assertEquals(context.queryGidTable(), table);
 });
 
 deviceTest("Context.queryGid() and queryGidEx() agree with the table", () => {
   using context = openRxe();
-  for (const entry of context.gidTable(PORT)) {
+  for (const entry of context.queryGidTable(PORT)) {
     assertEquals(context.queryGidEx(PORT, entry.gidIndex), entry);
     assert(context.queryGid(PORT, entry.gidIndex).equals(entry.gid));
   }

@@ -70,7 +70,8 @@ export async function doomedLink(): Promise<DoomedLink> {
 
 /** The slot of the GID table that the address has. */
 export function slotOf(context: Context): number | undefined {
-  return context.gidTable(PORT).find(({ gid }) => gid.toString() === `::ffff:${ADDRESS}`)?.gidIndex;
+  return context.queryGidTable(PORT).find(({ gid }) => gid.toString() === `::ffff:${ADDRESS}`)
+    ?.gidIndex;
 }
 
 function hasNetdev(): boolean {

@@ -15,7 +15,7 @@ async function addLoopback(stack: AsyncDisposableStack): Promise<void> {
   await addDevice(stack, DEVICE, "lo");
   const isThere = (): boolean => {
     using context = Context.open(DEVICE);
-    return context.gidTable(PORT).some(({ gid }) => gid.toString() === "::ffff:127.0.0.1");
+    return context.queryGidTable(PORT).some(({ gid }) => gid.toString() === "::ffff:127.0.0.1");
   };
   await until("the GID of 127.0.0.1", isThere);
 }
@@ -55,7 +55,7 @@ deviceTest("RC connects over the loopback interface by TCP, and not by address",
 
 deviceTest("CmId.bindAddr() takes a link-local address with its network interface only", () => {
   using context = Context.open();
-  const entry = context.gidTable(PORT).find(({ gid }) => gid.isLinkLocal)!;
+  const entry = context.queryGidTable(PORT).find(({ gid }) => gid.isLinkLocal)!;
   const hostname = `${entry.gid}`;
   using channel = new EventChannel();
   for (

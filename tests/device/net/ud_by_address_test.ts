@@ -25,7 +25,7 @@ async function open(hostname: string, options: UdOptions = {}): Promise<UdConn> 
 function indexOf(hostname: string): number {
   using context = Context.open(RXE);
   const gid = Gid.parse(hostname);
-  return context.gidTable(PORT).find((entry) => entry.gid.equals(gid))!.gidIndex;
+  return context.queryGidTable(PORT).find((entry) => entry.gid.equals(gid))!.gidIndex;
 }
 
 for (const [family, hostname] of Object.entries(HOSTS)) {

@@ -83,7 +83,10 @@ test("An address that no device has is not said to have port 0 in use", async ({
     net.takeCalls();
     net.fail("rdma_bind_addr", EADDRNOTAVAIL);
     const id = await net.idIn("IDLE");
-    const { hint = "" } = assertThrows(() => id.bindAddr({ hostname: "8.8.8.8", port }), VerbsError);
+    const { hint = "" } = assertThrows(
+      () => id.bindAddr({ hostname: "8.8.8.8", port }),
+      VerbsError,
+    );
     assertEquals(hint.includes(words), true, hint);
   }
 });

@@ -64,7 +64,7 @@ Deno.test("Context.queryPkey() and getPkeyIndex() turn the P_Key's bytes into ho
   assertEquals(recorder.takeOne("ibv_get_pkey_index").args.pkey, inMemory);
 });
 
-Deno.test("Context.gidTable() has room for the slots of all ports, and picks those of one", () => {
+Deno.test("Context.queryGidTable() has room for the slots of all ports, and picks those of one", () => {
   recorder.reset();
   recorder.answer("ibv_query_device", { phys_port_cnt: 2 });
   using context = Context.open();
@@ -75,14 +75,14 @@ Deno.test("Context.gidTable() has room for the slots of all ports, and picks tho
     size + fields.port_num.offset,
   );
   recorder.take();
-  const table = context.gidTable();
+  const table = context.queryGidTable();
   const slots = [1, 2].map((port) => context.queryPort(port).gidTblLen);
   const { args } = recorder.takeOne("_ibv_query_gid_table");
   assertEquals(args.max_entries, slots[0]! + slots[1]!);
   assertEquals(args.entry_size, size);
   assertEquals(table.map(({ portNum, gidIndex }) => [portNum, gidIndex]), [[1, 0], [2, 1]]);
-  assertEquals(context.gidTable(1), table.slice(0, 1));
-  assertEquals(context.gidTable(2), table.slice(1));
+  assertEquals(context.queryGidTable(1), table.slice(0, 1));
+  assertEquals(context.queryGidTable(2), table.slice(1));
 });
 
 Deno.test("Context refuses ports that the device does not have, and asks no device for that", () => {
@@ -92,7 +92,7 @@ Deno.test("Context refuses ports that the device does not have, and asks no devi
     (port) => context.queryPort(port),
     (port) => context.queryGid(port, 0),
     (port) => context.queryGidEx(port, 0),
-    (port) => context.gidTable(port),
+    (port) => context.queryGidTable(port),
     (port) => context.queryPkey(port, 0),
     (port) => context.getPkeyIndex(port, 0),
     (port) => context.recommendGid(port),

@@ -48,7 +48,11 @@ test("UdConn.join() that fails leaves nothing", async (conn, { net }) => {
   net.fail("rdma_join_multicast", constants.errno.EADDRNOTAVAIL);
   await assertRejects(() => conn.join(GROUP), VerbsError, "EADDRNOTAVAIL");
   assertEquals(net.takeCalls().at(-1), "destroy_id");
-  await assertRejects(() => conn.join("10.0.0.1"), RangeError, "10.0.0.1 is not an address of multicast");
+  await assertRejects(
+    () => conn.join("10.0.0.1"),
+    RangeError,
+    "10.0.0.1 is not an address of multicast",
+  );
   await assertRejects(() => conn.join("nowhere"), SyntaxError);
   assertEquals(net.takeCalls(), []);
   const controller = new AbortController();

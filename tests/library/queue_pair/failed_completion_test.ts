@@ -35,7 +35,7 @@ onRc.test("A failed completion names the source address that is gone", (parts) =
 });
 
 onRc.test("A failed completion names no address that is there", (parts) => {
-  answer({ state: PortState.ACTIVE, index: parts.context.gidTable(1)[0]!.gidIndex });
+  answer({ state: PortState.ACTIVE, index: parts.context.queryGidTable(1)[0]!.gidIndex });
   assertMatch(hintOf(parts, LOC_QP_OP_ERR), USUAL);
 });
 

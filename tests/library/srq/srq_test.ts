@@ -103,7 +103,11 @@ on.test("new QueuePair() with a shared receive queue has none of its own", ({ pd
   // C ignores these sizes.
   const same = new QueuePair(pd, { ...init, cap: { maxSendWr: 1, maxRecvWr: 9, maxRecvSge: 2 } });
   for (const one of [qp, same]) {
-    assertRefused([() => one.postRecv({}), TypeError, "of its own; post it to the shared one: srq.postRecv()"]);
+    assertRefused([
+      () => one.postRecv({}),
+      TypeError,
+      "of its own; post it to the shared one: srq.postRecv()",
+    ]);
   }
   srq.close();
   assertEquals([qp.disposed, recorder.live("qp"), recorder.violations()], [true, 0, []]);

@@ -124,8 +124,20 @@ Deno.test("snapshot() reads each property once and refuses unknown names", () =>
     [{ wqType: 2 }, ["type", "wqType"], ""],
     [{ timeout: 5 }, ["signal"], "; give signal: AbortSignal.timeout(milliseconds)"],
     [{ timeout: 5 }, ["signal", "timeout"], ""],
-    [{ hostname: "10.0.0.1" }, ["device", "gidIndex"], "; `device` and `gidIndex` choose the address"],
+    [
+      { hostname: "10.0.0.1" },
+      ["device", "gidIndex"],
+      "; `device` and `gidIndex` choose the address",
+    ],
     [{ hostname: "10.0.0.1" }, ["device", "hostname"], ""],
+    [
+      { timeout: 14 },
+      ["signal", "connectTimeout"],
+      "; connectTimeout is in milliseconds, ackTimeout is",
+    ],
+    [{ sgList: [] }, ["sge"], '; it is "sge", one element or an array'],
+    [{ attr: {} }, ["maxWr"], "; its attributes stand here"],
+    [{ wr: {} }, ["remoteQpn"], "; its attributes stand in the request itself"],
   ];
   for (const [source, names, words] of nouns) {
     const read = (): unknown => snapshot(source, "things", names as never[]);
