@@ -283,9 +283,12 @@ export function noAttribute(what: string, name: string, names: readonly string[]
 /** Names of other APIs and of C, the attribute that they mean, and what to write. */
 const INSTEAD: readonly (readonly [given: string, meant: string, hint: string])[] = [
   ["timeout", "connectTimeout", "connectTimeout is in milliseconds, ackTimeout is that of C"],
+  // Their signal closes what is opened.
+  ["timeout", "maxQueued", "each call takes signal: AbortSignal.timeout(milliseconds)"],
   ["timeout", "signal", "give signal: AbortSignal.timeout(milliseconds)"],
-  ["hostname", "gidIndex", "`device` and `gidIndex` choose the address"],
-  ["address", "gidIndex", "`device` and `gidIndex` choose the address"],
+  ["address", "hostname", 'it is "hostname"'],
+  ["hostname", "device", "`device` and `gidIndex` choose the address"],
+  ["address", "device", "`device` and `gidIndex` choose the address"],
   ["sgList", "sge", 'it is "sge", one element or an array'],
   ["numSge", "sge", 'it is "sge", one element or an array'],
   ...["wr", "rdma", "atomic", "ud"].map((name) =>

@@ -187,6 +187,8 @@ export class Loop {
       this.#hasFound = true;
       if (!mayContinue()) return this.#runInTurn();
     }
+    // What is still there rings when somebody waits again.
+    this.#mayBeThere = this.#task.arm !== undefined;
     this.#stop();
   }
 

@@ -167,11 +167,14 @@ openWaiting();
 
 Deno.test("causeOfNone() tells a missing module, a missing provider and no device apart", async () => {
   const folder = await Deno.makeTempDir();
-  assertStringIncludes(causeOfNone(folder), "the kernel module ib_uverbs is not loaded. Load its");
+  assertStringIncludes(
+    causeOfNone(folder),
+    "the kernel module ib_uverbs is not loaded. Load the driver",
+  );
   await Deno.writeTextFile(`${folder}/abi_version`, "6\n");
   assertStringIncludes(
     causeOfNone(folder),
-    "There is no RDMA device: the kernel has none. Load its",
+    "There is no RDMA device: the kernel has none. Load the driver",
   );
   await Deno.mkdir(`${folder}/uverbs3`);
   await Deno.writeTextFile(`${folder}/uverbs3/ibdev`, "mlx5_0\n");

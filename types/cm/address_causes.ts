@@ -32,8 +32,16 @@ const PORT_USED =
 export const BIND_CAUSES: Causes<SocketAddress> = [
   ["EADDRINUSE", PORT_USED],
   // Linux has another error if one of the two is bound to all addresses.
-  ["EADDRNOTAVAIL", PORT_USED, ({ hostname }) => isAny(parseAddress(hostname))],
-  ["EADDRNOTAVAIL", "No RDMA device has {hostname}", ({ port }) => port === 0],
+  [
+    "EADDRNOTAVAIL",
+    PORT_USED,
+    ({ hostname, port }) => port !== 0 && isAny(parseAddress(hostname)),
+  ],
+  [
+    "EADDRNOTAVAIL",
+    "No RDMA device has {hostname}, or no port of net.ipv4.ip_local_port_range is free",
+    ({ port }) => port === 0,
+  ],
   [
     "EADDRNOTAVAIL",
     "A program of this host uses port {port} at all addresses (rdma resource show cm_id), or no RDMA device has " +

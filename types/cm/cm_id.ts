@@ -712,6 +712,7 @@ export class CmId extends NativeResource<RdmaCmId> {
       const service = serviceOf(this);
       const own = typeof qp === "number" ? undefined : qp;
       const action = "accept connection";
+      let established: Promise<CmEvent> | undefined;
       await this.#orEnd(action, async () => {
         if (own !== undefined) this.prepare(own);
         // iWARP moves the queue pair itself.
@@ -724,11 +725,14 @@ export class CmId extends NativeResource<RdmaCmId> {
         });
         this.#qp = own;
         this.#states.enter(service === "UD" ? "acceptDatagrams" : "accept");
+        // A request for datagrams ends with the reply.
+        if (service === "UD") return;
+        // At once: who waits on the channel reads the event, which is lost for a step that begins later.
+        const failures = [...REFUSALS, TYPE.DISCONNECTED];
+        established = this.#step(action, [TYPE.ESTABLISHED], failures, signal);
+        established.catch(() => {});
       }, signal);
-      // A request for datagrams ends with the reply.
-      if (service === "UD") return;
-      const failures = [...REFUSALS, TYPE.DISCONNECTED];
-      await this.#step(action, [TYPE.ESTABLISHED], failures, signal);
+      await established;
     });
   }
 

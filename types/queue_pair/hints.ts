@@ -269,7 +269,7 @@ export const SEND_CAUSES: Causes<Queue> = [
   [
     "EINVAL",
     "The queue pair is in state {name}: sends need RTS, to which activateRc() and the like move it, or " +
-    "CmId.establish()",
+    "CmId.establish() and CmId.accept()",
     ({ state }) => state < RTS && { name: nameOf(QpState, state) },
   ],
 ];

@@ -69,6 +69,23 @@ for (const name of ["connect", "accept", "disconnect", "disconnected"]) {
   }
 }
 
+for (
+  const [name, begin] of Object.entries<(bed: FakeBed, other: CmId) => Promise<unknown>>({
+    "another id waits": (_bed, other) => other.resolveAddr(TO),
+    "somebody waits for any event": ({ net }) => net.channel.events().next(),
+  })
+) {
+  test(`CmId.accept() gets its event although ${name} as the event comes`, async (bed) => {
+    const [id, other] = [await bed.net.idIn("REQUESTED"), await bed.net.idIn("IDLE")];
+    const accepted = id.accept(bed.net.newQp().qpNum);
+    bed.net.push(id, TYPE.ESTABLISHED);
+    const waiting = begin(bed, other).catch(() => {});
+    await accepted;
+    bed.net.channel.close();
+    await waiting;
+  });
+}
+
 test("Rejecting an answer ends the wait for the end of its connection", async (bed) => {
   const id = await bed.net.idIn("RESPONDED");
   const ended = assertRejects(() => id.disconnected(), TypeError, "rejected");
