@@ -291,6 +291,9 @@ const INSTEAD: readonly (readonly [given: string, meant: string, hint: string])[
   ["address", "device", "`device` and `gidIndex` choose the address"],
   ["sgList", "sge", 'it is "sge", one element or an array'],
   ["numSge", "sge", 'it is "sge", one element or an array'],
+  ...["data", "buffer", "bytes", "message", "payload"].map((name) =>
+    [name, "sge", "write { sge: mr.slice(offset, length) }, which is registered memory"] as const
+  ),
   ...["wr", "rdma", "atomic", "ud"].map((name) =>
     [name, "remoteQpn", "its attributes stand in the request itself"] as const
   ),

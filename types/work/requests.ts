@@ -457,8 +457,6 @@ type Purpose = "send" | "receive";
 
 /** Attributes of scatter/gather elements, and of a part of a memory region, which is one. */
 const ELEMENT: readonly string[] = ["addr", "length", "lkey", "mr", "offset"];
-/** What others call the bytes of a message. */
-const BYTES: readonly string[] = ["data", "buffer", "bytes", "message", "payload"];
 
 /** The error of a property that is no attribute of a request. */
 function unknownAttribute(request: object, name: string, purpose: Purpose): TypeError {
@@ -467,9 +465,7 @@ function unknownAttribute(request: object, name: string, purpose: Purpose): Type
   if (isElement) return notRequest(request, purpose);
   const error = noAttribute(`${purpose} request`, name, names);
   if (ELEMENT.includes(name) && !("sge" in request)) error.message += "; write { sge }";
-  else if (BYTES.includes(name)) {
-    error.message += "; write { sge: mr.slice(offset, length) }, which is registered memory";
-  } else if (name === "addr" && purpose === "send") {
+  else if (name === "addr" && purpose === "send") {
     error.message += "; write remoteAddr: BigInt(addr)";
   }
   return error;

@@ -139,6 +139,7 @@ Deno.test("snapshot() reads each property once and refuses unknown names", () =>
     [{ hostname: "10.0.0.1" }, ["portNum", "gidIndex"], "there is no attribute"],
     [{ timeout: 1 }, ["maxQueued", "signal"], "; each call takes signal: AbortSignal.timeout("],
     [{ sgList: [] }, ["sge"], '; it is "sge", one element or an array'],
+    [{ data: [] }, ["sge"], "; write { sge: mr.slice(offset, length) }"],
     [{ attr: {} }, ["maxWr"], "; its attributes stand here"],
     [{ wr: {} }, ["remoteQpn"], "; its attributes stand in the request itself"],
   ];
