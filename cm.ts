@@ -18,11 +18,11 @@
  * using pd = new ProtectionDomain(context);
  * using cq = new CompletionQueue(context, { cqe: 16 });
  * const cap = { maxSendWr: 8, maxRecvWr: 8 };
- * const init = { type: QpType.RC, sendCq: cq, recvCq: cq, cap };
+ * const init = { qpType: QpType.RC, sendCq: cq, recvCq: cq, cap };
  *
  * async function serve(): Promise<void> {
- *   for await (const { type, id, conn } of channel) {
- *     if (type !== CmEventType.CONNECT_REQUEST) continue;
+ *   for await (const { event, id, conn } of channel) {
+ *     if (event !== CmEventType.CONNECT_REQUEST) continue;
  *     console.log(`request with ${new TextDecoder().decode(conn!.privateData.subarray(0, 5))}`);
  *     using qp = new QueuePair(pd, init);
  *     await id.accept(qp);

@@ -39,7 +39,7 @@
  * using pd = new ProtectionDomain(context);
  * using cq = new CompletionQueue(context, { cqe: 16 });
  * const cap = { maxSendWr: 8, maxRecvWr: 8 };
- * const init = { type: QpType.UD, sendCq: cq, recvCq: cq, cap };
+ * const init = { qpType: QpType.UD, sendCq: cq, recvCq: cq, cap };
  * using qp = new QueuePair(pd, init);
  * qp.activateUd({ portNum: 1, qkey: 0x1111_1111 });
  * using mr = new MemoryRegion(pd, 4096, AccessFlags.LOCAL_WRITE);

@@ -5,7 +5,7 @@
  * ```ts
  * import { microsoftRssKey, rssInput, RxHashFields, toeplitz } from "@rdma/ibverbs/rss";
  *
- * const flow = { source: "66.9.149.187", destination: "161.142.100.80" };
+ * const flow = { srcIp: "66.9.149.187", dstIp: "161.142.100.80" };
  * const input = rssInput(flow, RxHashFields.SRC_IPV4 | RxHashFields.DST_IPV4);
  * console.log(toeplitz(microsoftRssKey(), input).toString(16)); // 323e8fc2
  * ```

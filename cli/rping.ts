@@ -13,7 +13,7 @@ const LEAST = 32;
 const SIZE = 64;
 
 const { LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE } = AccessFlags;
-const NEEDS = { portSpace: PortSpace.TCP, type: QpType.RC, depth: 2 } as const;
+const NEEDS = { portSpace: PortSpace.TCP, qpType: QpType.RC, depth: 2 } as const;
 
 /** Where memory of the client is. */
 interface Note {
@@ -76,7 +76,7 @@ async function serve(end: CmEnd, show: Show): Promise<Result> {
     const { size } = from;
     if (size > MOST) throw new CommandError(`the client asks for ${size} bytes, ${MOST} at most`);
     await move(end, WrOpcode.RDMA_READ, from);
-    show(`server ping data: ${textIn(mr.bytes(DATA, size))}`);
+    show(`server ping data: ${textIn(mr.slice(DATA, size).bytes)}`);
     await sendNote(end, GO_ON);
     const to = await noteFrom(end);
     if (to === undefined) break;
@@ -142,7 +142,7 @@ async function noteFrom(end: CmEnd): Promise<Note | undefined> {
   if (completion === undefined) return undefined;
   const { byteLen } = completion;
   if (byteLen !== NOTE) throw new CommandError(`the peer sent ${byteLen} bytes, not ${NOTE}`);
-  const { buffer, byteOffset } = end.mr.bytes(IN, NOTE);
+  const { buffer, byteOffset } = end.mr.slice(IN, NOTE).bytes;
   const view = new DataView(buffer, byteOffset);
   const note = {
     remoteAddr: view.getBigUint64(0),
@@ -154,7 +154,7 @@ async function noteFrom(end: CmEnd): Promise<Note | undefined> {
 }
 
 async function sendNote(end: CmEnd, { remoteAddr, rkey, size }: Note): Promise<void> {
-  const { buffer, byteOffset } = end.mr.bytes(OUT, NOTE);
+  const { buffer, byteOffset } = end.mr.slice(OUT, NOTE).bytes;
   const view = new DataView(buffer, byteOffset);
   view.setBigUint64(0, remoteAddr);
   view.setUint32(8, rkey);

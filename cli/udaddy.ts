@@ -50,7 +50,7 @@ that waits for one stops.`,
     const { count = COUNT, size = SIZE } = values;
     const talk = { count, size };
     const needs = {
-      ...{ portSpace: PortSpace.UDP, type: QpType.UD, access: AccessFlags.LOCAL_WRITE },
+      ...{ portSpace: PortSpace.UDP, qpType: QpType.UD, access: AccessFlags.LOCAL_WRITE },
       ...{ bytes: Grh.SIZE + size, depth: count },
     } as const;
     if (where.host === undefined) {

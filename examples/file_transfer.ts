@@ -111,7 +111,7 @@ async function send(server: RcConn, source: Source, signal: AbortSignal): Promis
       await fill(bytes, source);
       hash.update(bytes);
       // It waits while the server has taken none of the last parts: no slot is overwritten before it was read.
-      await server.write(memory, (i % SLOTS) * PART, bytes, { imm: i, signal });
+      await server.write(memory, (i % SLOTS) * PART, bytes, { immData: i, signal });
       sent += bytes.length;
       if (bar) bar.value = sent;
     }

@@ -64,8 +64,8 @@ async function say(socket: UdConn, group: UdAddress, line: string): Promise<void
 }
 
 /** A GID names a port, and the number of the queue pair a program on that port. */
-function nameOf({ gid, qpn }: UdAddress): string {
-  return `${gid} #${qpn}`;
+function nameOf({ gid, qpNum }: UdAddress): string {
+  return `${gid} #${qpNum}`;
 }
 
 async function* linesOf(

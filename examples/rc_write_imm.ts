@@ -106,7 +106,7 @@ function makeEnd(context: Context, { portNum, gidIndex }: Port, access: number):
   const pd = new ProtectionDomain(context);
   const cq = new CompletionQueue(context, { cqe: 2 * SLOTS });
   const cap = { maxSendWr: SLOTS, maxRecvWr: SLOTS };
-  const qp = new QueuePair(pd, { type: QpType.RC, sendCq: cq, recvCq: cq, cap });
+  const qp = new QueuePair(pd, { qpType: QpType.RC, sendCq: cq, recvCq: cq, cap });
   const index = gidIndex ?? context.recommendGid(portNum).gidIndex;
   // A peer may do with memory what both the queue pair and the memory region permit.
   qp.init({ portNum, gidIndex: index, qpAccessFlags: access });
@@ -129,7 +129,7 @@ async function serve(end: End, peer: Exchange, signal: AbortSignal): Promise<voi
     const slot = immData & ~LAST;
     // The number comes from the other end. Anything may be in it.
     if (slot >= SLOTS) throw new Error(`The client named slot ${slot}, and there are ${SLOTS}`);
-    const line = new TextDecoder().decode(end.mr.bytes(slot * SLOT_SIZE, byteLen));
+    const line = new TextDecoder().decode(end.mr.slice(slot * SLOT_SIZE, byteLen).bytes);
     console.log(`server: slot ${slot} has ${Deno.inspect(line)} (${byteLen} bytes)`);
     if (immData & LAST) break;
   }

@@ -67,8 +67,8 @@ export const main = program(
       server: async (peers, _signal, done) => {
         using context = Context.open(port.device);
         const server = makeServer(context, port);
-        const { gid, lid, qpn } = server.qp.address;
-        const giving = giveAll(peers, { transport: "UD", gid, lid, qpn, qkey: QKEY });
+        const { gid, lid, qpNum } = server.qp.address;
+        const giving = giveAll(peers, { transport: "UD", gid, lid, qpNum, qkey: QKEY });
         await Promise.all([giving, serve(server, done)]);
       },
       client: async (server, signal) => {
@@ -124,7 +124,7 @@ function makeServer(context: Context, { portNum, gidIndex }: Port): Server {
   // A slot is in a receive or in a send, so there are never more than SLOTS completions.
   const cq = new CompletionQueue(context, { cqe: SLOTS });
   const cap = { maxSendWr: SLOTS, maxRecvWr: SLOTS };
-  const qp = new QueuePair(pd, { type: QpType.UD, sendCq: cq, recvCq: cq, cap });
+  const qp = new QueuePair(pd, { qpType: QpType.UD, sendCq: cq, recvCq: cq, cap });
   const index = gidIndex ?? context.recommendGid(portNum).gidIndex;
   qp.activateUd({ portNum, gidIndex: index, qkey: QKEY });
   const slotSize = Grh.SIZE + LONGEST;

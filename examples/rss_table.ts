@@ -79,7 +79,7 @@ async function spread(options: Options): Promise<void> {
   const table = makeTable(context, options);
   // Disposing the context disposes all objects in the right order: queue pair, table, work queues.
   const { pd } = table.workQueues[0]!;
-  const qp = new QueuePair(pd, { type: QpType.RAW_PACKET, rwqIndTbl: table, rxHashConf: rxHash });
+  const qp = new QueuePair(pd, { qpType: QpType.RAW_PACKET, rwqIndTbl: table, rxHashConf: rxHash });
   console.log(describeHash(rxHash, symmetric));
   console.log(describeTable(table));
   console.log(`  RSS queue pair ${qp.qpNum}`);

@@ -46,7 +46,7 @@ export const main = program("ud_echo", HELP, { options: OPTIONS }, async ({ valu
       const giving = giveAll(peers, socket.addr);
       for await (const [message, from] of socket) {
         await socket.send(message, from);
-        console.log(`server: ${message.length} bytes from ${from.gid}, queue pair ${from.qpn}`);
+        console.log(`server: ${message.length} bytes from ${from.gid}, queue pair ${from.qpNum}`);
       }
       await giving;
     },

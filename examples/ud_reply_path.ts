@@ -71,7 +71,7 @@ interface Destination {
   readonly gid: Gid;
   /** LID of the port, an address within an InfiniBand subnet. It is 0 on RoCE. */
   readonly lid: number;
-  readonly qpn: number;
+  readonly qpNum: number;
 }
 
 const OPTIONS = {
@@ -101,17 +101,17 @@ export const main = program("ud_reply_path", HELP, { options: OPTIONS }, async (
     server: async (peers, signal) => {
       const endpoint = makeEndpoint(context, portNum);
       for await (const peer of peers) {
-        await peer({ gid: entry.gid, lid, qpn: endpoint.qp.qpNum });
+        await peer({ gid: entry.gid, lid, qpNum: endpoint.qp.qpNum });
         using deadline = inTime(choice.seconds, signal);
         return await answer(endpoint, portNum, deadline.signal);
       }
     },
     client: async (peer, signal) => {
       const endpoint = makeEndpoint(context, portNum);
-      const { gid: dgid, lid: dlid, qpn } = readDestination(await peer(null));
+      const { gid: dgid, lid: dlid, qpNum } = readDestination(await peer(null));
       const grh = { dgid, sgidIndex: entry.gidIndex, hopLimit: 64 };
       using ah = await AddressHandle.createAsync(endpoint.pd, { portNum, dlid, grh });
-      const destination = { gid: dgid, lid: dlid, qpn };
+      const destination = { gid: dgid, lid: dlid, qpNum };
       using deadline = inTime(choice.seconds, signal);
       await call(endpoint, ah, destination, message, deadline.signal);
     },
@@ -135,7 +135,7 @@ function makeEndpoint(context: Context, port: number): Endpoint {
   // One completion queue serves sends and receives. Each end has at most one of each at a time.
   const cq = new CompletionQueue(context, { cqe: 2 });
   const cap = { maxSendWr: 1, maxRecvWr: 1 };
-  const qp = new QueuePair(pd, { type: QpType.UD, sendCq: cq, recvCq: cq, cap });
+  const qp = new QueuePair(pd, { qpType: QpType.UD, sendCq: cq, recvCq: cq, cap });
   qp.activateUd({ portNum: port, qkey: QKEY });
   // The device writes the GRH in front of a message.
   const sendAt = Grh.SIZE + LONGEST;
@@ -173,24 +173,24 @@ async function answer(endpoint: Endpoint, port: number, signal: AbortSignal): Pr
 async function call(
   endpoint: Endpoint,
   ah: AddressHandle,
-  { gid, qpn }: Destination,
+  { gid, qpNum }: Destination,
   message: string,
   signal: AbortSignal,
 ): Promise<void> {
-  console.log(`caller: sending ${JSON.stringify(message)} to queue pair ${hex(qpn)} at ${gid}`);
+  console.log(`caller: sending ${JSON.stringify(message)} to queue pair ${hex(qpNum)} at ${gid}`);
   const start = performance.now();
-  send(endpoint, message, ah, qpn);
+  send(endpoint, message, ah, qpNum);
   const wc = await completionOf(endpoint, WcOpcode.RECV, signal);
   const microseconds = Math.round((performance.now() - start) * 1000);
   console.log(`caller: received ${Deno.inspect(received(endpoint, wc))}`);
   console.log(`caller: round trip ${microseconds} us, including the listener's new address handle`);
 }
 
-function send({ qp, mr, sendAt }: Endpoint, text: string, ah: AddressHandle, qpn: number): void {
+function send({ qp, mr, sendAt }: Endpoint, text: string, ah: AddressHandle, qpNum: number): void {
   const message = new TextEncoder().encode(text);
   const sge = mr.slice(sendAt, message.length);
   sge.bytes.set(message);
-  qp.postSend({ wrId: SEND, sge, ah, remoteQpn: qpn, remoteQkey: QKEY });
+  qp.postSend({ wrId: SEND, sge, ah, remoteQpn: qpNum, remoteQkey: QKEY });
 }
 
 /** Waits for a completion with that opcode, but not for ever: lost datagrams are not sent again. */
@@ -206,18 +206,18 @@ async function completionOf(
 }
 
 /** The number of a queue pair, as C's tools print it. */
-function hex(qpn: number): string {
-  return `0x${qpn.toString(16).padStart(6, "0")}`;
+function hex(qpNum: number): string {
+  return `0x${qpNum.toString(16).padStart(6, "0")}`;
 }
 
 function received({ mr }: Endpoint, wc: WorkCompletion): string {
-  return new TextDecoder().decode(mr.bytes(Grh.SIZE, wc.byteLen - Grh.SIZE));
+  return new TextDecoder().decode(mr.slice(Grh.SIZE, wc.byteLen - Grh.SIZE).bytes);
 }
 
 /** The listener may be another program: its numbers are checked when they are used. */
 function readDestination(value: unknown): Destination {
-  const { gid, lid, qpn } = value as Record<keyof Destination, unknown>;
-  return { gid: Gid.parse(String(gid)), lid: Number(lid), qpn: Number(qpn) };
+  const { gid, lid, qpNum } = value as Record<keyof Destination, unknown>;
+  return { gid: Gid.parse(String(gid)), lid: Number(lid), qpNum: Number(qpNum) };
 }
 
 if (import.meta.main) Deno.exitCode = await main(Deno.args);

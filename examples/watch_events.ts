@@ -59,8 +59,8 @@ async function watch(name: string, signal: AbortSignal): Promise<void> {
   }
 }
 
-function describe(context: Context, { type, portNum, element }: AsyncEvent): string {
-  const name = nameOf(EventType, type);
+function describe(context: Context, { eventType, portNum, element }: AsyncEvent): string {
+  const name = nameOf(EventType, eventType);
   if (portNum !== undefined) return `${name}, ${describePort(context, portNum)}`;
   // An event of a queue pair or a completion queue names the object, if this process still has it.
   return element === undefined ? name : `${name} of ${element.constructor.name}`;

@@ -60,7 +60,7 @@ export const main = program("workers", HELP, { options: OPTIONS }, async ({ valu
   const pd = new ProtectionDomain(context);
   const cq = new CompletionQueue(context, { cqe: count });
   const cap = { maxSendWr: 1, maxRecvWr: count };
-  const qp = new QueuePair(pd, { type: QpType.UD, sendCq: cq, recvCq: cq, cap });
+  const qp = new QueuePair(pd, { qpType: QpType.UD, sendCq: cq, recvCq: cq, cap });
   const { portNum, gidIndex = context.recommendGid(portNum).gidIndex } = port;
   qp.activateUd({ portNum, gidIndex, qkey: QKEY });
   // Only the main thread may register a buffer: a Worker's buffers are freed when it is terminated, and the device
@@ -79,8 +79,8 @@ export const main = program("workers", HELP, { options: OPTIONS }, async ({ valu
   using interruption = untilInterrupted();
   using deadline = inTime(seconds, interruption.signal);
   const { signal } = deadline;
-  const { gid, lid, qpn } = qp.address;
-  const address = { transport: "UD", gid: gid!, lid, qpn, qkey: QKEY } as const;
+  const { gid, lid, qpNum } = qp.address;
+  const address = { transport: "UD", gid: gid!, lid, qpNum, qkey: QKEY } as const;
   const start = { kind: "start", socket: { ...port, qkey: QKEY }, address, memory } as const;
   await Promise.all(workers.map((worker, index) => {
     return ask(worker, { ...start, text: `hello from worker ${index}` }, signal);

@@ -98,7 +98,11 @@ export function uint64(value: bigint | number, what: string): bigint {
   }
   if (typeof value !== "bigint") {
     throw ofCaller(
-      new TypeError(`Cannot use ${what} ${show(value)}: it is not a bigint or an integer`),
+      new TypeError(
+        `Cannot use ${what} ${show(value)}: it is not a bigint or an integer${
+          typeof value === "string" ? "; BigInt() makes one of a text" : ""
+        }`,
+      ),
       uint64,
     );
   }
@@ -266,16 +270,11 @@ export function listOf<T>(value: readonly T[], what: string): T[] {
   return copy;
 }
 
-/** Objects of verbs, whose attributes begin with their names in C. */
-const OBJECT = /^(cq|event|qp|srq|wq)/;
-
 /** The error of an attribute that does not exist. It suggests the one with a similar name, such as that of C. */
 export function noAttribute(what: string, name: string, names: readonly string[]): TypeError {
   const plain = (text: string): string => text.replaceAll("_", "").toLowerCase();
   const given = plain(name);
-  // `qp_type` of C is the `type` of a queue pair.
-  const meant = names.find((known) => plain(known) === given) ??
-    names.find((known) => plain(known) === given.replace(OBJECT, ""));
+  const meant = names.find((known) => plain(known) === given);
   const hint = meant === undefined ? insteadOf(name, names) : `; it is ${show(meant)}`;
   return new TypeError(`Cannot use ${what}: there is no attribute ${show(name)}${hint}`);
 }
@@ -298,8 +297,15 @@ const INSTEAD: readonly (readonly [given: string, meant: string, hint: string])[
     [name, "remoteQpn", "its attributes stand in the request itself"] as const
   ),
   ["attr", "maxWr", "its attributes stand here"],
-  ["immData", "imm", 'it is "imm"'],
+  ...["qpType", "srqType", "wqType"].map((meant) =>
+    ["type", meant, `it is ${show(meant)}`] as const
+  ),
   ["imm", "immData", 'it is "immData"'],
+  ["qpn", "qpNum", 'it is "qpNum"'],
+  ["qpn", "remoteQpn", 'it is "remoteQpn"'],
+  ["qpNum", "remoteQpn", 'it is "remoteQpn"'],
+  ["qkey", "remoteQkey", 'it is "remoteQkey"'],
+  ["source", "srcAddr", 'it is "srcAddr"'],
   ["backlog", "maxPending", 'it is "maxPending"'],
 ];
 

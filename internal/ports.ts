@@ -14,9 +14,11 @@ export function needsGrh(port: { readonly linkLayer: number; readonly flags: num
  * device.
  */
 export function changesAddresses(
-  { type, portNum }: { readonly type: number; readonly portNum: number | undefined },
+  { eventType, portNum }: { readonly eventType: number; readonly portNum: number | undefined },
   port: number,
 ): boolean {
   const { IBV_EVENT_PKEY_CHANGE, IBV_EVENT_DEVICE_FATAL } = enums.ibv_event_type;
-  return portNum === port ? type !== IBV_EVENT_PKEY_CHANGE : type === IBV_EVENT_DEVICE_FATAL;
+  return portNum === port
+    ? eventType !== IBV_EVENT_PKEY_CHANGE
+    : eventType === IBV_EVENT_DEVICE_FATAL;
 }

@@ -2,7 +2,7 @@
 
 import { quote } from "./checks.ts";
 
-/** The name of a class and attributes, such as `QueuePair { type: "UD", qpNum: 17 }`. */
+/** The name of a class and attributes, such as `QueuePair { qpType: "UD", qpNum: 17 }`. */
 export function textOf(name: string, attributes: object): string {
   const texts = Object.entries(attributes).map(([key, value]) => `${key}: ${valueText(value)}`);
   const body = texts.length === 0 ? "{}" : `{ ${texts.join(", ")} }`;

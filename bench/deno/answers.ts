@@ -26,7 +26,7 @@ let made: Answering | undefined;
 function answering({ context, pd }: End): Answering {
   if (made !== undefined) return made;
   const mr = new MemoryRegion(pd, HEADERS * Grh.SIZE, AccessFlags.LOCAL_WRITE);
-  const [bytes, gid] = [mr.bytes(), context.queryGid(PORT, 0).bytes];
+  const [bytes, gid] = [mr.bytes, context.queryGid(PORT, 0).bytes];
   for (let i = 0; i < HEADERS; i++) {
     bytes.set(grhFrom(gid, Math.imul(i, 0x9e3779b1) >>> 27), i * Grh.SIZE);
   }

@@ -15,12 +15,12 @@ export function connections(isServer: boolean): Echo {
   let [qp, port] = [makeQp(end, "RC"), 0];
   let id: CmId | undefined;
   return {
-    address: listener?.localAddress?.port ?? 0,
+    address: listener?.localAddr?.port ?? 0,
     connect: (remote) => void (port = Number(remote)),
     serve: async (count) => {
       using connections = new DisposableStack();
-      for await (const { type, id } of channel) {
-        if (type !== CmEventType.CONNECT_REQUEST) continue;
+      for await (const { event, id } of channel) {
+        if (event !== CmEventType.CONNECT_REQUEST) continue;
         connections.use(qp);
         await connections.use(id).accept(qp);
         qp = makeQp(end, "RC");

@@ -66,7 +66,7 @@ export class End {
     if (this.#type === "UD") this.qp.activateUd({ portNum: PORT, qkey: QKEY });
     else {
       this.qp.init({ portNum: PORT, gidIndex: 0, psn: 0 });
-      this.qp.activateRc({ ...this.qp.address, qpn });
+      this.qp.activateRc({ ...this.qp.address, qpNum: qpn });
     }
     const ah = new AddressHandle(this.pd, ownAddress(this.context));
     const remote = this.#type === "UD" ? { ah, remoteQpn: qpn, remoteQkey: QKEY } : {};
@@ -91,7 +91,7 @@ export class End {
 
 export function makeQp({ pd, sendCq, recvCq }: End, type: "UD" | "RC" = "UD"): QueuePair {
   const cap = { maxSendWr: 2 * LIST, maxRecvWr: 2 * LIST };
-  return new QueuePair(pd, { type: QpType[type], sendCq, recvCq, cap });
+  return new QueuePair(pd, { qpType: QpType[type], sendCq, recvCq, cap });
 }
 
 let used = 0;

@@ -23,8 +23,8 @@ export async function netUd(options?: Partial<UdOptions>): Promise<Echo> {
   const room = new Uint8Array(LIST * conn.maxMessage);
   let server: UdConn["addr"];
   return {
-    address: conn.addr.qpn,
-    connect: (remote) => void (server = { ...conn.addr, qpn: Number(remote) }),
+    address: conn.addr.qpNum,
+    connect: (remote) => void (server = { ...conn.addr, qpNum: Number(remote) }),
     serve: async (count) => {
       for (let done = 0; done < count;) {
         const messages = await conn.receiveMany(room);
@@ -52,7 +52,7 @@ export async function netRelay(): Promise<Echo> {
   const serve = async (count: number): Promise<void> => {
     for (let done = 0; done < count; done++) await other.send(...await conn.receive(room));
   };
-  return serverOnly(conn.addr.qpn, serve);
+  return serverOnly(conn.addr.qpNum, serve);
 }
 
 type Exchange = Pick<Echo, "serve" | "play">;

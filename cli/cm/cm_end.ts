@@ -72,7 +72,7 @@ export function readWhere(
 /** What an end needs for its messages. */
 export interface Needs {
   readonly portSpace: PortSpace;
-  readonly type: typeof QpType.RC | typeof QpType.UD;
+  readonly qpType: typeof QpType.RC | typeof QpType.UD;
   /** The size of its memory in bytes, and who may use it. */
   readonly bytes: number;
   readonly access: number;
@@ -91,7 +91,7 @@ export class CmEnd implements Disposable {
   readonly #deadline: Deadline;
   readonly #owned: DisposableStack;
 
-  constructor(id: CmId, { type, bytes, access, depth }: Needs, timeout: number) {
+  constructor(id: CmId, { qpType, bytes, access, depth }: Needs, timeout: number) {
     using stack = new DisposableStack();
     this.id = id;
     const context = stack.use(Context.open(id.device!.name));
@@ -101,7 +101,7 @@ export class CmEnd implements Disposable {
     this.mr = stack.use(new MemoryRegion(this.pd, bytes, access));
     const cqs = { sendCq: this.#sendCq, recvCq: this.#recvCq };
     const cap = { maxSendWr: depth, maxRecvWr: depth };
-    this.qp = stack.use(new QueuePair(this.pd, { type, ...cqs, cap }));
+    this.qp = stack.use(new QueuePair(this.pd, { qpType, ...cqs, cap }));
     id.prepare(this.qp);
     this.#deadline = stack.use(new Deadline(timeout, () => "The peer sent nothing"));
     this.#owned = stack.move();
@@ -167,7 +167,7 @@ export async function asServer<T>(
 
 async function requestOf(channel: EventChannel): Promise<CmEvent> {
   for await (const event of channel) {
-    if (event.type === CmEventType.CONNECT_REQUEST) return event;
+    if (event.event === CmEventType.CONNECT_REQUEST) return event;
   }
   throw new CommandError("the event channel has ended");
 }

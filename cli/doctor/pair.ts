@@ -160,7 +160,7 @@ async function probe(
   { channel, context, options }: Link,
   { service, size, sends }: Pick<Probe, "service" | "size"> & { readonly sends: boolean },
 ): Promise<Probe> {
-  using endpoint = new Endpoint(context, { ...options, size }, { type: QpType[service] });
+  using endpoint = new Endpoint(context, { ...options, size }, { qpType: QpType[service] });
   await channel.send({ address: addressText(endpoint.addresses[0]!) });
   const there = addressIn(await channel.receive());
   const fault = faultOf(() => endpoint.connect([there]));

@@ -83,7 +83,7 @@ export interface Far {
 
 /** The kind of queue pairs. */
 export interface EndpointKind {
-  readonly type: typeof QpType.UD | typeof QpType.RC | typeof QpType.UC;
+  readonly qpType: typeof QpType.UD | typeof QpType.RC | typeof QpType.UC;
   /** Whether `numQp` queue pairs share a receive queue. */
   readonly shared?: boolean;
   /** The number of queue pairs if they share none, each with a receive queue; 1 by default. */
@@ -117,9 +117,9 @@ export class Endpoint implements Side, Disposable {
   /** Makes the objects and posts receives. */
   constructor(context: Context, given: Options, kind: EndpointKind) {
     const options = { ...given, gidIdx: chosenGid(context, given) };
-    const { type, shared = false, queuePairs = 1, verb = "send" } = kind;
+    const { qpType, shared = false, queuePairs = 1, verb = "send" } = kind;
     const { events, ibPort, pkeyIndex = 0, size, rxDepth, txDepth = 1 } = options;
-    const isDatagram = type === QpType.UD;
+    const isDatagram = qpType === QpType.UD;
     const mtu = mtuBytes(context.queryPort(ibPort).activeMtu);
     if (isDatagram && size > mtu) {
       throw new UsageError(`Cannot send ${size} bytes: the port's MTU is ${mtu}`);
@@ -131,7 +131,7 @@ export class Endpoint implements Side, Disposable {
     const cq = stack.use(new CompletionQueue(context, { cqe, ...!events && { channel: null } }));
     const srq = shared ? stack.use(new SharedReceiveQueue(pd, { maxWr: rxDepth })) : undefined;
     const cap = { maxSendWr: txDepth, maxRecvWr: shared ? 0 : rxDepth };
-    const init = { type, sendCq: cq, recvCq: cq, ...srq && { srq }, cap };
+    const init = { qpType, sendCq: cq, recvCq: cq, ...srq && { srq }, cap };
     // RDMA has a place for each direction.
     const start = isDatagram ? Grh.SIZE : verb === "send" ? 0 : size;
     const rights = AccessFlags.LOCAL_WRITE | ACCESS[verb];
@@ -145,8 +145,8 @@ export class Endpoint implements Side, Disposable {
     this.cq = cq;
     this.queuePairs = count;
     this.verb = verb;
-    this.message = mr.bytes().subarray(start).fill(0x7b);
-    this.incoming = mr.bytes().subarray(0, size);
+    this.message = mr.bytes.subarray(start).fill(0x7b);
+    this.incoming = mr.bytes.subarray(0, size);
     this.reads = verb === "read" ? mostReads(context) : 1;
     this.#options = options;
     this.#pd = pd;
@@ -175,10 +175,10 @@ export class Endpoint implements Side, Disposable {
     const reads = Math.min(this.reads, far?.reads ?? 1);
     for (const [i, qp] of this.#qps.entries()) {
       const [to, { psn }] = [there[i]!, this.addresses[i]!];
-      const reliable = qp.type === QpType.RC;
+      const reliable = qp.qpType === QpType.RC;
       qp.modify({
         qpState: QpState.RTR,
-        ...qp.type !== QpType.UD && {
+        ...qp.qpType !== QpType.UD && {
           pathMtu: MTUS[this.#options.mtu]!,
           destQpNum: to.qpn,
           rqPsn: to.psn,
@@ -189,7 +189,7 @@ export class Endpoint implements Side, Disposable {
       const toSend = reliable && { ...RC_SEND, maxRdAtomic: reads };
       qp.modify({ qpState: QpState.RTS, sqPsn: psn, ...toSend });
       if (this.verb !== "send") this.#reach(i, far!);
-      if (qp.type !== QpType.UD || this.#options.replyFromWc) continue;
+      if (qp.qpType !== QpType.UD || this.#options.replyFromWc) continue;
       this.#sendTo(new AddressHandle(this.#pd, addressTo(to, this.#options)), to.qpn, i);
     }
   }

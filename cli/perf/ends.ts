@@ -126,7 +126,7 @@ function rxDepthOf({ qp }: Settings): number {
 function endpointFor({ context, options }: Bench, settings: Settings): Endpoint {
   const { kind, verb, qp, size, mtu } = settings;
   const all = { ...options, size, mtu, rxDepth: rxDepthOf(settings), txDepth: TX_DEPTH };
-  return new Endpoint(context, all, { type: TYPES[kind], verb, queuePairs: qp });
+  return new Endpoint(context, all, { qpType: TYPES[kind], verb, queuePairs: qp });
 }
 
 function meterFor({ options, progress }: Bench, endpoint: Endpoint, settings: Settings): Meter {

@@ -29,7 +29,7 @@ const CONNECTED = {
 
 export const KINDS: Readonly<Record<"ud" | "rc" | "uc" | "srq", Kind>> = {
   ud: {
-    type: QpType.UD,
+    qpType: QpType.UD,
     summary: "Sends an unreliable datagram (UD) back and forth and measures how long that takes.",
     separator: ":",
     numbers: NUMBERS,
@@ -42,17 +42,17 @@ export const KINDS: Readonly<Record<"ud" | "rc" | "uc" | "srq", Kind>> = {
   },
   rc: {
     ...CONNECTED,
-    type: QpType.RC,
+    qpType: QpType.RC,
     summary: "Sends a message over a reliable connection (RC) and measures how long that takes.",
   },
   uc: {
     ...CONNECTED,
-    type: QpType.UC,
+    qpType: QpType.UC,
     summary: "Sends a message over an unreliable connection (UC) and measures how long that takes.",
   },
   srq: {
     ...CONNECTED,
-    type: QpType.RC,
+    qpType: QpType.RC,
     shared: true,
     summary: "Sends messages over several reliable connections that share a receive queue (SRQ).",
     numbers: [...CONNECTED.numbers, "num-qp"],

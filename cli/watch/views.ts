@@ -116,7 +116,7 @@ export function jsonView(terminal: Terminal): View {
 }
 
 function nameOfEvent({ event }: SeenEvent): string {
-  return nameOf(EventType, event.type);
+  return nameOf(EventType, event.eventType);
 }
 
 function placeOf(seen: SeenEvent | PortSample): string {

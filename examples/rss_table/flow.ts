@@ -22,11 +22,11 @@ export function parseFlow(text: string): RssFlow {
     throw new UsageError(`"${text}" has a protocol, so it needs both ports`);
   }
   return {
-    source: source.address,
-    destination: destination.address,
+    srcIp: source.address,
+    dstIp: destination.address,
     protocol: protocol?.toLowerCase() as RssFlow["protocol"],
-    sourcePort: source.port,
-    destinationPort: destination.port,
+    srcPort: source.port,
+    dstPort: destination.port,
   };
 }
 
@@ -48,8 +48,8 @@ function notAFlow(text: string): UsageError {
 
 /** A flow as text. */
 export function formatFlow(flow: RssFlow): string {
-  const { source, destination, sourcePort, destinationPort, protocol } = flow;
-  const ends = [formatEnd(source, sourcePort), formatEnd(destination, destinationPort)];
+  const { srcIp, dstIp, srcPort, dstPort, protocol } = flow;
+  const ends = [formatEnd(srcIp, srcPort), formatEnd(dstIp, dstPort)];
   return [ends.join(" > "), protocol].filter((part) => part !== undefined).join(" ");
 }
 

@@ -50,7 +50,7 @@ export function describeHash(rxHash: RxHash, symmetric: boolean): string {
 /** The work queue of each entry of a table. */
 export function describeTable(table: RwqIndirectionTable): string {
   return section(
-    `indirection table ${table.tableNumber} (struct ibv_rwq_ind_table), ${table.size} entries`,
+    `indirection table ${table.indTblNum} (struct ibv_rwq_ind_table), ${table.size} entries`,
     table.workQueues.map((wq, entry) => [`entry ${entry}`, `work queue ${wq.wqNum}`]),
   );
 }

@@ -16,6 +16,7 @@ import type { Rule, Rules } from "../../internal/options.ts";
 import { paced } from "../../wait/paced.ts";
 import { reasonOf } from "../../internal/texts.ts";
 import { TransportType, VerbsError } from "../../mod.ts";
+import { refuseLoopback } from "../shared/loopback.ts";
 import type { Attempt } from "./attempt.ts";
 import { RcConn } from "./rc_conn.ts";
 import { deviceFor } from "./rc_device.ts";
@@ -74,7 +75,8 @@ export async function connectByAddress(
 function leadsNowhere(error: unknown): boolean {
   const { ADDR_ERROR, ROUTE_ERROR } = CmEventType;
   const events: readonly (CmEventType | undefined)[] = [ADDR_ERROR, ROUTE_ERROR];
-  return error instanceof VerbsError || error instanceof CmError && events.includes(error.event);
+  return error instanceof VerbsError || error instanceof Deno.errors.AddrNotAvailable ||
+    error instanceof CmError && events.includes(error.event);
 }
 
 async function connectAt(
@@ -84,6 +86,11 @@ async function connectAt(
   attempt: Attempt,
 ): Promise<RcConn> {
   const { signal } = attempt;
+  refuseLoopback(
+    address.hostname,
+    `connect to ${target}`,
+    "another address of a device, or tcpPort",
+  );
   using stack = new DisposableStack();
   const id = new CmId(stack.use(partOf(new EventChannel())));
   // The request states it, and so a peer that has not chosen one answers with it.

@@ -3,6 +3,7 @@ import { partOf } from "../../internal/left_open.ts";
 import { nextTurn } from "../../wait/turns.ts";
 import { assertMessages, lookUp } from "./by_address.ts";
 import { addressOf, endsOfId } from "./cm_address.ts";
+import { bind } from "../shared/bind.ts";
 import type { Acceptor, ConnectRequest } from "./acceptor.ts";
 import { ANSWERED, type Attempt } from "./attempt.ts";
 import { checkOwn, checkStated } from "./peer_gid.ts";
@@ -35,7 +36,7 @@ export class CmAcceptor implements Acceptor {
     using stack = new DisposableStack();
     this.#channel = stack.use(partOf(new EventChannel()));
     this.#listener = new CmId(this.#channel);
-    this.#listener.bindAddr(address);
+    bind(this.#listener, address);
     assertOwnAddress(this.#listener);
     this.#listener.listen();
     this.#settings = settings;
@@ -43,7 +44,7 @@ export class CmAcceptor implements Acceptor {
   }
 
   get addr(): SocketAddress {
-    return this.#listener.localAddress!;
+    return this.#listener.localAddr!;
   }
 
   get connections(): number {
@@ -52,7 +53,7 @@ export class CmAcceptor implements Acceptor {
 
   async accept(): Promise<ConnectRequest> {
     for await (const event of this.#channel) {
-      const { type, id } = event;
+      const { event: type, id } = event;
       if (type === CmEventType.CONNECT_REQUEST) {
         return new CmRequest(event, this.#settings, this.#deviceOf(id));
       }
@@ -91,8 +92,8 @@ const ALL: readonly string[] = ["0.0.0.0", "::"];
  *
  * @throws {Deno.errors.AddrNotAvailable} If peers of other networks would reach it too.
  */
-function assertOwnAddress({ device, localAddress }: CmId): void {
-  const { hostname } = localAddress!;
+function assertOwnAddress({ device, localAddr }: CmId): void {
+  const { hostname } = localAddr!;
   if (device !== undefined || ALL.includes(hostname)) return;
   throw new Deno.errors.AddrNotAvailable(
     `Cannot listen on ${hostname}: it is a loopback address, which the system takes for all addresses, so that ` +
@@ -119,7 +120,7 @@ class CmRequest implements ConnectRequest {
     this.#channel = stack.use(partOf(new EventChannel()));
     id.migrate(this.#channel);
     this.#id = id;
-    this.hostname = id.peerAddress!.hostname;
+    this.hostname = id.peerAddr!.hostname;
     this.#data = conn!.privateData;
     this.#settings = settings;
     this.#device = device;

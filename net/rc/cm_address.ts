@@ -10,10 +10,10 @@ const GONE =
   "The connection is broken: the peer has disconnected. Its program has ended, or it left without close()";
 
 /** The addresses between which an id connects, as both sides have stated them. */
-export function endsOfId({ localAddress, peerAddress }: CmId): FoundEnds {
-  const { hostname, port, scopeId = 0 } = peerAddress!;
+export function endsOfId({ localAddr, peerAddr }: CmId): FoundEnds {
+  const { hostname, port, scopeId = 0 } = peerAddr!;
   const remote = scopeId === 0 ? hostname : `${hostname}%${scopeId}`;
-  return { local: localAddress!.hostname, remote, port, via: "cm" };
+  return { local: localAddr!.hostname, remote, port, via: "cm" };
 }
 
 /**
@@ -32,7 +32,7 @@ export async function addressOf(
     const { ahAttr, destQpNum, rqPsn, pathMtu } = id.initQpAttr(QpState.RTR);
     const { maxRdAtomic } = id.initQpAttr(QpState.RTS);
     const [gid, lid] = [ahAttr!.grh!.dgid.toString(), ahAttr!.dlid!];
-    const numbers = { qpn: destQpNum!, psn: rqPsn!, rdAtomic: maxRdAtomic! };
+    const numbers = { qpNum: destQpNum!, psn: rqPsn!, rdAtomic: maxRdAtomic! };
     // The request has the MTU of the path as its sender knows it, who does not know that of this port.
     const mtu = Math.min(bytesOf(pathMtu!), offer.mtu);
     return { transport: "RC", gid, lid, ...numbers, ...offer, mtu };

@@ -129,6 +129,7 @@ export type RcConnectOptions = RcConnectByAddress | RcConnectByTcp | RcConnectBy
  * @throws {Deno.errors.ConnectionRefused} If nobody listens on `port` or `tcpPort` of `hostname`, with `retryInterval` when
  * `connectTimeout` is over; or if the peer rejects the request.
  * @throws {CmError} If the name has no address, or no RDMA device leads there. See `@rdma/ibverbs/cm`.
+ * @throws {Deno.errors.AddrNotAvailable} If `port` is given, and `hostname` is a loopback address.
  * @throws {Deno.errors.NotSupported} If only an iWARP device leads there.
  * @throws {Deno.errors.ConnectionReset} If the peer does not answer, closes the TCP connection before it has sent its
  * address, or ends the connection before it is made.

@@ -41,7 +41,7 @@ export interface RcStats {
   readonly sent: number;
   /** Their bytes. */
   readonly bytesSent: number;
-  /** Writes of the peer that have a number (`imm`), which `RcConn.writes` gives. */
+  /** Writes of the peer that have a number (`immData`), which `RcConn.writes` gives. */
   readonly writesReceived: number;
   /** Writes of this end that have a number and were posted. */
   readonly writesSent: number;

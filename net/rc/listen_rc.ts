@@ -394,10 +394,10 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
  *
  * @throws {TypeError} If an option has the wrong type, is unknown, or does not fit another one.
  * @throws {RangeError} If a number is out of range.
- * @throws {Deno.errors.AddrInUse} If another program uses the TCP port.
+ * @throws {Deno.errors.AddrInUse} If another program uses `port` or `tcpPort`.
  * @throws {Deno.errors.AddrNotAvailable} If `hostname` is a loopback address, and `port` is given.
- * @throws {VerbsError} If another program uses `port` (EADDRNOTAVAIL; EADDRINUSE if both give `hostname`), or there is no
- * RDMA device that has the address.
+ * @throws {VerbsError} If no RDMA device has the address, or another program uses `port` at all addresses and `hostname`
+ * names one (EADDRNOTAVAIL).
  * @throws {CmError} If the host name has no address.
  * @throws The reason of the signal, if it has aborted.
  * @category Connections

@@ -18,7 +18,7 @@ export interface RcAddress {
   /** The LID of the port; 0 on RoCE. */
   readonly lid: number;
   /** The number of the queue pair, 24 bits. */
-  readonly qpn: number;
+  readonly qpNum: number;
   /** The packet sequence number of the first packet that this end sends, 24 bits. */
   readonly psn: number;
   /** The MTU of the port in bytes. */
@@ -39,7 +39,7 @@ const RULES: Rules<RcAddress> = {
   transport: oneOf("RC"),
   gid: (value: string, what: string) => Gid.parse(text(value, what)).toString(),
   lid: uint16,
-  qpn: uint24,
+  qpNum: uint24,
   psn: uint24,
   mtu: within(256, 4096),
   rdAtomic: uint8,
@@ -72,8 +72,8 @@ function read<T extends object>(value: unknown, rules: Rules<T>): T {
   }
 }
 
-export function toQpAddress({ gid, lid, qpn, psn, mtu, rdAtomic }: RcAddress): QpAddress {
-  return { transport: "RC", qpn, psn, lid, gid, mtu, rdAtomic, qkey: null };
+export function toQpAddress({ gid, lid, qpNum, psn, mtu, rdAtomic }: RcAddress): QpAddress {
+  return { transport: "RC", qpNum, psn, lid, gid, mtu, rdAtomic, qkey: null };
 }
 
 /** The longest line that a peer may send. An address has about 200 bytes. */

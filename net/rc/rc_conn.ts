@@ -36,7 +36,7 @@ import {
  */
 export interface RcWriteOptions extends AbortOptions {
   /** Notifies the peer when the bytes have arrived: `RcConn.writes` of the peer yields this number, 32 bits. */
-  readonly imm?: number | undefined;
+  readonly immData?: number | undefined;
 }
 
 /**
@@ -88,7 +88,7 @@ export interface RcWriteOptions extends AbortOptions {
  * import type { RcConn, RemoteMemory } from "@rdma/ibverbs/net";
  *
  * async function put(conn: RcConn, memory: RemoteMemory, parts: Uint8Array[]): Promise<void> {
- *   for (const [i, part] of parts.entries()) await conn.write(memory, i * 4096, part, { imm: i });
+ *   for (const [i, part] of parts.entries()) await conn.write(memory, i * 4096, part, { immData: i });
  * }
  *
  * async function watch(conn: RcConn): Promise<void> {
@@ -331,7 +331,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
   }
 
   /**
-   * Writes to memory of the peer. It resolves when the bytes have arrived. The peer does not notice it, unless `imm` is
+   * Writes to memory of the peer. It resolves when the bytes have arrived. The peer does not notice it, unless `immData` is
    * given: then `RcConn.writes` of the peer yields this number when all bytes have arrived. Such a write needs a
    * receive of the peer, as a message does: it waits while the peer takes neither messages nor writes. If it is longer
    * than `maxMessage` of this end, some of its bytes may arrive while it waits. It may have no bytes.
@@ -340,7 +340,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
    * @param data The bytes. They must not change before the promise resolves.
    * @throws {RangeError} If a number is out of range, or the bytes do not fit.
    * @throws {WorkCompletionError} If the peer does not allow it. The connection is broken then.
-   * @throws {Deno.errors.BadResource} If `imm` is given, and `RcConn.writable` is closed.
+   * @throws {Deno.errors.BadResource} If `immData` is given, and `RcConn.writable` is closed.
    * @throws The reason of the signal, if it aborts. A write that has begun goes on.
    */
   async write(
@@ -352,18 +352,18 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
     return await inTurn(async () => {
       const place = placeIn(memory, offset);
       byteArray(data, "data");
-      const { signal, imm } = snapshot(options, "options", ["signal", "imm"]);
+      const { signal, immData } = snapshot(options, "options", ["signal", "immData"]);
       checkSignal(signal);
-      if (imm !== undefined) uint32(imm, "imm");
+      if (immData !== undefined) uint32(immData, "immData");
       const part = partOf(place, data.length);
       this.#assertOpen();
-      if (imm !== undefined) this.#end.link.sender.assertSending("credit");
-      await this.#move(WrOpcode.RDMA_WRITE, part, data, signal, imm);
+      if (immData !== undefined) this.#end.link.sender.assertSending("credit");
+      await this.#move(WrOpcode.RDMA_WRITE, part, data, signal, immData);
     });
   }
 
   /**
-   * The numbers (`imm`) of the writes of the peer that have one, in order, as they arrive. Their bytes have arrived,
+   * The numbers (`immData`) of the writes of the peer that have one, in order, as they arrive. Their bytes have arrived,
    * too. It ends when the peer sends nothing more, or this end is closed and those that have arrived are read.
    *
    * A write that was not taken holds a receive, as a message does: if nobody takes the writes, the peer waits after
@@ -417,7 +417,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
   async fetchAdd(
     memory: RemoteMemory,
     offset: number,
-    add: bigint,
+    add: number | bigint,
     options?: AbortOptions,
   ): Promise<bigint> {
     return await inTurn(async () => {
@@ -441,8 +441,8 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
   async compareSwap(
     memory: RemoteMemory,
     offset: number,
-    compare: bigint,
-    swap: bigint,
+    compare: number | bigint,
+    swap: number | bigint,
     options?: AbortOptions,
   ): Promise<bigint> {
     return await inTurn(async () => {
@@ -573,8 +573,8 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
   /** The peer, on one line. */
   toString(): string {
     if (this.#isClosed) return "RcConn { closed }";
-    const { gid, qpn } = this.peer;
-    return textOf("RcConn", { gid, qpn, maxMessage: this.maxMessage });
+    const { gid, qpNum } = this.peer;
+    return textOf("RcConn", { gid, qpNum, maxMessage: this.maxMessage });
   }
 
   /** The same for `console.log`. */

@@ -102,7 +102,7 @@ export class RcEnd implements AsyncDisposable {
     const share = queues.share();
     stack.defer(() => share.end());
     const { cq } = share.queue;
-    const init = { type: QpType.RC, sendCq: cq, recvCq: cq, cap: capOf(settings) };
+    const init = { qpType: QpType.RC, sendCq: cq, recvCq: cq, cap: capOf(settings) };
     const qp = this.#qp = stack.use(new QueuePair(pd, init));
     // Rights are given when there is a peer.
     if (id !== undefined) qp.modify({ ...id.initQpAttr(QpState.INIT), qpAccessFlags: 0 });
@@ -128,9 +128,9 @@ export class RcEnd implements AsyncDisposable {
   }
 
   get address(): RcAddress {
-    const { qpn, psn, lid, gid, mtu, rdAtomic } = this.#qp.address;
+    const { qpNum, psn, lid, gid, mtu, rdAtomic } = this.#qp.address;
     const { credits, maxMessage } = this.settings;
-    const own = { gid: gid ?? "::", lid, qpn, psn, mtu, rdAtomic };
+    const own = { gid: gid ?? "::", lid, qpNum, psn, mtu, rdAtomic };
     return { transport: "RC", ...own, credits, maxMessage };
   }
 

@@ -44,7 +44,7 @@ export class ExposedMemory implements Disposable {
    * @throws {TypeError} If it is closed.
    */
   get bytes(): Uint8Array<ArrayBuffer> {
-    return this.#mr.bytes();
+    return this.#mr.bytes;
   }
 
   /** Ends the rights of the peer. What the peer does with the memory afterwards breaks its connection. */

@@ -78,7 +78,7 @@ class Slab {
   constructor(mr: MemoryRegion, slotSize: number) {
     const capacity = mr.length / slotSize;
     this.mr = mr;
-    this.bytes = mr.bytes();
+    this.bytes = mr.bytes;
     this.slots = Array.from({ length: capacity }, (_, i) => new Slot(this, i, slotSize));
     this.recvs = once(() => {
       const list = new RecvRequestList({ capacity });

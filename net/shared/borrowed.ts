@@ -39,8 +39,8 @@ export class BorrowedMessage implements Disposable {
   #lending: Lending | undefined;
 
   /** @ignore Made by `RcConn.borrow`. */
-  constructor(borrowed: "borrow() of a connection lends messages") {
-    const instead = "borrow() of a connection lends messages";
+  constructor(borrowed: "borrow() lends messages") {
+    const instead = "borrow() lends messages";
     this.#lending = partsOf<Lending>(borrowed, new.target.name, instead);
   }
 

@@ -30,7 +30,7 @@ export class BorrowedDatagram extends BorrowedMessage {
   readonly from: UdAddress;
 
   /** @ignore Made by `UdConn.borrow`. */
-  constructor(borrowed: "borrow() of a connection lends messages") {
+  constructor(borrowed: "borrow() lends messages") {
     super(borrowed);
     this.from = partsOf<DatagramLending>(borrowed, "BorrowedDatagram", borrowed).from;
   }

@@ -85,7 +85,7 @@ export function udEndpoint(
   const overflow = Math.max(longest - maxMessage, 0);
   const { sendCq, recvCq } = queues;
   const cap = capOf(depths, overflow);
-  const qp = new QueuePair(pd, { sendCq, recvCq, cap, type: QpType.UD });
+  const qp = new QueuePair(pd, { sendCq, recvCq, cap, qpType: QpType.UD });
   const activate = (): void => qp.activateUd({ portNum, qkey, pkeyIndex });
   activate();
   const lengths = { headroom: Grh.SIZE, maxMessage, maxReceived: maxMessage, overflow };

@@ -5,7 +5,7 @@ import { Gid, type QueuePair } from "../../mod.ts";
 import { ownAddress } from "./own_address.ts";
 import type { LocalPort } from "./ud_address.ts";
 
-/** The multicast groups that the queue pair of a connection is in. */
+/** The multicast groups that the queue pair of a socket is in. */
 export class Groups implements Disposable {
   readonly #qp: QueuePair;
   /** Those that the host and the switches know of too, by their IP addresses. */
@@ -62,7 +62,7 @@ export class Groups implements Disposable {
   #leaveJoined(address: string, group: Gid): void {
     const id = this.#ids.get(address);
     if (id === undefined) {
-      throw new TypeError(`Cannot leave group ${address}: the connection has not joined it`);
+      throw new TypeError(`Cannot leave group ${address}: the socket has not joined it`);
     }
     this.#qp.detachMcast(group, 0);
     id.close();
@@ -75,7 +75,7 @@ export class Groups implements Disposable {
 }
 
 function inItAlready(name: string): TypeError {
-  return new TypeError(`Cannot join group ${name}: the connection is in it already`);
+  return new TypeError(`Cannot join group ${name}: the socket is in it already`);
 }
 
 /**

@@ -15,9 +15,9 @@ import { millisecondsOrZero, option, readOptions, type Rules } from "../../inter
 import { familyOf, UDP_QKEY } from "../../internal/cm_numbers.ts";
 import { SILENT_HOST } from "../../internal/cm_reasons.ts";
 import { Deadline } from "../../wait/deadline.ts";
-import { Gid } from "../../mod.ts";
 import { partOf } from "../../internal/left_open.ts";
 import { reasonOf } from "../../internal/texts.ts";
+import { refuseLoopback } from "../shared/loopback.ts";
 import { retrying } from "../shared/retrying.ts";
 import { readAnswer } from "./lookup_answer.ts";
 import { assertManaged, ownAddress } from "./own_address.ts";
@@ -75,15 +75,15 @@ export function readLookup(address: LookupAddress, options: LookupOptions = {}):
   };
 }
 
-/** The connection that looks for another one. */
+/** The socket that looks for another one. */
 export interface Searcher {
   readonly device: string;
   readonly local: LocalPort;
-  readonly qpn: number;
+  readonly qpNum: number;
   readonly qkey: number;
 }
 
-/** Asks the connection manager of a host for the connection at a port. It ends when one of the signals aborts. */
+/** Asks the connection manager of a host for the socket at a port. It ends when one of the signals aborts. */
 export async function lookUp(
   own: Searcher,
   lookup: Lookup,
@@ -116,12 +116,12 @@ function isAbsent(error: unknown): boolean {
   return error instanceof Deno.errors.ConnectionRefused;
 }
 
-/** Checks that the connection that is found can answer. */
+/** Checks that the socket that is found can answer. */
 function checkSearcher({ qkey, local }: Searcher): void {
   assertManaged(local, "look up");
   if (qkey === UDP_QKEY) return;
   throw new TypeError(
-    `Cannot look up: the qkey of the connection is 0x${
+    `Cannot look up: the qkey of the socket is 0x${
       qkey.toString(16)
     }, and who is found by address answers to ` +
       `0x${UDP_QKEY.toString(16)}: leave qkey out of the options of listenUd()`,
@@ -138,19 +138,15 @@ async function addressOf(
   { hostname, port }: Lookup,
   signal: AbortSignal,
 ): Promise<SocketAddress> {
-  // On Ethernet datagrams go from the connection's own address, and so to one of the same family.
+  // On Ethernet datagrams go from the socket's own address, and so to one of the same family.
   const family = needsGrh ? familyOf(gid.isIpv4Mapped) : 0;
   const flags = AddrInfoFlags.NOROUTE | AddrInfoFlags.FAMILY;
   const hints = { portSpace: PortSpace.UDP, flags, family, signal };
   const [info] = await getAddrInfo(hostname, `${port}`, hints);
   const address = info!.dstAddr!;
-  if (Gid.parse(address.hostname).reach !== "host") return address;
-  throw new Deno.errors.AddrNotAvailable(
-    `Cannot look up ${
-      quote(hostname)
-    } port ${port}: ${address.hostname} is a loopback address, by which Linux's ` +
-      "connection manager does not connect; give another address of a device",
-  );
+  const action = `look up ${quote(hostname)} port ${port}`;
+  refuseLoopback(address.hostname, action, "another address of a device");
+  return address;
 }
 
 async function askHost(
@@ -167,32 +163,32 @@ async function askHost(
 }
 
 async function ask(
-  { device, local, qpn }: Searcher,
+  { device, local, qpNum }: Searcher,
   address: SocketAddress,
   signal: AbortSignal,
 ): Promise<UdParam> {
   using channel = partOf(new EventChannel());
   const id = new CmId(channel, PortSpace.UDP);
-  const source = local.needsGrh ? { source: ownAddress(local, "look up") } : {};
-  await id.resolveAddr(address, { ...source, signal });
+  const own = local.needsGrh ? { srcAddr: ownAddress(local, "look up") } : {};
+  await id.resolveAddr(address, { ...own, signal });
   await id.resolveRoute({ signal });
   const found = id.device!.name;
   if (found !== device || id.portNum !== local.port) {
     throw new Deno.errors.NotSupported(
-      `Cannot look up: port ${id.portNum} of device "${found}" leads there, and the connection is at port ` +
+      `Cannot look up: port ${id.portNum} of device "${found}" leads there, and the socket is at port ` +
         `${local.port} of "${device}": choose them by device and portNum`,
     );
   }
-  const { ud } = await id.connect(qpn, {}, { signal });
+  const { ud } = await id.connect(qpNum, {}, { signal });
   return ud!;
 }
 
-function toAddress({ ahAttr, qpNum: qpn, qkey, privateData }: UdParam): UdAddress {
+function toAddress({ ahAttr, qpNum, qkey, privateData }: UdParam): UdAddress {
   const { isGlobal, grh, dlid: lid } = ahAttr;
   const maxMessage = readAnswer(privateData);
   const gid = isGlobal ? grh.dgid.toString() : "::";
   return {
-    ...{ transport: "UD", gid, lid, qpn, qkey } as const,
+    ...{ transport: "UD", gid, lid, qpNum, qkey } as const,
     ...maxMessage !== undefined && { maxMessage },
   };
 }

@@ -1,10 +1,10 @@
-/** What a connection states about itself to peers that look it up, besides its number and its qkey. */
+/** What a socket states about itself to peers that look it up, besides its number and its qkey. */
 
 /** A mark that data of other programs does not have by chance. */
 const MARK = 0x6962_7564_636f_6e31n; // "ibudcon1"
 const SIZE = 12;
 
-/** The data that a connection answers with. */
+/** The data that a socket answers with. */
 export function writeAnswer(maxMessage: number): Uint8Array<ArrayBuffer> {
   const view = new DataView(new ArrayBuffer(SIZE));
   view.setBigUint64(0, MARK);
@@ -13,7 +13,7 @@ export function writeAnswer(maxMessage: number): Uint8Array<ArrayBuffer> {
 }
 
 /**
- * The longest message that the peer accepts; `undefined` if the data is not from a connection. The system adds zeros.
+ * The longest message that the peer accepts; `undefined` if the data is not from a socket. The system adds zeros.
  */
 export function readAnswer(data: Uint8Array): number | undefined {
   if (data.length < SIZE) return undefined;

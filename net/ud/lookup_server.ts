@@ -1,13 +1,14 @@
 import { CmEventType, CmId, EventChannel, PortSpace } from "../../cm.ts";
 import { partOf } from "../../internal/left_open.ts";
+import { bind } from "../shared/bind.ts";
 import { mayContinue, nextTurn } from "../../wait/turns.ts";
 import { writeAnswer } from "./lookup_answer.ts";
 
-/** The connection that peers look for. */
+/** The socket that peers look for. */
 export interface Found {
   readonly device: string;
   readonly portNum: number;
-  readonly qpn: number;
+  readonly qpNum: number;
   readonly maxMessage: number;
 }
 
@@ -15,7 +16,7 @@ export interface Found {
 const BACKLOG = 128;
 
 /**
- * Answers peers that look up a connection by address, with the number of its queue pair. It keeps nothing about them,
+ * Answers peers that look up a socket by address, with the number of its queue pair. It keeps nothing about them,
  * and does not keep the program alive.
  */
 export class LookupServer implements Disposable {
@@ -31,7 +32,7 @@ export class LookupServer implements Disposable {
     this.#channel.unref();
     this.#listener = new CmId(this.#channel, PortSpace.UDP);
     // IPv6 takes IPv4 as well.
-    this.#listener.bindAddr({ hostname: "::", port });
+    bind(this.#listener, { hostname: "::", port });
     this.#listener.listen(BACKLOG);
     stack.move();
   }
@@ -48,12 +49,12 @@ export class LookupServer implements Disposable {
   async #answerAll(found: Found): Promise<void> {
     const privateData = writeAnswer(found.maxMessage);
     try {
-      for await (const { type, id } of this.#channel) {
-        if (type === CmEventType.CONNECT_REQUEST) await answer(id, found, privateData);
+      for await (const { event, id } of this.#channel) {
+        if (event === CmEventType.CONNECT_REQUEST) await answer(id, found, privateData);
         if (!mayContinue()) await nextTurn();
       }
     } catch {
-      // The device is gone, and the connection fails too.
+      // The device is gone, and the socket fails too.
     }
   }
 
@@ -65,12 +66,14 @@ export class LookupServer implements Disposable {
 /** Answers one request. The system refuses one whose id is closed. */
 async function answer(
   id: CmId,
-  { device, portNum, qpn }: Found,
+  { device, portNum, qpNum }: Found,
   privateData: Uint8Array,
 ): Promise<void> {
   try {
     using _id = id;
-    if (id.device?.name === device && id.portNum === portNum) await id.accept(qpn, { privateData });
+    if (id.device?.name === device && id.portNum === portNum) {
+      await id.accept(qpNum, { privateData });
+    }
   } catch {
     // Its sender has given up, or is gone: the next one is served.
   }

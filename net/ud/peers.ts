@@ -23,7 +23,7 @@ class Itself {
 }
 
 /**
- * What a connection knows of a peer, in private fields of the peer's address, which nobody else sees. Other objects,
+ * What a socket knows of a peer, in private fields of the peer's address, which nobody else sees. Other objects,
  * and a table that leads to them, would be at other places of memory: with many peers, each such access takes time.
  */
 class Knowledge extends Itself {
@@ -54,7 +54,7 @@ class Knowledge extends Itself {
   }
 }
 
-/** Where datagrams go: an address that does not change, and what the connection knows of the peer. */
+/** Where datagrams go: an address that does not change, and what the socket knows of the peer. */
 export type Peer = UdAddress & Knowledge;
 
 /** The packet that the address of a peer comes from; undefined if a caller or an address handle names the peer. */
@@ -99,7 +99,7 @@ function masks(first: number, special: Record<number, number>): Uint32Array {
 }
 
 /**
- * The peers of a connection: the senders of datagrams, and addresses that the caller named. A datagram of a known sender
+ * The peers of a socket: the senders of datagrams, and addresses that the caller named. A datagram of a known sender
  * gets the same address object again, so it allocates nothing and its address handle is known. Senders choose their
  * addresses, so their number is limited; the least recently seen one goes first.
  */
@@ -154,8 +154,8 @@ export class Peers {
   }
 
   #findNamed(address: UdAddress): Peer {
-    const { gid, lid, qpn, qkey, maxMessage } = address;
-    const key = `${gid} ${lid} ${qpn} ${qkey} ${maxMessage}`;
+    const { gid, lid, qpNum, qkey, maxMessage } = address;
+    const key = `${gid} ${lid} ${qpNum} ${qkey} ${maxMessage}`;
     const known = this.#named.get(key);
     if (known !== undefined) return known;
     // Text that is no GID, and can be of any length, is not kept.
@@ -195,7 +195,7 @@ export class Peers {
       transport: this.#transport,
       gid: packet === undefined ? gidOf(words) : sgidOf(packet),
       lid: packet?.wc.slid ?? 0,
-      qpn: words[QPN]!,
+      qpNum: words[QPN]!,
       qkey: this.#qkey,
     };
     const peer = this.#know(address, packet);
@@ -255,8 +255,8 @@ function tooLong(length: number, maxMessage: number): RangeError {
 /** Whether the caller has not changed an address since it was read. */
 function isSame(
   known: Peer,
-  { transport, gid, lid, qpn, qkey, maxMessage }: UdAddress,
+  { transport, gid, lid, qpNum, qkey, maxMessage }: UdAddress,
 ): boolean {
   return transport === known.transport && gid === known.gid && lid === known.lid &&
-    qpn === known.qpn && qkey === known.qkey && maxMessage === known.maxMessage;
+    qpNum === known.qpNum && qkey === known.qkey && maxMessage === known.maxMessage;
 }

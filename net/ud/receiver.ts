@@ -76,7 +76,7 @@ export class Receiver {
   readonly #slots: Slots;
   /** How many receives are to be posted at any time. */
   readonly #depth: number;
-  /** The memory of the slots; a copy of it once the connection is closed. */
+  /** The memory of the slots; a copy of it once the socket is closed. */
   #bytes: Uint8Array<ArrayBuffer>;
   readonly #words: Uint32Array<ArrayBuffer>;
   /** The last message of each slot: to make a view takes longer than to copy a short message, and most are of one length. */
@@ -102,7 +102,7 @@ export class Receiver {
   constructor(parts: ReceiverParts) {
     const { mr, slotSize, overflow, maxQueued } = parts;
     this.#parts = parts;
-    this.#bytes = mr.bytes();
+    this.#bytes = mr.bytes;
     this.#words = new Uint32Array(this.#bytes.buffer, this.#bytes.byteOffset, mr.length / 4);
     const { size } = this.#slots = new Slots((mr.length - overflow) / slotSize);
     this.#depth = size - maxQueued;
@@ -215,7 +215,7 @@ export class Receiver {
     buffer: Uint8Array<ArrayBuffer> | undefined,
   ): Datagram {
     const room = buffer === undefined ? length : buffer.length;
-    // A Proxy of the caller can close the connection.
+    // A Proxy of the caller can close the socket.
     if (this.#queue.length === 0) throw this.#failure;
     if (room < length) {
       throw new RangeError(

@@ -137,7 +137,7 @@ export class Routes {
         if (changesAddresses(event, this.#settings.portNum)) this.refresh();
       }
     } catch {
-      // The connection is closed, or the device is gone: sending and receiving fail then.
+      // The socket is closed, or the device is gone: sending and receiving fail then.
     }
   }
 

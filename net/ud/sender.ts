@@ -94,14 +94,14 @@ export class Sender {
   constructor(parts: SenderParts) {
     const { mr, slotSize } = parts;
     this.#parts = parts;
-    this.#bytes = mr.bytes();
+    this.#bytes = mr.bytes;
     const { size } = this.#slots = new Slots(mr.length / slotSize);
     this.#requests = new SendRequestList({ capacity: size });
     this.#batch = new WorkCompletionList(size);
     this.#arrivalWaiters = Array.from({ length: size }, () => undefined);
-    const { type, qpNum } = parts.qp;
+    const { qpType, qpNum } = parts.qp;
     // Programs in C that find each other by address answer to the number in a datagram.
-    const opcode = type === QpType.UD
+    const opcode = qpType === QpType.UD
       ? { opcode: WrOpcode.SEND_WITH_IMM, immData: qpNum } as const
       : {};
     for (let i = 0; i < size; i++) {
@@ -195,7 +195,7 @@ export class Sender {
     try {
       await this.#parts.routes.make(peer, signal);
     } catch (error) {
-      // If the connection was closed in the meantime, that is the reason.
+      // If the socket was closed in the meantime, that is the reason.
       throw this.#failure ?? error;
     }
   }
@@ -221,7 +221,7 @@ export class Sender {
   #copy(
     message: Uint8Array,
     ah: AddressHandle,
-    { qpn, qkey }: Peer,
+    { qpNum, qkey }: Peer,
     waiter: object | undefined,
   ): void {
     const requests = this.#requests;
@@ -233,7 +233,7 @@ export class Sender {
     copyBytes(this.#bytes, message, slot * slotSize);
     requests.setLength(slot, length);
     requests.setAh(slot, ah);
-    requests.setRemote(slot, qpn, qkey);
+    requests.setRemote(slot, qpNum, qkey);
     this.#arrivalWaiters[slot] = waiter;
     this.#slots.take();
     this.#unread++;

@@ -18,7 +18,7 @@ export interface UdAddress {
   /** The LID of the peer; 0 where addresses have none, as on RoCE. */
   readonly lid: number;
   /** The queue pair of the peer, 24 bits. */
-  readonly qpn: number;
+  readonly qpNum: number;
   /** The qkey that the peer accepts, 32 bits. */
   readonly qkey: number;
   /**
@@ -57,8 +57,8 @@ export function localPort(
   return { port, gid, gidIndex, ndevIfindex, reason, lid: attr.lid, ...kind };
 }
 
-const IS_NONE = "it is not an object with transport, gid, lid, qpn and qkey, which receive() " +
-  "gives with each message, and addr of the peer's connection is";
+const IS_NONE = "it is not an object with transport, gid, lid, qpNum and qkey, which receive() " +
+  "gives with each message, and addr of the peer's socket is";
 
 /**
  * Reads an address that comes from elsewhere, each property once. The text of the GID is not parsed yet.
@@ -73,16 +73,16 @@ export function readUdAddress(
   if (typeof address !== "object" || address === null) {
     throw new TypeError(`Cannot use address ${show(address)}: ${IS_NONE}`);
   }
-  const { transport, gid, lid, qpn, qkey, maxMessage } = address;
+  const { transport, gid, lid, qpNum, qkey, maxMessage } = address;
   if (transport !== own) {
     const hint = "hostname" in address ? "; lookup({ hostname, port }) finds it" : "";
     throw new TypeError(`Cannot use address: its transport is not "${own}"${hint}`);
   }
   if (typeof gid !== "string") throw new TypeError("Cannot use address: its gid is not a string");
   integer(lid, "lid of address", 0, 0xffff);
-  integer(qpn, "qpn of address", 0, 0xff_ffff);
+  integer(qpNum, "qpNum of address", 0, 0xff_ffff);
   integer(qkey, "qkey of address", 0, 0xffff_ffff);
-  const where = { transport, gid, lid, qpn, qkey };
+  const where = { transport, gid, lid, qpNum, qkey };
   if (maxMessage === undefined) return where;
   return { ...where, maxMessage: integer(maxMessage, "maxMessage of address", 1, 0xffff_ffff) };
 }
@@ -111,7 +111,7 @@ function checkFamily(group: Gid, own: Gid): void {
   if (group.isIpv4Mapped === own.isIpv4Mapped) return;
   const [family, other] = own.isIpv4Mapped ? ["IPv4", "IPv6"] : ["IPv6", "IPv4"];
   throw new RangeError(
-    `Cannot send to group ${group}: it is of ${other}, and this connection sends from ${own}. ` +
+    `Cannot send to group ${group}: it is of ${other}, and this socket sends from ${own}. ` +
       `Take a group of ${family}, or choose another gidIndex`,
   );
 }

@@ -35,7 +35,7 @@ import {
 } from "./ud_options.ts";
 
 /**
- * Counters of a connection.
+ * Counters of a socket.
  *
  * @category Datagrams
  */
@@ -60,7 +60,7 @@ export interface UdStats {
   readonly resets: number;
 }
 
-/** How a connection with the transport of a provider is opened. */
+/** How a socket with the transport of a provider is opened. */
 export interface Opening {
   /** The name of the device; undefined if that is the first one with an active port. */
   readonly deviceName: () => string | undefined;
@@ -70,14 +70,14 @@ export interface Opening {
 /** The queue pair number of multicast. */
 const MULTICAST_QPN = 0xff_ffff;
 
-/** The parts of a connection. */
+/** The parts of a socket. */
 interface UdParts {
   readonly device: DeviceUse;
   readonly settings: UdSettings;
   readonly endpoint: Endpoint;
 }
 
-/** Opens a connection on a device, which it shares. */
+/** Opens a socket on a device, which it shares. */
 export let openUd: (settings: UdSettings, opening?: Optional<Opening>) => UdConn;
 
 /**
@@ -90,10 +90,10 @@ export let openUd: (settings: UdSettings, opening?: Optional<Opening>) => UdConn
  * **Reliable datagrams.** Each message arrives once, or the call of `UdConn.send` rejects. A send that fails leaves
  * the queue pair as it is, and `UdStats.sendErrors` counts it.
  *
- * **The end of the program.** A connection keeps the program alive only while a call waits, such as
+ * **The end of the program.** A socket keeps the program alive only while a call waits, such as
  * `UdConn.receive`, as Deno's sockets do. A program that has nothing else to do ends, and need not close it.
  *
- * **Outages.** A send fails when the address of this host is gone, and stops the queue pair. The connection then resets
+ * **Outages.** A send fails when the address of this host is gone, and stops the queue pair. The socket then resets
  * the queue pair: the number, the qkey and the groups stay the same, and calls that wait continue. Datagrams in
  * progress are lost; `UdStats.sendErrors` counts those that were sent here. While the host has no address that reaches
  * a peer, `UdConn.send` to it rejects. `UdOptions.onOutage` is called once for each outage.
@@ -103,7 +103,7 @@ export let openUd: (settings: UdSettings, opening?: Optional<Opening>) => UdConn
 export class UdConn
   implements Disposable, AsyncDisposable, AsyncIterable<[Uint8Array<ArrayBuffer>, UdAddress]> {
   /**
-   * The longest message in bytes: the MTU that the port had when the connection was opened, or what a packet of the device
+   * The longest message in bytes: the MTU that the port had when the socket was opened, or what a packet of the device
    * holds. Peers on links with a larger MTU may send longer ones. Those are dropped and counted; if datagrams are reliable,
    * they are received.
    */
@@ -124,11 +124,11 @@ export class UdConn
   #closed: () => void = () => {};
 
   /** @ignore Made by `listenUd`. */
-  constructor(opened: "listenUd() opens connections") {
+  constructor(opened: "listenUd() opens sockets") {
     const { device, settings, endpoint } = partsOf<UdParts>(
       opened,
       "UdConn",
-      "listenUd() opens connections",
+      "listenUd() opens sockets",
     );
     const {
       qkey,
@@ -155,7 +155,7 @@ export class UdConn
       activate,
       queues: () => [this.#receiver, this.#sender],
       refresh: () => this.#routes.refresh(),
-      // In a task of its own, so that it may close the connection, and its errors are not ours.
+      // In a task of its own, so that it may close the socket, and its errors are not ours.
       warn: (cause) => timers.queueMicrotask(() => onOutage(outage(context.device.name, cause))),
     });
     const memory = (slots: number, size: number, more = 0): MemoryRegion =>
@@ -224,14 +224,14 @@ export class UdConn
     const { device } = this.#device.context;
     lookups.serve({
       ...{ device: device.name, portNum },
-      ...{ qpn: this.#qp.qpNum, maxMessage: this.maxMessage },
+      ...{ qpNum: this.#qp.qpNum, maxMessage: this.maxMessage },
     });
     this.#lookups = lookups;
     this.#port = lookups.port;
   }
 
   /**
-   * The port at which peers find the connection by the address of this host; `undefined` if `UdOptions.port` was not
+   * The port at which peers find the socket by the address of this host; `undefined` if `UdOptions.port` was not
    * given.
    */
   get port(): number | undefined {
@@ -244,7 +244,7 @@ export class UdConn
     const { qkey } = this.#settings;
     const { transport } = this.#endpoint;
     const { maxMessage } = this;
-    return { transport, gid: gid.toString(), lid, qpn: this.#qp.qpNum, qkey, maxMessage };
+    return { transport, gid: gid.toString(), lid, qpNum: this.#qp.qpNum, qkey, maxMessage };
   }
 
   /** The index of the GID that datagrams are sent from. */
@@ -257,7 +257,7 @@ export class UdConn
     return this.#routes.local.reason;
   }
 
-  /** Counters since the connection was made; the last ones if it is closed. */
+  /** Counters since the socket was made; the last ones if it is closed. */
   get stats(): UdStats {
     this.#sender.poll();
     const { received, dropped, errors } = this.#receiver;
@@ -273,7 +273,7 @@ export class UdConn
    * @returns The message, and the address of its sender. `UdConn.send` answers it without a look-up.
    * @throws {TypeError} If an argument has the wrong type.
    * @throws {RangeError} If the message is longer than the buffer. The next call gets it.
-   * @throws {Deno.errors.BadResource} If the connection is closed, and all that was received is read.
+   * @throws {Deno.errors.BadResource} If the socket is closed, and all that was received is read.
    * @throws The reason of the signal, if it aborts.
    */
   receive(
@@ -287,7 +287,7 @@ export class UdConn
   }
 
   /**
-   * Lets `UdConn.receive` and the loop over the connection keep the program alive while they wait, as before
+   * Lets `UdConn.receive` and the loop over the socket keep the program alive while they wait, as before
    * `UdConn.unref`.
    */
   ref(): void {
@@ -396,16 +396,16 @@ export class UdConn
    * ended may still arrive.
    *
    * @param p The message, at most `UdConn.maxMessage` bytes.
-   * @param addr The peer: the address of a received datagram, or the `UdConn.addr` of another connection.
+   * @param addr The peer: the address of a received datagram, or the `UdConn.addr` of another socket.
    * @param options The signal that ends the wait.
    * @returns The number of bytes.
-   * @throws {RangeError} If the message is too long for this connection or for the peer, a number of the address is out of
-   * range, or the address is a group of another family of IP addresses than the connection's own GID.
+   * @throws {RangeError} If the message is too long for this socket or for the peer, a number of the address is out of
+   * range, or the address is a group of another family of IP addresses than the socket's own GID.
    * @throws {TypeError} If an argument has the wrong type.
    * @throws {SyntaxError} If the GID of the address is not one.
    * @throws {VerbsError} If the peer cannot be reached, for instance because this host has no address now.
    * @throws {WorkCompletionError} If a reliable message has not arrived, for instance because there is no such queue pair.
-   * @throws {Deno.errors.BadResource} If the connection is closed.
+   * @throws {Deno.errors.BadResource} If the socket is closed.
    * @throws The reason of the signal, if it aborts.
    */
   async send(p: Uint8Array, addr: UdAddress, options?: AbortOptions): Promise<number> {
@@ -429,11 +429,11 @@ export class UdConn
   }
 
   /**
-   * Finds another connection by the address of its host, with librdmacm: one that `listenUd` has made with
+   * Finds another socket by the address of its host, with librdmacm: one that `listenUd` has made with
    * `UdOptions.port`, or that of a program in C (`RDMA_PS_UDP`). It asks the kernel of that host, and does not use TCP.
    *
-   * The route starts at the device and the GID of this connection, on Ethernet to an address of the same family (IPv4
-   * or IPv6). Each datagram of a connection names its queue pair in the immediate data too, because programs in C such
+   * The route starts at the device and the GID of this socket, on Ethernet to an address of the same family (IPv4
+   * or IPv6). Each datagram of a socket names its queue pair in the immediate data too, because programs in C such
    * as udaddy answer to it.
    *
    * @example A client
@@ -450,18 +450,18 @@ export class UdConn
    *
    * @param address The name of the host or its address, and the port, 1 to 65535.
    * @param options How long it may take, whether it tries again, and the signal that ends the wait.
-   * @returns The address to send to. It has `maxMessage` if the peer is a connection of this module.
-   * @throws {TypeError} If an argument has the wrong type, or the connection has another qkey than the default of
+   * @returns The address to send to. It has `maxMessage` if the peer is a socket of this module.
+   * @throws {TypeError} If an argument has the wrong type, or the socket has another qkey than the default of
    * `UdOptions.qkey`.
    * @throws {RangeError} If a number is out of range.
    * @throws {Deno.errors.ConnectionRefused} If nobody listens at the port, with `retryInterval` when `timeout` is over.
    * @throws {Deno.errors.TimedOut} If it takes longer than `timeout`.
    * @throws {Deno.errors.NotFound} If librdmacm is not installed.
    * @throws {Deno.errors.NotSupported} If another device leads there, the connection manager does not know the device, or the
-   * GID of the connection is no IP address of a network interface.
+   * GID of the socket is no IP address of a network interface.
    * @throws {CmError} If the name has no address, there is no route, or the peer refuses. See `@rdma/ibverbs/cm`.
    * @throws {VerbsError} If the system refuses.
-   * @throws {Deno.errors.BadResource} If the connection is closed.
+   * @throws {Deno.errors.BadResource} If the socket is closed.
    * @throws The reason of the signal, if it aborts.
    */
   async lookup(
@@ -474,13 +474,13 @@ export class UdConn
       this.#assertOpen("look up");
       const { local } = this.#routes;
       const { qkey } = this.#settings;
-      const own = { device: this.#device.context.device.name, local, qpn: this.#qp.qpNum, qkey };
+      const own = { device: this.#device.context.device.name, local, qpNum: this.#qp.qpNum, qkey };
       return await lookUp(own, lookup, this.#closing.signal);
     });
   }
 
   /**
-   * Joins a multicast group by its IP address, with librdmacm. The connection then receives the datagrams of the group.
+   * Joins a multicast group by its IP address, with librdmacm. The socket then receives the datagrams of the group.
    * The host accepts its packets, and the switches on the way learn of it (IGMP). For groups that this cannot join, see
    * `JoinOptions.deviceOnly`.
    *
@@ -501,15 +501,15 @@ export class UdConn
    * @param address The IP address of the group, such as `"239.1.2.3"`. Over RoCE, Linux supports only IPv4 groups.
    * @param options The signal that ends the wait, and whether only the device joins.
    * @returns The address to send to all members.
-   * @throws {TypeError} If an argument has the wrong type, or the connection is in the group.
+   * @throws {TypeError} If an argument has the wrong type, or the socket is in the group.
    * @throws {SyntaxError} If the text is no IP address.
    * @throws {RangeError} If the address is not a multicast address, or the LID is out of range.
    * @throws {Deno.errors.NotFound} If librdmacm is not installed.
-   * @throws {Deno.errors.NotSupported} If the device has no groups, or the GID of the connection is no IP address
+   * @throws {Deno.errors.NotSupported} If the device has no groups, or the GID of the socket is no IP address
    * of a network interface.
    * @throws {CmError} If the group cannot be joined.
    * @throws {VerbsError} If the system refuses, for instance EADDRNOTAVAIL.
-   * @throws {Deno.errors.BadResource} If the connection is closed.
+   * @throws {Deno.errors.BadResource} If the socket is closed.
    * @throws The reason of the signal, if it aborts.
    */
   async join(address: string, options?: JoinOptions): Promise<UdAddress> {
@@ -531,7 +531,7 @@ export class UdConn
    * Leaves a multicast group that `UdConn.join` has joined.
    *
    * @param address The IP address of the group, as it was joined.
-   * @throws As `UdConn.join`; {TypeError} if the connection is not in the group.
+   * @throws As `UdConn.join`; {TypeError} if the socket is not in the group.
    */
   leave(address: string): void {
     this.#groups.leave(address, this.#groupOf(address, "leave multicast group"));
@@ -540,7 +540,7 @@ export class UdConn
   #groupAddress(group: Gid, lid: number): UdAddress {
     const { qkey } = this.#settings;
     const { transport } = this.#endpoint;
-    return { transport, gid: group.toString(), lid, qpn: MULTICAST_QPN, qkey };
+    return { transport, gid: group.toString(), lid, qpNum: MULTICAST_QPN, qkey };
   }
 
   #groupOf(address: string, action: string): Gid {
@@ -550,8 +550,8 @@ export class UdConn
   }
 
   /**
-   * Datagrams as they come, until the connection is closed: what it could not answer any more is left to
-   * `UdConn.receive`. Only what comes to a loop that waits, just as the connection is closed, is dropped.
+   * Datagrams as they come, until the socket is closed: what it could not answer any more is left to
+   * `UdConn.receive`. Only what comes to a loop that waits, just as the socket is closed, is dropped.
    */
   async *[Symbol.asyncIterator](): AsyncIterableIterator<
     [Uint8Array<ArrayBuffer>, UdAddress],
@@ -562,7 +562,7 @@ export class UdConn
     try {
       while (!closing.aborted) {
         const datagram = await this.receive();
-        // It has come as the connection was closed, and could not be answered.
+        // It has come as the socket was closed, and could not be answered.
         if (closing.aborted) return;
         yield datagram;
       }
@@ -572,10 +572,10 @@ export class UdConn
   }
 
   /**
-   * Closes the connection, and the device if nothing else of the program uses it. Calls that wait reject. What was received
+   * Closes the socket, and the device if nothing else of the program uses it. Calls that wait reject. What was received
    * can still be read: `UdConn.receive` gives it, and then rejects; iterators end at once. Closing again does nothing.
    *
-   * @throws {VerbsError} If the system refuses. The connection can then be closed again.
+   * @throws {VerbsError} If the system refuses. The socket can then be closed again.
    */
   close(): void {
     this.#stop();
@@ -584,7 +584,7 @@ export class UdConn
 
   #stop(): void {
     this.#sender.close(closedError("send"));
-    this.#closing.abort(closedError("use connection"));
+    this.#closing.abort(closedError("use socket"));
     this.#receiver.close(closedError("receive"));
   }
 
@@ -596,13 +596,13 @@ export class UdConn
     this.#closed();
   }
 
-  /** Closes the connection, as `UdConn.close` does. */
+  /** Closes the socket, as `UdConn.close` does. */
   [Symbol.dispose](): void {
     this.close();
   }
 
   /**
-   * Closes the connection, and waits until its waits for events have ended. Calls that wait reject at once. Connections
+   * Closes the socket, and waits until its waits for events have ended. Calls that wait reject at once. Connections
    * that are closed together are closed one after the other, and the event loop runs in between. A look-up of a
    * peer's link address may use the device for some seconds longer.
    */
@@ -618,8 +618,8 @@ export class UdConn
   /** The address that peers send to, on one line. */
   toString(): string {
     if (this.#closing.signal.aborted) return "UdConn { closed }";
-    const { gid, qpn, qkey } = this.addr;
-    return textOf("UdConn", { gid, qpn, qkey, maxMessage: this.maxMessage });
+    const { gid, qpNum, qkey } = this.addr;
+    return textOf("UdConn", { gid, qpNum, qkey, maxMessage: this.maxMessage });
   }
 
   /** The same for `console.log`. */
@@ -635,11 +635,11 @@ function outage(device: string, cause: Error): Error {
 }
 
 function closedError(action: string): Error {
-  return new Deno.errors.BadResource(`Cannot ${action}: the connection is closed`);
+  return new Deno.errors.BadResource(`Cannot ${action}: the socket is closed`);
 }
 
 /**
- * Opens a connection for datagrams.
+ * Opens a socket for datagrams.
  *
  * @example An echo server
  * ```ts
@@ -654,7 +654,8 @@ function closedError(action: string): Error {
  * @throws {Deno.errors.NotFound} If there is no such device, or the port has no usable GID.
  * @throws {TypeError} If an option has the wrong type or is unknown.
  * @throws {RangeError} If a number is out of range, or the device has no such port.
- * @throws {VerbsError} If another program uses `port` (EADDRNOTAVAIL), or the device refuses.
+ * @throws {Deno.errors.AddrInUse} If another program uses `port`.
+ * @throws {VerbsError} If the device refuses.
  * @throws The reason of the signal, if it has aborted.
  * @category Datagrams
  */

@@ -23,12 +23,12 @@ export interface UdOptions extends FabricOptions {
   /** The port of the device, counted from 1. The default is 1. */
   readonly portNum?: number | undefined;
   /**
-   * The qkey, 32 bits. The device drops datagrams with another qkey. The default is 0x01234567, which all connections
+   * The qkey, 32 bits. The device drops datagrams with another qkey. The default is 0x01234567, which all sockets
    * have that find each other by address.
    */
   readonly qkey?: number | undefined;
   /**
-   * The port at which peers find the connection by the address of this host, with `UdConn.lookup` or with librdmacm in
+   * The port at which peers find the socket by the address of this host, with `UdConn.lookup` or with librdmacm in
    * C; 0 is any free one. They get the number of its queue pair. If it is left out, peers do not find it by address. It
    * is found at all addresses of its device, and no other program of this host can use the port. It needs librdmacm,
    * and the default of `qkey`.
@@ -66,11 +66,11 @@ export interface UdOptions extends FabricOptions {
    */
   readonly spinMicroseconds?: number | undefined;
   /**
-   * It is called once for each outage: a request has failed, and the connection has reset its queue pair and continues.
+   * It is called once for each outage: a request has failed, and the socket has reset its queue pair and continues.
    * An outage ends when something is sent or received again. The default writes a warning to the console.
    */
   readonly onOutage?: ((error: Error) => void) | undefined;
-  /** Closes the connection when it aborts. */
+  /** Closes the socket when it aborts. */
   readonly signal?: AbortSignal | undefined;
 }
 

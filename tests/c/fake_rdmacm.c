@@ -557,6 +557,16 @@ int rdma_disconnect(struct rdma_cm_id *id)
 	return note("rdma_disconnect");
 }
 
+/* The family of a number; 0 for a name. */
+static int number_family(const char *node)
+{
+	struct in6_addr bytes;
+
+	if (inet_pton(AF_INET, node, &bytes) == 1)
+		return AF_INET;
+	return inet_pton(AF_INET6, node, &bytes) == 1 ? AF_INET6 : 0;
+}
+
 /* The address that a number stands for, or that of the peer, whatever its name is. */
 static void look_up(struct rdma_addrinfo *info, struct sockaddr_in6 *address, const char *node)
 {
@@ -587,12 +597,14 @@ int rdma_getaddrinfo(const char *node, const char *service, const struct rdma_ad
 
 	if (node && strcmp(node, "nobody") == 0)
 		return EAI_NONAME;
+	if (node && hints->ai_family && number_family(node) && number_family(node) != hints->ai_family)
+		return EAI_ADDRFAMILY;
 	info = calloc(1, sizeof *info);
 	address = calloc(1, sizeof *address);
 	info->ai_flags = hints->ai_flags;
-	info->ai_family = hints->ai_family ? hints->ai_family : AF_INET;
-	if (info->ai_flags & RAI_PASSIVE && strchr(node, ':'))
-		info->ai_family = AF_INET6;
+	info->ai_family = hints->ai_family;
+	if (!info->ai_family)
+		info->ai_family = node && number_family(node) ? number_family(node) : AF_INET;
 	info->ai_qp_type = IBV_QPT_RC;
 	info->ai_port_space = hints->ai_port_space ? hints->ai_port_space : RDMA_PS_TCP;
 	address->sin6_port = htons(service ? atoi(service) : 0);

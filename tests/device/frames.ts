@@ -10,7 +10,7 @@ const PORTS = 4;
 
 /** A frame of a flow, with the headers that hashing looks at and data behind them, and no checksums. */
 export function frameOf(flow: RssFlow, payload = new Uint8Array()): Uint8Array<ArrayBuffer> {
-  const addresses = [flow.source, flow.destination].map(bytesOf);
+  const addresses = [flow.srcIp, flow.dstIp].map(bytesOf);
   const version = addresses[0]!.length === 4 ? 4 : 6;
   const segment = segmentOf(flow, payload);
   const protocol = flow.protocol === undefined ? 0 : PROTOCOL[flow.protocol];
@@ -26,8 +26,8 @@ function bytesOf(address: string | Uint8Array): Uint8Array {
 
 function segmentOf(flow: RssFlow, payload: Uint8Array): Uint8Array {
   const ports = new DataView(new ArrayBuffer(PORTS));
-  ports.setUint16(0, flow.sourcePort ?? 0);
-  ports.setUint16(2, flow.destinationPort ?? 0);
+  ports.setUint16(0, flow.srcPort ?? 0);
+  ports.setUint16(2, flow.dstPort ?? 0);
   return concat(new Uint8Array(ports.buffer), payload);
 }
 

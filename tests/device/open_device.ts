@@ -44,7 +44,7 @@ export class OpenDevice implements Disposable {
   /** What a queue pair is made of: `cq`, and room for 4 sends and receives. */
   qpInit(type: QpType = QpType.UD): QpInitAttr {
     const { cq } = this;
-    return { type, sendCq: cq, recvCq: cq, cap: { maxSendWr: 4, maxRecvWr: 4 } };
+    return { qpType: type, sendCq: cq, recvCq: cq, cap: { maxSendWr: 4, maxRecvWr: 4 } };
   }
 
   /** A queue pair in state RESET. */
@@ -71,6 +71,9 @@ export interface End {
 export function makeEnd(pd: ProtectionDomain, type: QpType, init: Partial<QpInitAttr> = {}): End {
   const cq = init.sendCq ?? new CompletionQueue(pd.context, { cqe: 256 });
   const cap = { maxSendWr: 64, maxRecvWr: 64, maxSendSge: 4, maxRecvSge: 4, maxInlineData: 64 };
-  const qp = new QueuePair(pd, { type, sendCq: cq, recvCq: cq, cap, ...init } as QpInitAttr);
+  const qp = new QueuePair(
+    pd,
+    { qpType: type, sendCq: cq, recvCq: cq, cap, ...init } as QpInitAttr,
+  );
   return { qp, cq, mr: new MemoryRegion(pd, 65536, LOCAL_WRITE | REMOTE_ACCESS | MW_BIND) };
 }

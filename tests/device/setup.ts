@@ -123,7 +123,7 @@ export function connected<E extends End>(pair: Pair<E>): Pair<E> {
 
 /** Takes an RC or UC queue pair up to RTS. */
 export function connect(qp: QueuePair, destQpNum: number, ahAttr: AhAttrInit): void {
-  const isReliable = qp.type === QpType.RC;
+  const isReliable = qp.qpType === QpType.RC;
   const { INIT, RTR, RTS } = QpState;
   qp.modify({ qpState: INIT, pkeyIndex: 0, portNum: PORT, qpAccessFlags: REMOTE_ACCESS });
   const receiving = isReliable ? { maxDestRdAtomic: 16, minRnrTimer: 12 } : {};

@@ -220,7 +220,7 @@ export function hashOverIpv4(): RxHash {
 
 /** An RSS queue pair over work queues, ready to receive. */
 export function makeRss(bench: Bench, rxHashConf: RxHash, queues = bench.workQueues): QueuePair {
-  const init = { type: QpType.RAW_PACKET, rwqIndTbl: bench.newTable(queues), rxHashConf };
+  const init = { qpType: QpType.RAW_PACKET, rwqIndTbl: bench.newTable(queues), rxHashConf };
   const qp = new QueuePair(bench.pd, init);
   qp.modify({ qpState: QpState.INIT, portNum: ETHERNET_PORT });
   qp.modify({ qpState: QpState.RTR });

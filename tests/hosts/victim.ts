@@ -21,7 +21,7 @@ const pd = new ProtectionDomain(context);
 const cq = new CompletionQueue(context, { cqe: 4 * DEPTH });
 const mr = new MemoryRegion(pd, LENGTH, ACCESS);
 const cap = { maxSendWr: DEPTH, maxRecvWr: DEPTH };
-const qp = new QueuePair(pd, { type: QpType.RC, sendCq: cq, recvCq: cq, cap });
+const qp = new QueuePair(pd, { qpType: QpType.RC, sendCq: cq, recvCq: cq, cap });
 qp.init({ portNum: 1, gidIndex, qpAccessFlags: ACCESS });
 const sge = mr.slice(0);
 for (let i = 0; i < DEPTH; i++) qp.postRecv({ sge });

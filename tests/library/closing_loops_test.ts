@@ -128,8 +128,8 @@ test("A loop over Context.eventsSync() ends when its own body closes the context
   const types = [];
   recorder.sendAsyncEvent(EventType.PORT_ERR, 1);
   recorder.sendAsyncEvent(EventType.PORT_ACTIVE, 1);
-  for (const { type } of context.eventsSync({ timeout: 10_000 })) {
-    types.push(type);
+  for (const { eventType } of context.eventsSync({ timeout: 10_000 })) {
+    types.push(eventType);
     context.close();
   }
   assertEquals(types, [EventType.PORT_ERR]);

@@ -38,7 +38,7 @@ const EXCHANGED: readonly (readonly [name: string, order: readonly number[], mes
     [1, 0],
     "Cannot use queue pair attributes: a ProtectionDomain has",
   ],
-  ["RxHash#hash", [1, 0], "Cannot use source undefined: it is not a Uint8Array"],
+  ["RxHash#hash", [1, 0], "Cannot use srcIp undefined: it is not a Uint8Array"],
 ];
 
 Deno.test("an error of exchanged arguments names one of them by what it is", async () => {

@@ -32,10 +32,10 @@ const LIMITS: Readonly<Record<string, string>> = {
   "0 to 63": "logAlignReq",
   "0 to 255": "dlidPathBits gidIndex hopLimit maxDestRdAtomic ph rdAtomic sgidIndex srcPathBits " +
     "staticRate trafficClass",
-  "0 to 65535": "altPkeyIndex cqCount cqPeriod destinationPort dlid dstPort lid maxTsoHeader " +
-    "pkeyIndex priority slid sourcePort srcPort typicalPktSz vlanTag",
+  "0 to 65535": "altPkeyIndex cqCount cqPeriod dlid dstPort lid maxTsoHeader pkeyIndex priority " +
+    "slid srcPort typicalPktSz vlanTag",
   "0 to 1048575": "flowLabel",
-  "0 to 16777215": "destQpNum psn qpNum qpn remoteQpn remoteSrqn rqPsn sourceQpn sqPsn",
+  "0 to 16777215": "destQpNum psn qpNum remoteQpn remoteSrqn rqPsn sourceQpn sqPsn",
   "0 to 4294967295":
     "access cpuId createFlags immData invalidateRkey maxRecvSge maxRecvWr maxSendSge " +
     "maxSendWr qkey remoteQkey rkey sendFlags sendOpsFlags",
@@ -57,10 +57,10 @@ const limitOf = new Map(
 /** Attributes without which most calls cannot do. */
 const NEEDED = new Set(
   ("access action aesKey ah bindInfo capacity compareAdd counterDesc counters cq cqCount cqPeriod " +
-    "cqe destination destinationPort dgid dlidPathBits flagsMask gid grh handle icvLen index " +
+    "cqe dgid dlidPathBits dstIp dstPort flagsMask gid grh handle icvLen index " +
     "invalidateRkey lid maxNumTags maxOps maxRecvWr maxSendWr maxWr mr mtu mwAccessFlags " +
-    "opcode options port portNum qpNum qpn rateLimit rdAtomic recvCq remoteQkey remoteQpn " +
-    "remoteSrqn rxHashFieldsMask rxHashKey sendCq sgidIndex slid source sourcePort " +
+    "opcode options port portNum qpNum qpType rateLimit rdAtomic recvCq remoteQkey remoteQpn " +
+    "remoteSrqn rxHashFieldsMask rxHashKey sendCq sgidIndex slid srcIp srcPort " +
     "tag tagId tmCap transport type val vendorId wcFlags xrcd").split(" "),
 );
 
@@ -68,6 +68,10 @@ const NEEDED = new Set(
 const DISPENSABLE: readonly RegExp[] = [
   /^((Opened)?QueuePair|SharedReceiveQueue)#modify(Async| \(ud\))?: 0\.(cap\.)?\w+$/,
   /^reregMr: 1\.\w+$/,
+  // Filters of flows choose what they look at.
+  /(val|mask)\.(dst|src)(Ip|Port)$/,
+  // They have a default.
+  /^(new OpenedQueuePair|getAddrInfo|CmId#resolveAddrInfo): \d\.qpType$/,
   // A request is complete when it is posted.
   /^SendRequestList#set \(.*: 1\.(?!opcode)\w+$/,
   /^new (CompletionQueueEx|EfaCompletionQueue): 1\.wcFlags$|^SrdQueuePair#activate: 0.portNum$/,
@@ -107,7 +111,6 @@ const TAKEN: readonly RegExp[] = [
   /^UdConn#sendMany: 0.0.1 is an unknown attribute$/,
   // Left out.
   /\.(channel|offset|dmOffset|length|inner|iova|qkey|maxDestRdAtomic|maxRdAtomic|pathMtu) is null$/,
-  /^ImplicitMemoryRegion#bytes: 1 is null$/,
   // Pure functions, for logs and for predictions.
   /^names?Of: |^nodeTypeStr: 0 is negative$|^ToeplitzKey#hash: 1 is half$|rxHashFieldsMask is negative$/,
   /\.(protocol|symmetric) is |(rssInput|workQueueFor|RxHash#hash): \d is a number$/i,
@@ -119,9 +122,9 @@ const TAKEN: readonly RegExp[] = [
 
 /** Words for a place other than its name. */
 const WORDS: readonly (readonly [names: RegExp, words: string])[] = [
-  [/^(ahAttr|altAhAttr|destination|dstIp|gid|source|srcIp)$/, "address|length"],
+  [/^(ahAttr|altAhAttr|dstIp|gid|source|srcAddr|srcIp)$/, "address|length"],
   [
-    /^(mask|val|type)$/,
+    /^(mask|val|type|qpType)$/,
     "filter|does not belong|sendCq is missing|XRC_RECV|header|tagId|counters|action",
   ],
   [/^(sge|specs|opcode)$/, "addr|spec|needs|has no attribute"],

@@ -23,7 +23,7 @@ const TESTS = `
     using context = open();
     const cq = new CompletionQueue(context, { cqe: 4 });
     const cap = { maxSendWr: 1, maxRecvWr: 1 };
-    new QueuePair(new ProtectionDomain(context), { type: QpType.UD, sendCq: cq, recvCq: cq, cap })
+    new QueuePair(new ProtectionDomain(context), { qpType: QpType.UD, sendCq: cq, recvCq: cq, cap })
       .activateUd({ portNum: 1, qkey: 1 });
     cq.waitSync({ timeout: 0 });
   });

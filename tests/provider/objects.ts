@@ -44,7 +44,7 @@ export class RecorderObjects implements Disposable {
   get mr(): MemoryRegion {
     if (this.#mr === undefined) {
       this.#mr = new MemoryRegion(this.pd, MEMORY, ACCESS);
-      this.#mr.bytes().set(Uint8Array.from({ length: MEMORY }, (_, i) => i));
+      this.#mr.bytes.set(Uint8Array.from({ length: MEMORY }, (_, i) => i));
     }
     return this.#mr;
   }
@@ -58,7 +58,7 @@ export class RecorderObjects implements Disposable {
 
   qp(type: QpType): QueuePair {
     const cap = { maxSendWr: 4, maxRecvWr: 4, maxSendSge: 2, maxRecvSge: 2, maxInlineData: 64 };
-    return new QueuePair(this.pd, { type, sendCq: this.cq, recvCq: this.cq, cap });
+    return new QueuePair(this.pd, { qpType: type, sendCq: this.cq, recvCq: this.cq, cap });
   }
 
   ah(): AddressHandle {

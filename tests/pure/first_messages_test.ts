@@ -5,19 +5,19 @@ import { runDeno } from "../subprocess.ts";
 
 /** Mistakes, and what the message names. */
 const MISTAKES: readonly (readonly [mistake: string, message: string])[] = [
-  ["new QueuePair(pd, { type: QpType.RC, sendCq: cq, recvCq: cq })", "Property 'cap' is missing"],
-  ["new QueuePair(pd, { type: QpType.UD, sendCq: cq, recvCq: cq })", "Property 'cap' is missing"],
-  ["new QueuePair(pd, { type: QpType.RAW_PACKET, sendCq: cq })", "Property 'cap' is missing"],
-  ["new QueuePair(pd, { type: QpType.RC, cap: {} })", 'Pick<QpCap, "maxSendWr">'],
+  ["new QueuePair(pd, { qpType: QpType.RC, sendCq: cq, recvCq: cq })", "Property 'cap' is missing"],
+  ["new QueuePair(pd, { qpType: QpType.UD, sendCq: cq, recvCq: cq })", "Property 'cap' is missing"],
+  ["new QueuePair(pd, { qpType: QpType.RAW_PACKET, sendCq: cq })", "Property 'cap' is missing"],
+  ["new QueuePair(pd, { qpType: QpType.RC, cap: {} })", 'Pick<QpCap, "maxSendWr">'],
   [
-    "new QueuePair(pd, { type: QpType.RC, sendCq: cq, recvCq: cq, cap: { maxSendWr: 1 } })",
+    "new QueuePair(pd, { qpType: QpType.RC, sendCq: cq, recvCq: cq, cap: { maxSendWr: 1 } })",
     "Property 'maxRecvWr' is missing",
   ],
-  ["new QueuePair(pd, { sendCq: cq, recvCq: cq, cap })", "Property 'type' is missing"],
-  ["new QueuePair(pd, { type: QpType.RC, send_cq: cq, cap })", "Did you mean to write 'sendCq'?"],
+  ["new QueuePair(pd, { sendCq: cq, recvCq: cq, cap })", "Property 'qpType' is missing"],
+  ["new QueuePair(pd, { qpType: QpType.RC, send_cq: cq, cap })", "Did you mean to write 'sendCq'?"],
   ["new QueuePair(pd)", "An argument for 'init' was not provided"],
   [
-    "new QueuePairEx(pd, { type: QpType.RC, sendCq: cq, recvCq: cq, cap })",
+    "new QueuePairEx(pd, { qpType: QpType.RC, sendCq: cq, recvCq: cq, cap })",
     "Property 'sendOpsFlags' is missing",
   ],
   ["new CompletionQueue(context, 16)", "not assignable to parameter of type 'CqInitAttr'"],

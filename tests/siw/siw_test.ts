@@ -58,8 +58,8 @@ class Bed extends OpenDevice {
   }
 
   async request(): Promise<CmId> {
-    for await (const { type, id } of this.channel) {
-      if (type === CmEventType.CONNECT_REQUEST) return id;
+    for await (const { event, id } of this.channel) {
+      if (event === CmEventType.CONNECT_REQUEST) return id;
     }
     throw new Error("Cannot wait: the channel has ended");
   }
@@ -109,19 +109,19 @@ test("Both ends know their states, and messages, writes and reads go through", a
   assertEquals([client.state, server.state], ["ESTABLISHED", "ESTABLISHED"]);
   assertEquals([left.state, right.state], [QpState.INIT, QpState.INIT]);
   const { mr } = bed;
-  mr.bytes(0, 64).set(DATA(64));
+  mr.slice(0, 64).bytes.set(DATA(64));
   left.postSend({ sge: mr.slice(0, 64) });
   await bed.complete(2);
-  assertEquals(mr.bytes(2048, 64).slice(), DATA(64));
+  assertEquals(mr.slice(2048, 64).bytes.slice(), DATA(64));
   const { addr, rkey } = mr;
   const write = { opcode: WrOpcode.RDMA_WRITE, rkey } as const;
   left.postSend({ ...write, sge: mr.slice(0, 64), remoteAddr: addr + 1024n });
   await bed.complete(1);
-  assertEquals(mr.bytes(1024, 64).slice(), DATA(64));
+  assertEquals(mr.slice(1024, 64).bytes.slice(), DATA(64));
   const read = { opcode: WrOpcode.RDMA_READ, rkey } as const;
   left.postSend({ ...read, sge: mr.slice(3072, 64), remoteAddr: addr + 1024n });
   await bed.complete(1);
-  assertEquals(mr.bytes(3072, 64).slice(), DATA(64));
+  assertEquals(mr.slice(3072, 64).bytes.slice(), DATA(64));
   const ended = server.disconnected();
   assertEquals(await client.disconnect({ timeout: 10_000 }), true);
   await ended;

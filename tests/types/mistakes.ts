@@ -44,27 +44,27 @@ export function ofQueuePairs({ context, pd, cq, qp, bytes }: Given): void {
   const cap = { maxSendWr: 1, maxRecvWr: 1 };
   const cqs = { sendCq: cq, recvCq: cq };
   // @ts-expect-error A state where the type is asked.
-  new QueuePair(pd, { type: QpState.RTS, ...cqs, cap });
+  new QueuePair(pd, { qpType: QpState.RTS, ...cqs, cap });
   // @ts-expect-error The name of the type.
-  new QueuePair(pd, { type: "RC", ...cqs, cap });
+  new QueuePair(pd, { qpType: "RC", ...cqs, cap });
   // @ts-expect-error No type.
   new QueuePair(pd, { ...cqs, cap });
   // @ts-expect-error No `sendCq`.
-  new QueuePair(pd, { type: QpType.RC, recvCq: cq, cap });
+  new QueuePair(pd, { qpType: QpType.RC, recvCq: cq, cap });
   // @ts-expect-error No `recvCq`.
-  new QueuePair(pd, { type: QpType.UD, sendCq: cq, cap });
+  new QueuePair(pd, { qpType: QpType.UD, sendCq: cq, cap });
   // @ts-expect-error No `cap`.
-  new QueuePair(pd, { type: QpType.RC, ...cqs });
+  new QueuePair(pd, { qpType: QpType.RC, ...cqs });
   // @ts-expect-error An empty `cap`.
-  new QueuePair(pd, { type: QpType.RC, ...cqs, cap: {} });
+  new QueuePair(pd, { qpType: QpType.RC, ...cqs, cap: {} });
   // @ts-expect-error No `maxRecvWr`, and no shared receive queue.
-  new QueuePair(pd, { type: QpType.RC, ...cqs, cap: { maxSendWr: 1 } });
+  new QueuePair(pd, { qpType: QpType.RC, ...cqs, cap: { maxSendWr: 1 } });
   // @ts-expect-error The name of an attribute in C.
-  new QueuePair(pd, { type: QpType.RC, send_cq: cq, recv_cq: cq, cap });
+  new QueuePair(pd, { qpType: QpType.RC, send_cq: cq, recv_cq: cq, cap });
   // @ts-expect-error The context where the protection domain is asked.
-  new QueuePair(context, { type: QpType.RC, ...cqs, cap });
+  new QueuePair(context, { qpType: QpType.RC, ...cqs, cap });
   // @ts-expect-error The handle of a completion queue.
-  new QueuePair(pd, { type: QpType.RC, sendCq: cq.unsafeHandle, recvCq: cq, cap });
+  new QueuePair(pd, { qpType: QpType.RC, sendCq: cq.unsafeHandle, recvCq: cq, cap });
   // @ts-expect-error The type where a state is asked.
   qp.modify({ qpState: QpType.RC });
   // @ts-expect-error The name of the state.
@@ -116,7 +116,7 @@ export function ofRequests({ qp, mr, ah, list, wc }: Given): void {
   // @ts-expect-error An opcode that only builders offer.
   qp.postSend({ opcode: WrOpcode.TSO, sge });
   // @ts-expect-error Bytes where a part of a region is asked.
-  qp.postSend({ sge: mr.bytes(0, 8) });
+  qp.postSend({ sge: mr.slice(0, 8).bytes });
   // @ts-expect-error The number of the handle.
   qp.postSend({ sge, ah: ah.unsafeHandle, remoteQpn: 1, remoteQkey: 1 });
   // @ts-expect-error A datagram without `remoteQkey`.
@@ -170,7 +170,7 @@ export async function ofConnections({ conn }: Given): Promise<void> {
 /** What is right compiles: the types refuse no more than that. */
 export function right({ pd, cq, qp, mr, ah, wc }: Given): string {
   const sge = mr.slice(0, 8);
-  const init = { type: QpType.UD, sendCq: cq, recvCq: cq, cap: { maxSendWr: 1, maxRecvWr: 1 } };
+  const init = { qpType: QpType.UD, sendCq: cq, recvCq: cq, cap: { maxSendWr: 1, maxRecvWr: 1 } };
   new QueuePair(pd, init);
   if (qp.srq) new QueuePair(pd, { ...init, cap: { maxSendWr: 1 }, srq: qp.srq });
   qp.modify({ qpState: QpState.RTR, pathMtu: Mtu[1024] });

@@ -47,7 +47,7 @@ async function receiveAll(datagrams: readonly Datagram[]): Promise<void> {
     same(message, payload, "message");
     const { sgid } = new Grh(grh);
     const gid = hasGrh ? sgid.toString() : "::";
-    same([from.gid, from.qpn, from.lid, from.qkey], [gid, srcQp, slid, 7], "sender");
+    same([from.gid, from.qpNum, from.lid, from.qkey], [gid, srcQp, slid, 7], "sender");
     // The sender may have an address that nobody can have. A group of the other family is refused by a RangeError.
     const kinds = [VerbsError, TypeError, ...(sgid.isMulticast ? [RangeError] : [])];
     const reply = replies ? within<unknown>(LIMIT_MS, "send()", conn.send(message, from)) : null;

@@ -91,7 +91,7 @@ export function rcAddress(gid: fc.Arbitrary<string>): fc.Arbitrary<Record<string
     transport: fc.constant("RC"),
     gid,
     lid: fc.nat(0xffff),
-    qpn: fc.nat(0xff_ffff),
+    qpNum: fc.nat(0xff_ffff),
     psn: fc.nat(0xff_ffff),
     mtu: fc.constantFrom(256, 512, 1024, 2048, 4096),
     rdAtomic: fc.nat(255),

@@ -16,7 +16,7 @@ const gid = fc.oneof(fc.ipV6(), fc.constantFrom("::ffff:10.0.0.9", "fe80::9", "\
 const peer = peerLike(spoiled(rcAddress(gid)).map(jsonLine));
 
 const GOOD = jsonLine({
-  ...{ transport: "RC", gid: "::ffff:10.0.0.9", lid: 0, qpn: 5, psn: 6 },
+  ...{ transport: "RC", gid: "::ffff:10.0.0.9", lid: 0, qpNum: 5, psn: 6 },
   ...{ mtu: 1024, rdAtomic: 1, credits: 4, maxMessage: 4096 },
 });
 const SILENT: Peer = { pieces: [{ bytes: GOOD, after: 0 }], ending: "silence" };

@@ -26,7 +26,7 @@ const udAddress = fc.record({
   transport: fc.constant("UD"),
   gid: addressText,
   lid: fc.nat(0xffff),
-  qpn: fc.nat(0xff_ffff),
+  qpNum: fc.nat(0xff_ffff),
   qkey: fc.nat(0x7fff_ffff),
 });
 
@@ -42,8 +42,8 @@ function checkRcAddress(value: unknown): void {
 
 function checkUdAddress(value: unknown): void {
   try {
-    const { qpn, lid, qkey } = readUdAddress(value as UdAddress);
-    same(Number.isInteger(qpn + lid + qkey), true, "numbers");
+    const { qpNum, lid, qkey } = readUdAddress(value as UdAddress);
+    same(Number.isInteger(qpNum + lid + qkey), true, "numbers");
   } catch (error) {
     expected(error, TypeError, RangeError);
   }

@@ -78,19 +78,19 @@ function replies(stack: AsyncDisposableStack): Step {
     for (const [i, bytes] of all.entries()) {
       right.qp.postRecv({ wrId: i, sge: right.mr.slice(i * SLOT, SLOT) });
       left.qp.postRecv({ wrId: LIST + i, sge: left.mr.slice((LIST + i) * SLOT, SLOT) });
-      left.mr.bytes().set(bytes, i * SLOT);
+      left.mr.bytes.set(bytes, i * SLOT);
       left.qp.postSend({ wrId: i, sge: left.mr.slice(i * SLOT, 64), ...toRight });
     }
     for (const wc of await rxe.waitFor(right.cq, LIST)) {
       const at = Number(wc.check().wrId) * SLOT;
-      same(right.mr.bytes().subarray(at + GRH, at + wc.byteLen), all[at / SLOT]!);
+      same(right.mr.bytes.subarray(at + GRH, at + wc.byteLen), all[at / SLOT]!);
       const ah = path.to(wc, right.mr.grhAt(at));
       const sge = right.mr.slice(at + GRH, 64);
       right.qp.postSend({ wrId: LIST, sge, ah, remoteQpn: wc.srcQp, remoteQkey: QKEY });
     }
     for (const wc of await rxe.waitFor(left.cq, 2 * LIST)) {
       const [at, i] = [Number(wc.check().wrId) * SLOT, Number(wc.wrId) - LIST];
-      if (i >= 0) same(left.mr.bytes().subarray(at + GRH, at + wc.byteLen), all[i]!);
+      if (i >= 0) same(left.mr.bytes.subarray(at + GRH, at + wc.byteLen), all[i]!);
     }
     await rxe.waitFor(right.cq, LIST);
   };
@@ -153,7 +153,7 @@ function tables(stack: AsyncDisposableStack): Step {
   return () => {
     const rwqIndTbl = bench.newTable(queues);
     const rxHashConf = hashOverIpv4();
-    const qp = new QueuePair(bench.pd, { type: QpType.RAW_PACKET, rwqIndTbl, rxHashConf });
+    const qp = new QueuePair(bench.pd, { qpType: QpType.RAW_PACKET, rwqIndTbl, rxHashConf });
     qp.modify({ qpState: QpState.INIT, portNum: ETHERNET_PORT });
     if (made++ % 2 === 0) return rwqIndTbl.close();
     const place = made % queues.length;

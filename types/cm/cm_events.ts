@@ -24,7 +24,7 @@ export const OF_PEERS: readonly CmEventType[] = [
 
 /** A copy of an event, which is acknowledged already. */
 export interface NativeEvent {
-  readonly type: CmEventType;
+  readonly event: CmEventType;
   readonly status: number;
   /** The address of the id that the event is about. */
   readonly id: bigint;
@@ -40,7 +40,7 @@ export interface Delivered {
   readonly id: Resource;
   /** The id that listens, if the event is a request. */
   readonly listenId: Resource | undefined;
-  readonly type: CmEventType;
+  readonly event: CmEventType;
 }
 
 /** Handles an event of an id, and turns it into the event that waiters get. Waiters also get its errors. */
@@ -207,7 +207,7 @@ export class CmEvents<E extends Delivered> {
       : new Uint8Array(0);
     const event: NativeEvent = {
       id,
-      type,
+      event: type,
       status: readField(view, fields.status),
       view: copy,
       privateData,

@@ -60,7 +60,7 @@ import { groupSockaddrOf, readSockaddr, sockaddrOf, type SocketAddress } from ".
  */
 export interface CmEvent {
   /** Kind of event. */
-  readonly type: CmEventType;
+  readonly event: CmEventType;
   /** The id that the event is about. For a request it is a new id, to accept or to reject. */
   readonly id: CmId;
   /** The id that listens, if the event is a request. */
@@ -98,8 +98,8 @@ function eventsOf(channel: EventChannel): CmEvents<CmEvent> {
  *   using listener = new CmId(channel);
  *   listener.bindAddr({ hostname: "0.0.0.0", port });
  *   listener.listen();
- *   for await (const { type, id } of channel) {
- *     if (type === CmEventType.CONNECT_REQUEST) id.reject(); // or accept()
+ *   for await (const { event, id } of channel) {
+ *     if (event === CmEventType.CONNECT_REQUEST) id.reject(); // or accept()
  *   }
  * }
  * ```
@@ -180,7 +180,7 @@ export class EventChannel extends NativeResource<RdmaEventChannel> {
  */
 export interface ResolveAddrOptions extends ResolveOptions {
   /** The address to send from. The default is the one that the system chooses. */
-  readonly source?: SocketAddress | undefined;
+  readonly srcAddr?: SocketAddress | undefined;
 }
 
 /**
@@ -254,11 +254,11 @@ export class CmId extends NativeResource<RdmaCmId> {
     destroy: (handle) => {
       callCm("rdma_destroy_id", "destroy connection identifier", [handle]);
     },
-    describe: ({ state, portSpace, localAddress, peerAddress }) => ({
+    describe: ({ state, portSpace, localAddr, peerAddr }) => ({
       state,
       portSpace: nameOf(PortSpace, portSpace),
-      localAddress,
-      peerAddress,
+      localAddress: localAddr,
+      peerAddress: peerAddr,
     }),
   };
 
@@ -340,12 +340,12 @@ export class CmId extends NativeResource<RdmaCmId> {
   }
 
   /** The address of this side (`rdma_get_local_addr`); `undefined` if there is none yet. */
-  get localAddress(): SocketAddress | undefined {
+  get localAddr(): SocketAddress | undefined {
     return this.#addressAt(fields["route.addr.src_storage"]);
   }
 
   /** The address of the peer (`rdma_get_peer_addr`); `undefined` if there is none yet. */
-  get peerAddress(): SocketAddress | undefined {
+  get peerAddr(): SocketAddress | undefined {
     return this.#addressAt(fields["route.addr.dst_storage"]);
   }
 
@@ -461,8 +461,8 @@ export class CmId extends NativeResource<RdmaCmId> {
   ): Promise<void> {
     return await inTurn(async () => {
       const sockaddr = sockaddrOf(address);
-      const { source, ...rest } = snapshot(options, "options", ["timeout", "signal", "source"]);
-      const from = source === undefined ? null : sockaddrOf(source);
+      const { srcAddr, ...rest } = snapshot(options, "options", ["timeout", "signal", "srcAddr"]);
+      const from = srcAddr === undefined ? null : sockaddrOf(srcAddr);
       const { timeout = RESOLVE_MS, signal } = readResolveOptions(rest);
       this.#states.assert("resolveAddr");
       signal?.throwIfAborted();
@@ -490,7 +490,7 @@ export class CmId extends NativeResource<RdmaCmId> {
       signal?.throwIfAborted();
       const args = [this.unsafeHandle, timeout] as const;
       callCm("rdma_resolve_route", "resolve route", args, {
-        hint: (code) => hintResolve(code, this.peerAddress),
+        hint: (code) => hintResolve(code, this.peerAddr),
       });
       this.#states.enter("resolveRoute");
       await this.#step("resolve route", [TYPE.ROUTE_RESOLVED], [TYPE.ROUTE_ERROR], signal);
@@ -856,7 +856,7 @@ export class CmId extends NativeResource<RdmaCmId> {
       const sockaddr = groupSockaddrOf(address);
       this.#states.assert("joinMulticast");
       if (this.device === undefined) {
-        const { hostname } = this.localAddress!;
+        const { hostname } = this.localAddr!;
         throw new TypeError(
           `Cannot join group: the id has no device, because no device has ${hostname}`,
         );
@@ -864,9 +864,9 @@ export class CmId extends NativeResource<RdmaCmId> {
       signal?.throwIfAborted();
       const number = this.#groups.join(this.unsafeHandle, sockaddr, sendOnly);
       const isEnd = (event: CmEvent): boolean =>
-        event.type === TYPE.DEVICE_REMOVAL || numbers.get(event) === number;
+        event.event === TYPE.DEVICE_REMOVAL || numbers.get(event) === number;
       const event = await this.#events.step(this, isEnd, signal, number);
-      if (event.type !== TYPE.MULTICAST_JOIN) throw this.#error("join group", event);
+      if (event.event !== TYPE.MULTICAST_JOIN) throw this.#error("join group", event);
       return event.ud!;
     });
   }
@@ -975,20 +975,20 @@ export class CmId extends NativeResource<RdmaCmId> {
     signal: AbortSignal | undefined,
   ): Promise<CmEvent> {
     const all = [...ends, ...failures];
-    const isEnd = ({ type }: CmEvent): boolean => all.includes(type) || this.#states.isOver;
+    const isEnd = ({ event: type }: CmEvent): boolean => all.includes(type) || this.#states.isOver;
     const event = await this.#events.step(this, isEnd, signal);
-    if (ends.includes(event.type)) return event;
+    if (ends.includes(event.event)) return event;
     throw this.#error(action, event);
   }
 
   #error(action: string, event: CmEvent): CmError {
     const { conn, ud } = event;
-    const peer = isOpen(this) ? this.peerAddress : undefined;
+    const peer = isOpen(this) ? this.peerAddr : undefined;
     return eventError(action, event, this.#states.exists, (conn ?? ud)?.privateData, peer);
   }
 
   /** Reads an event of this id, or a request to it. */
-  #receive({ type, status, id: address, view, privateData }: NativeEvent): CmEvent {
+  #receive({ event: type, status, id: address, view, privateData }: NativeEvent): CmEvent {
     const isRequest = type === TYPE.CONNECT_REQUEST;
     const id = isRequest ? this.#request(address) : this;
     const { offset } = structs.rdma_cm_event.fields.param;
@@ -996,7 +996,7 @@ export class CmId extends NativeResource<RdmaCmId> {
     const hasParam = isGroup || OF_PEERS.includes(type);
     const isUd = hasParam && (isGroup || serviceOf(this) === "UD");
     const event: CmEvent = {
-      type,
+      event: type,
       id,
       listenId: isRequest ? this : undefined,
       status,

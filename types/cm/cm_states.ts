@@ -73,7 +73,7 @@ export type Method = keyof typeof TRANSITIONS;
 const TYPE = CmEventType;
 
 /** The state that an event leads to. Other events change nothing. */
-const AFTER_EVENT: { readonly [type: number]: CmState } = {
+const AFTER_EVENT: { readonly [event: number]: CmState } = {
   [TYPE.ADDR_RESOLVED]: "ADDR_RESOLVED",
   [TYPE.ADDR_ERROR]: "BOUND",
   [TYPE.ROUTE_RESOLVED]: "ROUTE_RESOLVED",
@@ -88,7 +88,7 @@ const AFTER_EVENT: { readonly [type: number]: CmState } = {
 };
 
 /** The state of an id, and what may be done in it. `E` is the class of its events. */
-export class CmStates<E extends { readonly type: CmEventType }> {
+export class CmStates<E extends { readonly event: CmEventType }> {
   readonly #owner: Resource;
   readonly #portSpace: PortSpace;
   #now: CmState;
@@ -157,7 +157,7 @@ export class CmStates<E extends { readonly type: CmEventType }> {
 
   /** Enters the state that an event leads to. Returns whether the event has ended the connection. */
   follow(event: E): boolean {
-    const { type } = event;
+    const { event: type } = event;
     const next = AFTER_EVENT[type];
     if (next === undefined || type === TYPE.UNREACHABLE && this.exists) return false;
     this.#now = next;

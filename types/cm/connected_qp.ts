@@ -82,7 +82,7 @@ export async function beginLater(
 
 /** Moves a queue pair to ERR, if the connection is its only one. */
 export function stop(qp: QueuePair | undefined): void {
-  if (qp === undefined || !isOpen(qp) || qp.type === QpType.UD) return;
+  if (qp === undefined || !isOpen(qp) || qp.qpType === QpType.UD) return;
   try {
     qp.modify({ qpState: QpState.ERR });
   } catch {
@@ -110,9 +110,9 @@ export function checkQp(
     throw new TypeError("Cannot use queue pair: the id has no device yet");
   }
   const type = isOfDatagrams ? QpType.UD : QpType.RC;
-  if (qp.type !== type) {
+  if (qp.qpType !== type) {
     throw new TypeError(
-      `Cannot use queue pair: its type is ${nameOf(QpType, qp.type)}, and the id needs ` +
+      `Cannot use queue pair: its type is ${nameOf(QpType, qp.qpType)}, and the id needs ` +
         nameOf(QpType, type),
     );
   }
@@ -145,7 +145,7 @@ function moveTo(
         detail: () => `RC ${qp.qpNum}, to ${nameOf(QpState, qpState)}`,
         hint: (code) =>
           hintModify(code, {
-            type: qp.type,
+            qpType: qp.qpType,
             context: qp.context,
             from,
             given: qpAttrCodec.read(view, 0, mask),

@@ -94,16 +94,16 @@ const CAUSES: Readonly<Record<number, Readonly<Record<string, string>>>> = {
  */
 export function eventError(
   action: string,
-  { type, status }: { readonly type: CmEventType; readonly status: number },
+  { event, status }: { readonly event: CmEventType; readonly status: number },
   exists: boolean,
   privateData?: Uint8Array<ArrayBuffer>,
   peer?: SocketAddress,
 ): CmError {
-  const cause = exists && type === TYPE.UNREACHABLE
+  const cause = exists && event === TYPE.UNREACHABLE
     ? MOVED_NEIGHBOUR
-    : reasonOf(type, status, peer);
-  const message = `Cannot ${action}: the event is ${nameOf(CmEventType, type)} (${cause})`;
-  return new CmError(message, type, status, privateData);
+    : reasonOf(event, status, peer);
+  const message = `Cannot ${action}: the event is ${nameOf(CmEventType, event)} (${cause})`;
+  return new CmError(message, event, status, privateData);
 }
 
 function reasonOf(event: CmEventType, status: number, peer: SocketAddress | undefined): string {

@@ -30,7 +30,7 @@ interface Family {
 }
 
 const own = true;
-const address = { from: (value: unknown) => parseAddress(value as string), to: formatAddress };
+const address = { from: bytesOf, to: formatAddress };
 const port = { bigEndian: true, required: true } as const;
 
 const ipv4: AttributeCodec<Omit<SocketAddress, "scopeId">, SocketAddress, Family> =
@@ -83,6 +83,15 @@ export function groupSockaddrOf(hostname: string): DataView<ArrayBuffer> {
     }: it is no group; those of IPv4 are 224.0.0.0 to 239.255.255.255, those ` +
       "of IPv6 begin with ff",
   );
+}
+
+function bytesOf(hostname: unknown): Uint8Array<ArrayBuffer> {
+  try {
+    return parseAddress(hostname as string);
+  } catch (error) {
+    if (error instanceof SyntaxError) error.message += "; getAddrInfo() finds that of a name";
+    throw error;
+  }
 }
 
 /** The index of a network interface, which is given by its name or by the index itself. */

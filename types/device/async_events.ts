@@ -80,7 +80,7 @@ export type EventType = typeof EventType[keyof typeof EventType];
  */
 export interface AsyncEvent {
   /** Kind of event. */
-  readonly type: EventType;
+  readonly eventType: EventType;
   /**
    * The object that the event is about: a completion queue, queue pair, shared receive queue or work queue. It is
    * `undefined` for events of ports and of the device, and if the object was closed in the meantime.
@@ -243,11 +243,11 @@ export class AsyncEvents {
     const type = readField(this.#event, fields.event_type) as EventType;
     if (OF_PORTS.has(type)) {
       const portNum = readField(this.#event, fields["element.port_num"]);
-      return { type, element: undefined, portNum };
+      return { eventType: type, element: undefined, portNum };
     }
     // All objects lie at the same place of a union.
     const element = elementAt(this.#context, readField(this.#event, fields["element.cq"]));
-    return { type, element, portNum: undefined };
+    return { eventType: type, element, portNum: undefined };
   }
 
   #deliver(event: AsyncEvent, errors: unknown[]): void {

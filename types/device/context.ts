@@ -239,8 +239,8 @@ export class Context extends NativeResource<IbvContext> {
    * import { type Context, EventType, nameOf } from "@rdma/ibverbs";
    *
    * async function report(context: Context, signal: AbortSignal): Promise<void> {
-   *   for await (const { type, portNum } of context.events({ signal })) {
-   *     console.log(nameOf(EventType, type), portNum);
+   *   for await (const { eventType, portNum } of context.events({ signal })) {
+   *     console.log(nameOf(EventType, eventType), portNum);
    *   }
    * }
    * ```
@@ -286,7 +286,7 @@ export class Context extends NativeResource<IbvContext> {
    * import { type Context, EventType } from "@rdma/ibverbs";
    *
    * function waitForLink(context: Context): boolean {
-   *   return context.eventsSync({ timeout: 60_000 }).some(({ type }) => type === EventType.PORT_ACTIVE);
+   *   return context.eventsSync({ timeout: 60_000 }).some(({ eventType }) => eventType === EventType.PORT_ACTIVE);
    * }
    * ```
    */

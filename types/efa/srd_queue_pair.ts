@@ -117,15 +117,15 @@ function creator(sl: number): QpProvider["create"] {
  *
  * interface Peer {
  *   ah: AddressHandle;
- *   qpn: number;
+ *   qpNum: number;
  *   qkey: number;
  *   rkey: number;
  *   addr: bigint;
  * }
  *
  * // The queue pair was made with SendOpsFlags.RDMA_READ.
- * function read(qp: SrdQueuePair, { ah, qpn, qkey, rkey, addr }: Peer, sge: Sge): void {
- *   qp.wrStart().rdmaRead(rkey, addr).setUdAddr(ah, qpn, qkey).setSge(sge).complete();
+ * function read(qp: SrdQueuePair, { ah, qpNum, qkey, rkey, addr }: Peer, sge: Sge): void {
+ *   qp.wrStart().rdmaRead(rkey, addr).setUdAddr(ah, qpNum, qkey).setSge(sge).complete();
  * }
  * ```
  *
@@ -152,7 +152,7 @@ export class SrdQueuePair extends QueuePairEx {
       create: creator(sl),
       maxRdma: () => maxRdma ??= queryEfaDevice(pd.context).maxRdmaSize,
     };
-    const other = { ...given, sendOpsFlags, type: QpType.DRIVER };
+    const other = { ...given, sendOpsFlags, qpType: QpType.DRIVER };
     super(pd, made<ProviderQp>({ init: other, provider }));
   }
 

@@ -134,7 +134,7 @@ export class Flow extends NativeResource<IbvFlow> {
     }
     const handle = call("ibv_create_flow", "create flow", [qp.unsafeHandle, view], {
       detail: () => describe(given, specs),
-      hint: (code) => causeOf(FLOW_CAUSES, code, { type: qp.type, attr: given }),
+      hint: (code) => causeOf(FLOW_CAUSES, code, { type: qp.qpType, attr: given }),
     });
     super(Flow.#kind, handle, [qp, ...parts]);
     this.qp = qp;

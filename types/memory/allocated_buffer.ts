@@ -63,24 +63,20 @@ export class AllocatedBuffer extends NativeResource<IbvBuf> {
     this.#memory = nativeView(handleAt(addr)!, length).buffer;
     takeOver(this.#memory);
     // The C library may return memory that was used before.
-    this.bytes().fill(0);
+    this.bytes.fill(0);
   }
 
   /**
-   * The bytes of a part of the buffer, shared with the device. They have length 0 once the buffer is disposed.
+   * The bytes of the buffer, shared with the device. They have length 0 once the buffer is disposed.
    *
-   * @param offset Where the part starts, in bytes.
-   * @param length Its length in bytes. If it is left out, the part extends to the buffer's end.
-   * @throws {RangeError} If the part is not within the buffer.
+   * @throws {TypeError} If the buffer is disposed, or its memory is detached.
    */
-  bytes(offset: number = 0, length: number = this.length - offset): Uint8Array<ArrayBuffer> {
+  get bytes(): Uint8Array<ArrayBuffer> {
     assertOpen(this);
     if (this.#memory.detached) {
       throw new TypeError("Cannot access allocated buffer: its memory is detached");
     }
-    integer(offset, "offset", 0, this.length);
-    integer(length, "length", 0, this.length - offset);
-    return new Uint8Array(this.#memory, offset, length);
+    return new Uint8Array(this.#memory);
   }
 
   /**
@@ -145,8 +141,13 @@ export class AllocatedBufferRegion extends MemoryRegion {
 }
 
 /** A part of a buffer to register, of one byte at least. The buffer frees it. */
-export function memoryPart(buf: AllocatedBuffer, offset: number, length?: number): Memory {
-  const bytes = buf.bytes(offset, length);
-  integer(bytes.length, "length", 1, buf.length - offset);
-  return new Memory(bytes);
+export function memoryPart(
+  buf: AllocatedBuffer,
+  offset: number,
+  length: number = buf.length - offset,
+): Memory {
+  const { bytes } = buf;
+  integer(offset, "offset", 0, bytes.length);
+  integer(length, "length", 1, bytes.length - offset);
+  return new Memory(bytes.subarray(offset, offset + length));
 }

@@ -55,13 +55,15 @@ export class ImplicitMemoryRegion extends MemoryRegion {
       for (const { native } of parts.splice(0)) native.free();
     };
     const length = Number.MAX_SAFE_INTEGER;
-    super(pd, adopting({ pd, handle, addr: 0n, length, destroy }), 0);
+    const bytesAt = (offset: number, size: number): Uint8Array<ArrayBuffer> =>
+      bytesOf(parts, offset, size);
+    super(pd, adopting({ pd, handle, addr: 0n, length, destroy, bytesAt }), 0);
     this.#parts = parts;
   }
 
   /**
    * Provides new memory for work requests. It is zeroed, starts on a page, and is freed when the region is disposed. In
-   * the slice, `offset` is the address.
+   * the slice, `offset` is the address, and `bytes` are those of the memory: the region itself has none.
    *
    * @throws {RangeError} If the length is not positive, or the system cannot provide enough memory.
    */
@@ -73,26 +75,17 @@ export class ImplicitMemoryRegion extends MemoryRegion {
     this.#parts.push({ address, native });
     return new MemorySlice(this, address, length);
   }
+}
 
-  /**
-   * The bytes of memory that `ImplicitMemoryRegion.allocate` has provided.
-   *
-   * @param offset The address of the first byte.
-   * @param length The number of bytes. If it is left out, they extend to the end of the memory.
-   * @throws {RangeError} If they are not within such memory.
-   */
-  override bytes(offset: number = 0, length?: number): Uint8Array<ArrayBuffer> {
-    assertOpen(this);
-    integer(offset, "offset", 0, Number.MAX_SAFE_INTEGER);
-    const part = this.#parts.find(({ address, native }) =>
-      offset >= address && offset < address + native.buffer.byteLength
-    );
-    if (part === undefined) {
-      throw new RangeError(`Cannot access address ${offset}: the region has not allocated it`);
-    }
-    const { buffer } = part.native;
-    const start = offset - part.address;
-    const most = buffer.byteLength - start;
-    return new Uint8Array(buffer, start, integer(length ?? most, "length", 0, most));
+/** The bytes of memory that the region has provided. */
+function bytesOf(parts: readonly Part[], start: number, length: number): Uint8Array<ArrayBuffer> {
+  const part = parts.find(({ address, native }) =>
+    start >= address && start < address + native.buffer.byteLength
+  );
+  if (part === undefined) {
+    throw new RangeError(`Cannot access address ${start}: the region has not allocated it`);
   }
+  const { buffer } = part.native;
+  const offset = start - part.address;
+  return new Uint8Array(buffer, offset, integer(length, "length", 0, buffer.byteLength - offset));
 }

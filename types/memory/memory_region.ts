@@ -81,7 +81,7 @@ export let regionCore: (mr: MemoryRegion) => Region;
  * using context = Context.open();
  * using pd = new ProtectionDomain(context);
  * using mr = new MemoryRegion(pd, 64 * 1024, AccessFlags.LOCAL_WRITE);
- * const bytes = mr.bytes(0, 1024); // shared with the device
+ * const { bytes } = mr.slice(0, 1024); // shared with the device
  * ```
  *
  * @example Memory that a peer may write to
@@ -226,15 +226,12 @@ export class MemoryRegion extends NativeResource<IbvMr> {
   }
 
   /**
-   * The bytes of a part of the region, shared with the device. The arguments are those of `MemoryRegion.slice`.
-   * Without arguments it is the whole region.
+   * The bytes of the region, shared with the device. Those of a part are `mr.slice(offset, length).bytes`.
    *
-   * @throws {TypeError} Also if this process cannot access the memory of the region.
+   * @throws {TypeError} If the region is disposed, or this process cannot access its memory.
    */
-  bytes(offset: number = 0, length: number = this.length - offset): Uint8Array<ArrayBuffer> {
-    this.#core.assertWithin(offset, length);
-    const { buffer, byteOffset } = this.#core.view;
-    return new Uint8Array(buffer as ArrayBuffer, byteOffset + offset, length);
+  get bytes(): Uint8Array<ArrayBuffer> {
+    return this.#core.bytesAt(0, this.length);
   }
 
   /**
@@ -244,7 +241,7 @@ export class MemoryRegion extends NativeResource<IbvMr> {
    * @throws {RangeError} If the region does not have 40 bytes there.
    */
   grhAt(offset: number): Grh {
-    return new Grh(this.bytes(offset, Grh.SIZE));
+    return new Grh(this.#core.bytesAt(offset, Grh.SIZE));
   }
 }
 
@@ -281,9 +278,13 @@ export class MemorySlice implements Sge {
     this.lkey = region.lkey;
   }
 
-  /** The bytes of the part, shared with the device. */
+  /**
+   * The bytes of the part, shared with the device.
+   *
+   * @throws {TypeError} If the region is disposed, or this process cannot access its memory.
+   */
   get bytes(): Uint8Array<ArrayBuffer> {
-    return this.mr.bytes(this.offset, this.length);
+    return regionCore(this.mr).bytesAt(this.offset, this.length);
   }
 
   /** Offset, length and key on one line, for `console.log`. */

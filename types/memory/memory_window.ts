@@ -125,7 +125,7 @@ export let windowCore: (mw: MemoryWindow) => WindowCore;
  * using context = Context.open();
  * using pd = new ProtectionDomain(context);
  * using cq = new CompletionQueue(context, { cqe: 16 });
- * using qp = new QueuePair(pd, { type: QpType.RC, sendCq: cq, recvCq: cq, cap: { maxSendWr: 4, maxRecvWr: 1 } });
+ * using qp = new QueuePair(pd, { qpType: QpType.RC, sendCq: cq, recvCq: cq, cap: { maxSendWr: 4, maxRecvWr: 1 } });
  * qp.init({ portNum: 1, gidIndex: context.recommendGid(1).gidIndex, qpAccessFlags: AccessFlags.REMOTE_WRITE });
  * qp.activateRc(qp.address); // it stands for both ends
  * using mr = new MemoryRegion(pd, 4096, AccessFlags.LOCAL_WRITE | AccessFlags.MW_BIND);

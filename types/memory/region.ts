@@ -17,6 +17,8 @@ export interface NativeRegion {
   readonly length: number;
   /** The memory, if this process can access it. The region keeps it and frees it. */
   readonly memory?: Memory | undefined;
+  /** The bytes of a part, if they are not those of one piece of memory. */
+  readonly bytesAt?: ((offset: number, length: number) => Uint8Array<ArrayBuffer>) | undefined;
   /** Further objects that the region was made from. */
   readonly parents?: readonly Resource[] | undefined;
   /** Destroys the native region; `ibv_dereg_mr` if it is left out. */
@@ -35,6 +37,7 @@ export class Region {
   /** Whether the object of the region is open. */
   isOpen = true;
   readonly #view: DataView | undefined;
+  readonly #bytesAt: NativeRegion["bytesAt"];
   /** The address of the first byte, if the addresses of slices are those of this process. */
   readonly #start: bigint | undefined;
   /** The memory that is registered. After a failed attempt to register other memory, more is kept. */
@@ -42,9 +45,8 @@ export class Region {
   /** It is undefined if another object destroys the native region. */
   #destroy: ((handle: IbvMr) => void) | undefined;
 
-  constructor(
-    { pd, handle, addr, length, memory, parents = [], destroy = deregister }: NativeRegion,
-  ) {
+  constructor(native: NativeRegion) {
+    const { pd, handle, addr, length, memory, parents = [], destroy = deregister } = native;
     this.pd = pd;
     this.handle = handle;
     this.addr = addr;
@@ -54,6 +56,7 @@ export class Region {
     this.parents = parents;
     this.#memories = memory === undefined ? [] : [memory];
     this.#view = memory && viewOf(memory.bytes);
+    this.#bytesAt = native.bytesAt;
     this.#start = memory?.start === addr ? addr : undefined;
     this.#destroy = destroy;
   }
@@ -67,6 +70,14 @@ export class Region {
   get view(): DataView {
     if (this.#view !== undefined) return this.#view;
     throw new TypeError("Cannot access memory region: its memory is not of this process");
+  }
+
+  /** The bytes of a part, shared with the device. */
+  bytesAt(offset: number, length: number): Uint8Array<ArrayBuffer> {
+    this.assertWithin(offset, length);
+    if (this.#bytesAt !== undefined) return this.#bytesAt(offset, length);
+    const { buffer, byteOffset } = this.view;
+    return new Uint8Array(buffer as ArrayBuffer, byteOffset + offset, length);
   }
 
   /** Throws a TypeError if the region is disposed, or its buffer is detached. */

@@ -152,7 +152,7 @@ function randomPsn(): number {
 
 export function qpAddressOf(
   type: QpType,
-  qpn: number,
+  qpNum: number,
   context: Context,
   { portNum: port, gidIndex, psn, maxDestRdAtomic, qkey }: Chosen,
 ): QpAddress {
@@ -168,7 +168,7 @@ export function qpAddressOf(
   }
   return {
     transport: nameOf(QpType, type) as keyof typeof QpType,
-    qpn,
+    qpNum,
     psn,
     lid,
     gid: gid?.toString() ?? null,
@@ -220,7 +220,7 @@ export function connection(
   return {
     ahAttr: pathTo(chosen, port, peer, options),
     pathMtu: pathMtu(options.pathMtu, port, peer),
-    destQpNum: peer.qpn,
+    destQpNum: peer.qpNum,
     rqPsn: peer.psn,
     maxDestRdAtomic: chosen.maxDestRdAtomic,
     minRnrTimer,

@@ -22,11 +22,11 @@ export const CREATE_CAUSES: Causes<Making> = [
   [
     "EPERM",
     "Raw packet queue pairs need the capability CAP_NET_RAW",
-    ({ init }) => init.type === QpType.RAW_PACKET,
+    ({ init }) => init.qpType === QpType.RAW_PACKET,
   ],
   [
     "EINVAL, EOPNOTSUPP",
-    "RSS, where the device has it, needs type RAW_PACKET, both rwqIndTbl and rxHashConf, a key of 40 bytes, " +
+    "RSS, where the device has it, needs qpType RAW_PACKET, both rwqIndTbl and rxHashConf, a key of 40 bytes, " +
     "and a combination of fields that the device knows",
     ({ init }) => init.rwqIndTbl !== undefined || init.rxHashConf !== undefined,
   ],
@@ -56,7 +56,7 @@ function capAboveLimit({ context, init: { cap = {} } }: Making): Words | undefin
 
 /** A change of a queue pair that was refused. */
 interface Change {
-  readonly type: QpType;
+  readonly qpType: QpType;
   readonly context: Context;
   readonly from: QpState;
   readonly given: QpModifyAttr;
@@ -77,14 +77,14 @@ export const MODIFY_CAUSES: Causes<Change> = [
   [
     "EINVAL",
     "RAW_PACKET needs an Ethernet port, and port {portNum} is none",
-    ({ type, context, given: { portNum } }) =>
-      type === QpType.RAW_PACKET && portNum !== undefined &&
+    ({ qpType, context, given: { portNum } }) =>
+      qpType === QpType.RAW_PACKET && portNum !== undefined &&
       context.queryPort(portNum).linkLayer !== LinkLayer.ETHERNET && { portNum },
   ],
   [
     "EOPNOTSUPP",
     "A queue pair with an indirection table (rwqIndTbl) only receives: it stays in RTR",
-    ({ type, given }) => type === QpType.RAW_PACKET && given.qpState === QpState.RTS,
+    ({ qpType, given }) => qpType === QpType.RAW_PACKET && given.qpState === QpState.RTS,
   ],
   ["EINVAL", ABOVE_LIMIT, ({ context, given }) => {
     const { maxQpInitRdAtom, maxQpRdAtom } = context.queryDevice();
@@ -142,7 +142,7 @@ function beyondPkeys(change: Change): Words | undefined {
 
 /** A group that was not joined or left. */
 interface Group {
-  readonly type: QpType;
+  readonly qpType: QpType;
   readonly context: Context;
   readonly gid: Gid;
   readonly lid: number;
@@ -151,7 +151,11 @@ interface Group {
 }
 
 export const GROUP_CAUSES: Causes<Group> = [
-  ["EINVAL", "Only queue pairs of type UD join multicast groups", ({ type }) => type !== QpType.UD],
+  [
+    "EINVAL",
+    "Only queue pairs of type UD join multicast groups",
+    ({ qpType }) => qpType !== QpType.UD,
+  ],
   [
     "EINVAL",
     "{gid} is no multicast GID: those begin with ff, and those of IPv4 with ::ffff:224 to ::ffff:239",
@@ -207,16 +211,16 @@ function wrongWay(change: Change): Words | undefined {
 
 /** The attributes that a transition also needs. */
 function lacking(change: Change): Words | undefined {
-  const { type, from, given } = change;
+  const { qpType, from, given } = change;
   const to = given.qpState;
   if (to === undefined || PREVIOUS[to] !== from) return undefined;
-  const missing = requiredFor(type, to).filter((name) => given[name] === undefined);
+  const missing = requiredFor(qpType, to).filter((name) => given[name] === undefined);
   return missing.length === 0 ? undefined : { ...namesOf(change), missing: missing.join(", ") };
 }
 
 /** A queue pair whose request failed, as the device knows it. */
 interface Unsent extends Optional<Pick<QpAttr, "portNum" | "ahAttr">> {
-  readonly type: QpType;
+  readonly qpType: QpType;
   readonly context: Context;
 }
 
@@ -226,8 +230,8 @@ export const UNSENT_CAUSES: Causes<Unsent> = [
     "LOC_LEN_ERR",
     "The datagram does not fit into the posted receive, which needs 40 more bytes for the GRH, or it is longer than one " +
     "packet of port {portNum}: {longest} bytes",
-    ({ type, context, portNum = 0 }) =>
-      type === QpType.UD && portNum !== 0 &&
+    ({ qpType, context, portNum = 0 }) =>
+      qpType === QpType.UD && portNum !== 0 &&
       { portNum, longest: longestDatagram(context.queryPort(portNum)) },
   ],
   [

@@ -26,7 +26,7 @@ export interface QpOpenAttr {
   /** The number of the queue pair, 24 bits. */
   readonly qpNum: number;
   /** The transport service. The default is `XRC_RECV`, the only one that can be shared. */
-  readonly type?: QpType | undefined;
+  readonly qpType?: QpType | undefined;
 }
 
 const MASK = members("ibv_qp_open_attr_mask", "IBV_QP_OPEN_ATTR_");
@@ -34,7 +34,7 @@ const MASK = members("ibv_qp_open_attr_mask", "IBV_QP_OPEN_ATTR_");
 const codec: AttributeCodec<QpOpenAttr> = codecOf("ibv_qp_open_attr", "queue pair attributes", {
   xrcd: { mask: MASK.XRCD, resource: XrcDomain, required: true },
   qpNum: { mask: MASK.NUM, bits: 24, required: true },
-  type: { field: "qp_type", mask: MASK.TYPE, values: QpType, fallback: QpType.XRC_RECV },
+  qpType: { field: "qp_type", mask: MASK.TYPE, values: QpType, fallback: QpType.XRC_RECV },
 });
 
 const KIND: NativeKind<IbvQp, OpenedQueuePair> = {
@@ -57,7 +57,7 @@ export class OpenedQueuePair extends NativeResource<IbvQp> {
   /** The device that the queue pair belongs to. */
   readonly context: Context;
   /** The transport service. */
-  readonly type: QpType;
+  readonly qpType: QpType;
   /** The number of the queue pair, 24 bits. */
   readonly qpNum: number;
   /** The XRC domain. */
@@ -73,16 +73,16 @@ export class OpenedQueuePair extends NativeResource<IbvQp> {
    */
   constructor(attr: QpOpenAttr) {
     const { view, given, writeHandles } = codec.write(attr);
-    const { xrcd, qpNum, type = QpType.XRC_RECV } = given;
+    const { xrcd, qpNum, qpType = QpType.XRC_RECV } = given;
     writeHandles();
     const context = rootOf(xrcd) as Context;
     const handle = call("ibv_open_qp", "open queue pair", [context.unsafeHandle, view], {
-      detail: () => `${nameOf(QpType, type)} ${qpNum}`,
+      detail: () => `${nameOf(QpType, qpType)} ${qpNum}`,
     });
     super(KIND, handle, [xrcd]);
-    const states = this.#states = new QpStates(this, context, type, () => {});
+    const states = this.#states = new QpStates(this, context, qpType, () => {});
     this.context = context;
-    this.type = type;
+    this.qpType = qpType;
     this.qpNum = states.qpNum;
     this.xrcd = xrcd;
   }

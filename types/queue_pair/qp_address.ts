@@ -12,7 +12,7 @@ export interface QpAddress {
   /** The name of the transport service: a name of `QpType`. */
   readonly transport: keyof typeof QpType;
   /** Number of the queue pair, 24 bits. */
-  readonly qpn: number;
+  readonly qpNum: number;
   /** Packet sequence number of the first packet that the queue pair sends, 24 bits. */
   readonly psn: number;
   /** LID of the port. 0 on RoCE. */
@@ -33,7 +33,7 @@ export interface Peer extends Omit<QpAddress, "gid" | "transport" | "qkey"> {
   readonly gid: Gid | undefined;
 }
 
-const NAMES = ["transport", "qpn", "psn", "lid", "gid", "mtu", "rdAtomic", "qkey"] as const;
+const NAMES = ["transport", "qpNum", "psn", "lid", "gid", "mtu", "rdAtomic", "qkey"] as const;
 
 /**
  * Reads the address of a peer.
@@ -53,7 +53,7 @@ export function readPeer(address: QpAddress, transport: string): Peer {
   }
   if ((peer.qkey ?? null) !== null) uint32(peer.qkey as number, "qkey of the peer");
   return {
-    qpn: uint24(peer.qpn, "qpn of the peer"),
+    qpNum: uint24(peer.qpNum, "qpNum of the peer"),
     psn: uint24(peer.psn, "psn of the peer"),
     lid: uint16(peer.lid, "lid of the peer"),
     gid: peer.gid === null || peer.gid === undefined ? undefined : Gid.parse(peer.gid),

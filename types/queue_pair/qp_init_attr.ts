@@ -31,7 +31,7 @@ import { QpCreateFlags, QpType } from "./qp_enums.ts";
  */
 export interface AnyQpInitAttr {
   /** Transport service. RAW_PACKET for RSS. */
-  readonly type: QpType;
+  readonly qpType: QpType;
   /** Completion queue of the sends. */
   readonly sendCq?: CompletionQueue | undefined;
   /** Completion queue of the receives. It may be the one of the sends. */
@@ -77,10 +77,10 @@ export type QpInitAttr =
   & AnyQpInitAttr
   & (
     | {
-      readonly type: typeof QpType.RAW_PACKET | typeof QpType.UD;
+      readonly qpType: typeof QpType.RAW_PACKET | typeof QpType.UD;
       readonly rwqIndTbl: RwqIndirectionTable;
     }
-    | { readonly type: typeof QpType.XRC_RECV }
+    | { readonly qpType: typeof QpType.XRC_RECV }
     | (
       & {
         readonly sendCq: CompletionQueue;
@@ -88,9 +88,9 @@ export type QpInitAttr =
       }
       // The compiler reports what the last type of a union lacks.
       & (
-        | { readonly type: typeof QpType.XRC_SEND }
+        | { readonly qpType: typeof QpType.XRC_SEND }
         | (
-          & { readonly type: QpType; readonly recvCq: CompletionQueue }
+          & { readonly qpType: QpType; readonly recvCq: CompletionQueue }
           & (
             | { readonly srq: SharedReceiveQueue }
             | { readonly cap: Pick<QpCap, "maxRecvWr"> }
@@ -112,7 +112,7 @@ const codec: AttributeCodec<AnyQpInitAttr, AnyQpInitAttr, Own> = codecOf(
   "ibv_qp_init_attr_ex",
   "queue pair attributes",
   {
-    type: { field: "qp_type", values: QpType, required: true },
+    qpType: { field: "qp_type", values: QpType, required: true },
     pd: { mask: MASK.PD, resource: ProtectionDomain, own: true, derive: noneOfXrcRecv },
     cap: { struct: qpCapCodec, derive: withElements },
     sendCq: { resource: CompletionQueue, derive: noneWithoutQueue },
@@ -143,8 +143,8 @@ export function copyQpInit<T extends AnyQpInitAttr>(init: T): T {
 
 type Given = Readonly<Record<string, unknown>>;
 
-function noneOfXrcRecv({ type }: Given): null | undefined {
-  return type === QpType.XRC_RECV ? null : undefined;
+function noneOfXrcRecv({ qpType }: Given): null | undefined {
+  return qpType === QpType.XRC_RECV ? null : undefined;
 }
 
 /** Leaves out the completion queue of a send queue that is not made. */
@@ -200,15 +200,15 @@ function withElements(init: Given): Optional<QpCap> {
 }
 
 function hasSendQueue(
-  { type, rwqIndTbl, cap: given = {} }: AnyQpInitAttr,
+  { qpType, rwqIndTbl, cap: given = {} }: AnyQpInitAttr,
   cap: Optional<QpCap> = given,
 ): boolean {
-  return rwqIndTbl === undefined ? type !== QpType.XRC_RECV : (cap.maxSendWr ?? 0) > 0;
+  return rwqIndTbl === undefined ? qpType !== QpType.XRC_RECV : (cap.maxSendWr ?? 0) > 0;
 }
 
 /** Whether it has a receive queue of its own. */
-function hasRecvQueue({ type, rwqIndTbl, srq }: AnyQpInitAttr): boolean {
-  return rwqIndTbl === undefined && srq === undefined && !isXrc(type);
+function hasRecvQueue({ qpType, rwqIndTbl, srq }: AnyQpInitAttr): boolean {
+  return rwqIndTbl === undefined && srq === undefined && !isXrc(qpType);
 }
 
 function isXrc(type: QpType): boolean {
@@ -217,9 +217,9 @@ function isXrc(type: QpType): boolean {
 
 /** Providers read the completion queues of the queues without a check. */
 function checkQueues(init: AnyQpInitAttr): void {
-  const { type, sendCq, recvCq, rwqIndTbl, srq, xrcd, cap = {} } = init;
+  const { qpType, sendCq, recvCq, rwqIndTbl, srq, xrcd, cap = {} } = init;
   if (rwqIndTbl !== undefined) checkRss(init);
-  else if (isXrc(type)) checkXrc(init);
+  else if (isXrc(qpType)) checkXrc(init);
   else {
     if (sendCq === undefined) throw refusal("sendCq is missing");
     if (recvCq === undefined) throw refusal("recvCq is missing");
@@ -230,7 +230,7 @@ function checkQueues(init: AnyQpInitAttr): void {
       throw refusal("cap.maxRecvWr is missing: give 0 if it receives nothing");
     }
   }
-  if ((xrcd !== undefined) !== (type === QpType.XRC_RECV)) {
+  if ((xrcd !== undefined) !== (qpType === QpType.XRC_RECV)) {
     throw refusal("XRC_RECV needs xrcd, and other types have none");
   }
 }
@@ -243,10 +243,10 @@ function checkRss(init: AnyQpInitAttr): void {
   if (hasSendQueue(init) && sendCq === undefined) throw refusal("sendCq is missing");
 }
 
-function checkXrc({ type, sendCq, recvCq, srq, cap = {} }: AnyQpInitAttr): void {
-  const sends = type === QpType.XRC_SEND;
+function checkXrc({ qpType, sendCq, recvCq, srq, cap = {} }: AnyQpInitAttr): void {
+  const sends = qpType === QpType.XRC_SEND;
   if (recvCq !== undefined || srq !== undefined || cap.maxRecvWr || cap.maxRecvSge) {
-    throw refusal(`${nameOf(QpType, type)} has no receive queue`);
+    throw refusal(`${nameOf(QpType, qpType)} has no receive queue`);
   }
   if (sends !== (sendCq !== undefined)) {
     throw refusal("XRC_SEND needs sendCq, and XRC_RECV has no send queue");
@@ -275,8 +275,8 @@ export function readCap(view: DataView<ArrayBuffer>): QpCap {
   return qpCapCodec.read(view, structs.ibv_qp_init_attr_ex.fields.cap.offset);
 }
 
-export function describeQpInit({ type, cap, ...others }: AnyQpInitAttr): string {
+export function describeQpInit({ qpType, cap, ...others }: AnyQpInitAttr): string {
   const sizes = Object.entries(cap ?? {}).filter(([, size]) => size !== undefined && size > 0)
     .map(([name, size]) => `${name} ${size}`);
-  return [nameOf(QpType, type), ...sizes, ...Object.keys(others)].join(", ");
+  return [nameOf(QpType, qpType), ...sizes, ...Object.keys(others)].join(", ");
 }

@@ -84,7 +84,7 @@ type Connects = keyof typeof CONNECTS;
 /** The states and the attributes of a queue pair. The methods are those of `QueuePair`. */
 export class QpStates {
   readonly context: Context;
-  readonly type: QpType;
+  readonly qpType: QpType;
   readonly qpNum: number;
   /** Whether the program has set the access rights of peers since the last reset: then nothing else grants any. */
   hasOwnAccess = false;
@@ -98,7 +98,7 @@ export class QpStates {
     this.#qp = qp;
     this.#modified = modified;
     this.context = context;
-    this.type = type;
+    this.qpType = type;
     this.qpNum = readNative(qp.unsafeHandle, structs.ibv_qp.fields.qp_num);
     registerElement(qp);
   }
@@ -147,8 +147,9 @@ export class QpStates {
       finish: ({ value }) => {
         checked("ibv_modify_qp", { fails: "code" }, value, "modify queue pair", {
           detail: () =>
-            `${nameOf(QpType, this.type)} ${this.qpNum}, ${Object.keys(given).join(", ")}`,
-          hint: (code) => hintModify(code, { type: this.type, context: this.context, from, given }),
+            `${nameOf(QpType, this.qpType)} ${this.qpNum}, ${Object.keys(given).join(", ")}`,
+          hint: (code) =>
+            hintModify(code, { qpType: this.qpType, context: this.context, from, given }),
         });
         done();
       },
@@ -168,21 +169,21 @@ export class QpStates {
 
   /** A datagram is one packet. A longer message would be dropped without an error. */
   #maxMessage(port: number | undefined): number {
-    const isDatagram = this.type === QpType.UD || this.type === QpType.DRIVER;
+    const isDatagram = this.qpType === QpType.UD || this.qpType === QpType.DRIVER;
     if (!isDatagram || port === undefined) return Infinity;
     return longestDatagram(this.context.queryPort(port));
   }
 
   init(options: InitOptions): void {
-    const chosen = cutTo(this.init, () => choose(this.type, this.context, options));
+    const chosen = cutTo(this.init, () => choose(this.qpType, this.context, options));
     const { portNum, pkeyIndex, qpAccessFlags, qkey = 0 } = chosen;
     const attr = { portNum, pkeyIndex, qpAccessFlags, qkey };
-    this.modify(attrFor(this.type, QpState.INIT, attr));
+    this.modify(attrFor(this.qpType, QpState.INIT, attr));
     this.#chosen = chosen;
   }
 
   get address(): QpAddress {
-    return qpAddressOf(this.type, this.qpNum, this.context, this.#choices());
+    return qpAddressOf(this.qpType, this.qpNum, this.context, this.#choices());
   }
 
   #choices(): Chosen {
@@ -223,13 +224,13 @@ export class QpStates {
     const { types, choices } = CONNECTS[method];
     this.#assertType(name, types);
     const given = snapshot(options, "activation", choices);
-    return connection(this.type, this.context, this.#choices(), peer, given);
+    return connection(this.qpType, this.context, this.#choices(), peer, given);
   }
 
   #assertType(method: string, types: readonly QpType[]): void {
-    if (types.includes(this.type)) return;
+    if (types.includes(this.qpType)) return;
     throw new TypeError(
-      `Cannot use ${method}(): the type of the queue pair is ${nameOf(QpType, this.type)}`,
+      `Cannot use ${method}(): the type of the queue pair is ${nameOf(QpType, this.qpType)}`,
     );
   }
 
@@ -237,7 +238,7 @@ export class QpStates {
   #steps(attr: QpModifyAttr): [rtr: QpModifyAttr, rts: QpModifyAttr] {
     // A wrong choice must not leave the queue pair in RTR, and is refused where the type has no such attribute.
     qpAttrCodec.write(attr);
-    return [attrFor(this.type, QpState.RTR, attr), attrFor(this.type, QpState.RTS, attr)];
+    return [attrFor(this.qpType, QpState.RTR, attr), attrFor(this.qpType, QpState.RTS, attr)];
   }
 
   activateUd(activation: UdActivation): void {
@@ -287,8 +288,8 @@ function endsSends(from: QpState, { qpState, curQpState }: QpModifyAttr): boolea
   return qpState === QpState.RTS && (curQpState ?? from) === QpState.SQE;
 }
 
-type Described = Pick<QpStates, "type" | "qpNum" | "state">;
+type Described = Pick<QpStates, "qpType" | "qpNum" | "state">;
 
-export function describeQp({ type, qpNum, state }: Described): Record<string, unknown> {
-  return { type: nameOf(QpType, type), qpNum, state: nameOf(QpState, state) };
+export function describeQp({ qpType, qpNum, state }: Described): Record<string, unknown> {
+  return { qpType: nameOf(QpType, qpType), qpNum, state: nameOf(QpState, state) };
 }

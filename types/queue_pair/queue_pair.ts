@@ -132,7 +132,7 @@ export interface ProviderQp<Init extends QpInitAttr = QpInitAttr> {
  * using pd = new ProtectionDomain(context);
  * using cq = new CompletionQueue(context, { cqe: 128 });
  * const cap = { maxSendWr: 64, maxRecvWr: 64 };
- * using qp = new QueuePair(pd, { type: QpType.UD, sendCq: cq, recvCq: cq, cap });
+ * using qp = new QueuePair(pd, { qpType: QpType.UD, sendCq: cq, recvCq: cq, cap });
  * qp.activateUd({ portNum: 1, qkey: 0x1111_1111 });
  * ```
  *
@@ -164,7 +164,7 @@ export class QueuePair extends NativeResource<IbvQp> {
   /** The device that the queue pair belongs to. */
   readonly context: Context;
   /** The transport service. */
-  readonly type: QpType;
+  readonly qpType: QpType;
   /** The number of the queue pair, 24 bits. Peers address it by this number. */
   readonly qpNum: number;
   /** The protection domain. */
@@ -225,15 +225,15 @@ export class QueuePair extends NativeResource<IbvQp> {
       : isBasic(mask)
       ? call("ibv_create_qp", "create queue pair", [pd.unsafeHandle, view], options)
       : call("ibv_create_qp_ex", "create queue pair", [context.unsafeHandle, view], options);
-    const { type, sendCq, recvCq, srq, xrcd, rwqIndTbl, rxHashConf, sqSigAll = false } = given;
+    const { qpType, sendCq, recvCq, srq, xrcd, rwqIndTbl, rxHashConf, sqSigAll = false } = given;
     const parents = [pd, sendCq, recvCq, srq, xrcd, rwqIndTbl].filter((part) => part !== undefined);
     super(QueuePair.#KIND, handle, parents);
-    const states = this.#states = new QpStates(this, context, type, (maxMessage, endsSends) => {
+    const states = this.#states = new QpStates(this, context, qpType, (maxMessage, endsSends) => {
       this.#noteRules(maxMessage);
       if (endsSends) this.#endSends();
     });
     this.context = context;
-    this.type = type;
+    this.qpType = qpType;
     this.qpNum = states.qpNum;
     this.#base = base;
     this.pd = pd;
@@ -251,7 +251,7 @@ export class QueuePair extends NativeResource<IbvQp> {
       if (sender.tracker !== undefined) cqCore(sendCq).senders.set(this.qpNum, sender.tracker);
     }
     if (recvCq !== undefined && srq === undefined) this.#receiver = this.#makeReceiver(cap);
-    this.#core = { type, cap, sendOpsFlags, states, sender: this.#sender };
+    this.#core = { type: qpType, cap, sendOpsFlags, states, sender: this.#sender };
     registerFailing(this.qpNum, (code) => this.#hintFailure(code));
   }
 
@@ -263,10 +263,10 @@ export class QueuePair extends NativeResource<IbvQp> {
   /** Why a request has failed, as far as the current state of the device shows it. */
   #hintFailure(code: string): string | undefined {
     try {
-      const isConnected = this.type === QpType.RC || this.type === QpType.UC;
+      const isConnected = this.qpType === QpType.RC || this.qpType === QpType.UC;
       const { PORT, AV } = QpAttrMask;
       const { attr } = this.query(isConnected ? PORT | AV : PORT);
-      return causeOf(UNSENT_CAUSES, code, { ...attr, type: this.type, context: this.context });
+      return causeOf(UNSENT_CAUSES, code, { ...attr, qpType: this.qpType, context: this.context });
     } catch {
       // The device may be gone: the usual cause is reported.
       return undefined;
@@ -276,12 +276,12 @@ export class QueuePair extends NativeResource<IbvQp> {
   #makeSender(cap: QpCap, allSignaled: boolean, provider: QpProvider | undefined): SendPoster {
     const hint = (code: string): string | undefined =>
       causeOf(SEND_CAUSES, code, { state: this.state, size: cap.maxSendWr });
-    const opcodes = provider?.opcodes ?? opcodesOf(this.type);
+    const opcodes = provider?.opcodes ?? opcodesOf(this.qpType);
     const rules: SendRules = {
-      transport: provider?.transport ?? nameOf(QpType, this.type),
+      transport: provider?.transport ?? nameOf(QpType, this.qpType),
       opcodes,
       built: provider?.built ?? opcodes,
-      needs: provider === undefined ? NEEDS[this.type] ?? 0 : DATAGRAM,
+      needs: provider === undefined ? NEEDS[this.qpType] ?? 0 : DATAGRAM,
       pd: this.#base,
       maxMessage: Infinity,
       maxRdma: provider?.maxRdma,
@@ -291,7 +291,7 @@ export class QueuePair extends NativeResource<IbvQp> {
     const verb = { verb: "ibv_post_send", action: "post send", hint };
     const tracker = provider !== undefined
       ? new UnorderedSends()
-      : this.type === QpType.UD
+      : this.qpType === QpType.UD
       ? new SendTracker()
       : undefined;
     return new SendPoster(this, verb, rules, cap.maxSendSge, tracker);
@@ -300,7 +300,7 @@ export class QueuePair extends NativeResource<IbvQp> {
   #makeReceiver({ maxRecvSge, maxRecvWr }: QpCap): RecvPoster {
     const hint = (code: string): string | undefined =>
       causeOf(RECV_CAUSES, code, { state: this.state, size: maxRecvWr });
-    const rules = { maxSge: maxRecvSge, needsGrh: this.type === QpType.UD };
+    const rules = { maxSge: maxRecvSge, needsGrh: this.qpType === QpType.UD };
     return new RecvPoster({ verb: "ibv_post_recv", action: "post receive", hint }, rules);
   }
 
@@ -451,7 +451,7 @@ export class QueuePair extends NativeResource<IbvQp> {
    *
    * function send(qp: QueuePair, sge: MemorySlice, peer: QpAddress): void {
    *   using ah = new AddressHandle(qp.pd, qp.ahAttr(peer));
-   *   qp.postSend({ sge, ah, remoteQpn: peer.qpn, remoteQkey: peer.qkey! });
+   *   qp.postSend({ sge, ah, remoteQpn: peer.qpNum, remoteQkey: peer.qkey! });
    * }
    * ```
    *
@@ -619,7 +619,12 @@ export class QueuePair extends NativeResource<IbvQp> {
     const group = new Gid(bytes);
     call("ibv_attach_mcast", `join multicast group ${group}`, args, {
       hint: (code) =>
-        causeOf(GROUP_CAUSES, code, { type: this.type, context: this.context, gid: group, lid }),
+        causeOf(GROUP_CAUSES, code, {
+          qpType: this.qpType,
+          context: this.context,
+          gid: group,
+          lid,
+        }),
       countOf: countsOf(this.context),
     });
     this.#groups.set(name, [bytes, lid]);
@@ -643,7 +648,7 @@ export class QueuePair extends NativeResource<IbvQp> {
     call("ibv_detach_mcast", `leave multicast group ${group}`, [handle, bytes, lid], {
       hint: (code) =>
         causeOf(GROUP_CAUSES, code, {
-          type: this.type,
+          qpType: this.qpType,
           context: this.context,
           gid: group,
           lid,

@@ -35,7 +35,7 @@ export type QpInitAttrEx = QpInitAttr & {
  * function writer(pd: ProtectionDomain, cq: CompletionQueue): QueuePairEx {
  *   const cap = { maxSendWr: 16, maxRecvWr: 16 };
  *   const sendOpsFlags = SendOpsFlags.RDMA_WRITE;
- *   return new QueuePairEx(pd, { type: QpType.RC, sendCq: cq, recvCq: cq, cap, sendOpsFlags });
+ *   return new QueuePairEx(pd, { qpType: QpType.RC, sendCq: cq, recvCq: cq, cap, sendOpsFlags });
  * }
  * ```
  *

@@ -25,15 +25,15 @@ export const MAX_RSS_INPUT = 36;
  */
 export interface RssFlow {
   /** The source address, as text or as 4 or 16 bytes in network order. */
-  readonly source: string | Uint8Array;
+  readonly srcIp: string | Uint8Array;
   /** The destination address, of the same family. */
-  readonly destination: string | Uint8Array;
+  readonly dstIp: string | Uint8Array;
   /** Protocol above IP. Ports are hashed for TCP and UDP only: leave it out for other protocols. */
   readonly protocol?: "tcp" | "udp" | undefined;
   /** The source port, 0 to 65535. It is needed if the fields select it. */
-  readonly sourcePort?: number | undefined;
+  readonly srcPort?: number | undefined;
   /** The destination port, 0 to 65535. It is needed if the fields select it. */
-  readonly destinationPort?: number | undefined;
+  readonly dstPort?: number | undefined;
 }
 
 /**
@@ -71,7 +71,7 @@ export interface RssInputOptions {
  *
  * const field = enums.ibv_rx_hash_fields;
  * const fields = field.IBV_RX_HASH_SRC_IPV4 | field.IBV_RX_HASH_SRC_PORT_TCP;
- * const flow = { source: "10.0.0.1", destination: "10.0.0.2", sourcePort: 7, destinationPort: 9 };
+ * const flow = { srcIp: "10.0.0.1", dstIp: "10.0.0.2", srcPort: 7, dstPort: 9 };
  * assertEquals(rssInput({ ...flow, protocol: "tcp" }, fields).toHex(), "0a0000010007");
  * assertEquals(rssInput({ ...flow, protocol: "udp" }, fields).toHex(), "0a000001");
  * ```
@@ -109,7 +109,7 @@ export function writeRssInput(
   byteArray(input, "input");
   requirePredictable(fields);
   // Code of the caller, such as a getter, may use or transfer the same buffer: it runs before anything is written.
-  const { source, destination, protocol, sourcePort, destinationPort } = flow ??
+  const { srcIp, dstIp, protocol, srcPort, dstPort } = flow ??
     object(flow, "flow");
   const { symmetric = false } = options ?? object(options, "options");
   if (input.length < MAX_RSS_INPUT) {
@@ -117,16 +117,16 @@ export function writeRssInput(
       `Cannot use input of ${input.length} bytes: ${MAX_RSS_INPUT} are needed`,
     );
   }
-  const size = writeEndpoint(source, "source", input, 0);
-  if (writeEndpoint(destination, "destination", input, size) !== size) {
+  const size = writeEndpoint(srcIp, "srcIp", input, 0);
+  if (writeEndpoint(dstIp, "dstIp", input, size) !== size) {
     throw new RangeError("Cannot hash flow: source and destination are of different families");
   }
   const addresses = fields & (size === 4 ? IPV4 : IPV6);
   if (addresses === 0 && (fields & (IPV4 | IPV6)) !== 0) return 0;
   const length = keep(input, 0, size, addresses, symmetric);
   const ports = fields & (protocol === "tcp" ? TCP : protocol === "udp" ? UDP : 0);
-  if ((ports & SOURCES) !== 0) writePort(input, length, sourcePort, "sourcePort");
-  if ((ports & ~SOURCES) !== 0) writePort(input, length + 2, destinationPort, "destinationPort");
+  if ((ports & SOURCES) !== 0) writePort(input, length, srcPort, "srcPort");
+  if ((ports & ~SOURCES) !== 0) writePort(input, length + 2, dstPort, "dstPort");
   return length + keep(input, length, 2, ports, symmetric);
 }
 

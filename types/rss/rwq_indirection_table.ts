@@ -33,7 +33,7 @@ const codec: AttributeCodec<NativeInit> = codecOf(
 const KIND: NativeKind<IbvRwqIndTable, RwqIndirectionTable> = {
   name: "indirection table",
   destroy: (handle) => call("ibv_destroy_rwq_ind_table", "destroy indirection table", [handle]),
-  describe: ({ tableNumber, size }) => ({ tableNumber, size }),
+  describe: ({ indTblNum, size }) => ({ indTblNum, size }),
 };
 
 /**
@@ -54,7 +54,7 @@ const KIND: NativeKind<IbvRwqIndTable, RwqIndirectionTable> = {
  *   const table = new RwqIndirectionTable(pd.context, entries);
  *   const rxHashFieldsMask = RxHashFields.SRC_IPV4 | RxHashFields.DST_IPV4;
  *   const rxHashConf = new RxHash({ rxHashKey: microsoftRssKey(), rxHashFieldsMask });
- *   return new QueuePair(pd, { type: QpType.RAW_PACKET, rwqIndTbl: table, rxHashConf });
+ *   return new QueuePair(pd, { qpType: QpType.RAW_PACKET, rwqIndTbl: table, rxHashConf });
  * }
  * ```
  *
@@ -62,10 +62,10 @@ const KIND: NativeKind<IbvRwqIndTable, RwqIndirectionTable> = {
  * ```ts
  * import { microsoftRssKey, RxHash, RxHashFields, type RwqIndirectionTable } from "@rdma/ibverbs";
  *
- * function queueOf(table: RwqIndirectionTable, source: string, destination: string): number {
+ * function queueOf(table: RwqIndirectionTable, srcIp: string, dstIp: string): number {
  *   const { SRC_IPV4, DST_IPV4 } = RxHashFields;
  *   const rxHash = new RxHash({ rxHashKey: microsoftRssKey(), rxHashFieldsMask: SRC_IPV4 | DST_IPV4 });
- *   return table.workQueueFor({ source, destination }, rxHash).wqNum;
+ *   return table.workQueueFor({ srcIp, dstIp }, rxHash).wqNum;
  * }
  * ```
  *
@@ -78,7 +78,7 @@ export class RwqIndirectionTable extends NativeResource<IbvRwqIndTable> {
   /** The work queue of each entry. */
   readonly workQueues: readonly WorkQueue[];
   /** Table number (`ind_tbl_num`). */
-  readonly tableNumber: number;
+  readonly indTblNum: number;
 
   /**
    * Makes a table (`ibv_create_rwq_ind_table`).
@@ -105,7 +105,7 @@ export class RwqIndirectionTable extends NativeResource<IbvRwqIndTable> {
     super(KIND, handle, [context, ...entries]);
     this.context = context;
     this.workQueues = entries;
-    this.tableNumber = readNative(handle, structs.ibv_rwq_ind_table.fields.ind_tbl_num);
+    this.indTblNum = readNative(handle, structs.ibv_rwq_ind_table.fields.ind_tbl_num);
   }
 
   /** Number of entries. */

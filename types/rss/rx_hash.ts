@@ -94,7 +94,7 @@ export const rxHashCodec: AttributeCodec<NativeRxHash, object, { rxHashKeyLen: n
  *
  * const { SRC_IPV4, DST_IPV4 } = RxHashFields;
  * const rxHash = new RxHash({ rxHashKey: microsoftRssKey(), rxHashFieldsMask: SRC_IPV4 | DST_IPV4 });
- * const flow = { source: "66.9.149.187", destination: "161.142.100.80" };
+ * const flow = { srcIp: "66.9.149.187", dstIp: "161.142.100.80" };
  * assertEquals(rxHash.hash(flow), 0x323e8fc2);
  * ```
  *

@@ -49,7 +49,7 @@ const KIND: NativeKind<IbvSrq, SharedReceiveQueue> = {
  * using pd = new ProtectionDomain(context);
  * using cq = new CompletionQueue(context, { cqe: 128 });
  * using srq = new SharedReceiveQueue(pd, { maxWr: 256 });
- * using qp = new QueuePair(pd, { type: QpType.RC, sendCq: cq, recvCq: cq, srq, cap: { maxSendWr: 16 } });
+ * using qp = new QueuePair(pd, { qpType: QpType.RC, sendCq: cq, recvCq: cq, srq, cap: { maxSendWr: 16 } });
  * ```
  *
  * @category Shared receive queues

@@ -100,7 +100,7 @@ deviceTest(
       await id.connect(qp);
       await id.establish();
       const ended = id.disconnected();
-      new DataView(mr.bytes().buffer).setUint32(12, Number(size));
+      new DataView(mr.bytes.buffer).setUint32(12, Number(size));
       if (size !== 0) qp.postSend({ sge: mr.slice(0, 16) });
       const { code, stderr } = await serving;
       assertEquals(code, 1);

@@ -8,7 +8,7 @@ const TIME = new Date(2026, 0, 2, 3, 4, 5);
 const LINK_LOST = {
   time: TIME,
   device: "rxe0",
-  event: { type: EventType.PORT_ERR, element: undefined, portNum: 1 },
+  event: { eventType: EventType.PORT_ERR, element: undefined, portNum: 1 },
 };
 
 function counter(name: string, value: bigint, delta?: bigint): CounterRate {

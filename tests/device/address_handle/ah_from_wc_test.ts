@@ -65,15 +65,15 @@ for (const family of ["ipv4", "ipv6", "link-local"] as const) {
       using path = new ReplyPath(pd, { portNum: PORT });
       for (const [name, make] of Object.entries(WAYS)) {
         using ah = await make({ pd, path, wc, grh });
-        left.mr.bytes().fill(0);
+        left.mr.bytes.fill(0);
         left.qp.postRecv({ sge: left.mr.slice(0, 1024) });
-        right.mr.bytes(2048, 5).set([1, 2, 3, 4, 5]);
+        right.mr.slice(2048, 5).bytes.set([1, 2, 3, 4, 5]);
         const sge = right.mr.slice(2048, 5);
         right.qp.postSend({ sge, ah, remoteQpn: wc.srcQp, remoteQkey: QKEY });
         (await waitFor(right.cq))[0]!.check();
         const [reply] = await waitFor(left.cq);
         assertEquals([reply!.check().byteLen, reply!.srcQp], [45, right.qp.qpNum], name);
-        assertEquals([...left.mr.bytes(40, 5)], [1, 2, 3, 4, 5], name);
+        assertEquals([...left.mr.slice(40, 5).bytes], [1, 2, 3, 4, 5], name);
       }
     },
   );

@@ -29,13 +29,13 @@ async function exchange(
   to: End,
   post: (sge: ReturnType<End["mr"]["slice"]>) => void,
 ): Promise<WorkCompletion> {
-  to.mr.bytes(0, 256).fill(0xee);
+  to.mr.slice(0, 256).bytes.fill(0xee);
   to.qp.postRecv({ sge: to.mr.slice(0, 256) });
-  from.mr.bytes(1024, DATA.length).set(DATA);
+  from.mr.slice(1024, DATA.length).bytes.set(DATA);
   post(from.mr.slice(1024, DATA.length));
   const [wc] = await waitFor(to.cq);
   assertEquals(wc!.check().byteLen, Grh.SIZE + DATA.length);
-  assertEquals(to.mr.bytes(Grh.SIZE, DATA.length), DATA);
+  assertEquals(to.mr.slice(Grh.SIZE, DATA.length).bytes, DATA);
   await waitFor(from.cq);
   return wc!;
 }
@@ -65,7 +65,7 @@ stubTest("new AddressHandle() needs no GRH on an InfiniBand port", async () => {
     assertEquals([wc.wcFlags & WcFlags.GRH, wc.slid, wc.srcQp], [0, IB_LID, left.qp.qpNum]);
   }
   // the place of the GRH
-  assertEquals(right.mr.bytes(0, Grh.SIZE), new Uint8Array(Grh.SIZE).fill(0xee));
+  assertEquals(right.mr.slice(0, Grh.SIZE).bytes, new Uint8Array(Grh.SIZE).fill(0xee));
 });
 
 stubTest("AddressHandle.fromWc() makes a reply's address with a GRH", async () => {

@@ -45,7 +45,7 @@ export class CmDevice extends OpenDevice {
   /** An id that knows the route to another one, or to an address. */
   async routed(to: CmId | SocketAddress, portSpace?: PortSpace): Promise<CmId> {
     const id = new CmId(this.channel, portSpace);
-    await id.resolveAddr(to instanceof CmId ? to.localAddress! : to, { timeout: 10_000 });
+    await id.resolveAddr(to instanceof CmId ? to.localAddr! : to, { timeout: 10_000 });
     await id.resolveRoute({ timeout: 10_000 });
     return id;
   }
@@ -53,7 +53,7 @@ export class CmDevice extends OpenDevice {
   /** The next request to an id of the channel. */
   async request(): Promise<CmEvent> {
     for await (const event of this.channel) {
-      if (event.type === CmEventType.CONNECT_REQUEST) return event;
+      if (event.event === CmEventType.CONNECT_REQUEST) return event;
     }
     throw new Error("Cannot wait: the channel has ended");
   }

@@ -13,7 +13,7 @@ for (const [family, hostname] of Object.entries(HOSTS)) {
     assertEquals([listener.state, listener.device?.name], ["LISTENING", RXE]);
     const client = await bed.routed(listener);
     assertEquals(client.state, "ROUTE_RESOLVED");
-    assertEquals(client.peerAddress, { hostname, port: listener.srcPort });
+    assertEquals(client.peerAddr, { hostname, port: listener.srcPort });
     assertEquals([client.dstPort, client.portNum], [listener.srcPort, 1]);
     const [left, right] = [bed.newQp(QpType.RC), bed.newQp(QpType.RC)];
     const answered = client.connect(left, { privateData: bytes("ping"), retryCount: 3 });
@@ -21,10 +21,10 @@ for (const [family, hostname] of Object.entries(HOSTS)) {
     assertEquals([listenId, server.state], [listener, "REQUESTED"]);
     assertEquals(conn!.privateData, Uint8Array.of(...bytes("ping"), ...new Uint8Array(52)));
     assertEquals([conn!.qpNum, conn!.retryCount], [left.qpNum, 3]);
-    assertEquals(server.peerAddress, client.localAddress);
+    assertEquals(server.peerAddr, client.localAddr);
     const accepted = server.accept(right, { privateData: bytes("pong") });
-    const { type, conn: reply } = await answered;
-    assertEquals(type, CmEventType.CONNECT_RESPONSE);
+    const { event, conn: reply } = await answered;
+    assertEquals(event, CmEventType.CONNECT_RESPONSE);
     assertEquals(reply!.privateData.subarray(0, 5), Uint8Array.of(...bytes("pong"), 0));
     assertEquals([client.state, left.state], ["RESPONDED", QpState.INIT]);
     await client.establish();
@@ -32,18 +32,18 @@ for (const [family, hostname] of Object.entries(HOSTS)) {
     assertEquals([client.state, server.state], ["ESTABLISHED", "ESTABLISHED"]);
     assertEquals([left.state, right.state], [QpState.RTS, QpState.RTS]);
     const mr = bed.newMr();
-    mr.bytes().set(bytes("hello"));
+    mr.bytes.set(bytes("hello"));
     right.postRecv({ sge: mr.slice(64, 64) });
     left.postSend({ sge: mr.slice(0, 5) });
     const completions = bed.cq.completions();
     for (let i = 0; i < 2; i++) (await completions.next()).value!.check();
     await completions.return();
-    assertEquals(mr.bytes(64, 5).slice(), bytes("hello"));
+    assertEquals(mr.slice(64, 5).bytes.slice(), bytes("hello"));
     for (const [offset, qp] of [[128, left], [192, right]] as const) {
       const remote = { remoteAddr: mr.addr, rkey: mr.rkey };
       qp.postSend({ opcode: WrOpcode.RDMA_READ, sge: mr.slice(offset, 5), ...remote });
       (await waitFor(bed.cq))[0]!.check();
-      assertEquals(mr.bytes(offset, 5).slice(), bytes("hello"));
+      assertEquals(mr.slice(offset, 5).bytes.slice(), bytes("hello"));
     }
     const ended = server.disconnected();
     assertEquals(await client.disconnect({ timeout: 10_000 }), true);
@@ -157,7 +157,7 @@ deviceTest("Ids that are closed at any time, in any order, leave nothing behind"
     const listener = bed.listener();
     const client = new CmId(bed.channel);
     const steps: (() => Promise<unknown>)[] = [
-      () => client.resolveAddr(listener.localAddress!),
+      () => client.resolveAddr(listener.localAddr!),
       () => client.resolveRoute(),
       () => client.connect(bed.newQp(QpType.RC)),
     ];

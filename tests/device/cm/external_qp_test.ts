@@ -37,10 +37,10 @@ for (const [name, given] of [["number", true], ["object", false]] as const) {
     await client.establish();
     await accepted;
     assertEquals([left.state, right.state], [RTS, RTS]);
-    mr.bytes().set(bytes("hello"));
+    mr.bytes.set(bytes("hello"));
     left.postSend({ sge: mr.slice(0, 5) });
     for (const wc of await waitFor(bed.cq, 2)) wc.check();
-    assertEquals(mr.bytes(64, 5).slice(), bytes("hello"));
+    assertEquals(mr.slice(64, 5).bytes.slice(), bytes("hello"));
     const ended = server.disconnected();
     assertEquals(await client.disconnect({ timeout: 10_000 }), true);
     await ended;

@@ -78,7 +78,7 @@ deviceTest("UdConn.join() has all members of this host receive, also the sender"
   await left.send(Uint8Array.of(7), group);
   for (const conn of [left, right]) {
     const [message, from] = await conn.receive(patience());
-    assertEquals([message, from.qpn], [Uint8Array.of(7), left.addr.qpn]);
+    assertEquals([message, from.qpNum], [Uint8Array.of(7), left.addr.qpNum]);
   }
   right.leave("239.1.2.7");
   await left.send(Uint8Array.of(8), group);

@@ -115,7 +115,7 @@ async function receive(
   { count, size }: Messages,
 ): Promise<WorkCompletion> {
   const completions = await waitFor(receives, count);
-  const length = size + (qp.type === QpType.UD ? GRH : 0);
+  const length = size + (qp.qpType === QpType.UD ? GRH : 0);
   assertEquals(completions.map((one) => one.check().byteLen), Array(count).fill(length));
   return completions.at(-1)!;
 }
@@ -238,7 +238,7 @@ export class Member implements Disposable {
 
   static async join(bed: CmDevice, hostname: string): Promise<Member> {
     const id = new CmId(bed.channel, PortSpace.UDP);
-    await id.resolveAddr(GROUP, { source: { hostname, port: 0 }, timeout: SOON_MS });
+    await id.resolveAddr(GROUP, { srcAddr: { hostname, port: 0 }, timeout: SOON_MS });
     const end = endFor(bed, id, OF_GROUP);
     const group = await id.joinMulticast(GROUP.hostname);
     end.qp.attachMcast(group.ahAttr.grh.dgid);

@@ -69,7 +69,7 @@ stubTest("CompletionQueueEx and queryRtValuesEx() read the adapter's clock", asy
   const cq = new CompletionQueueEx(context, { cqe: 63, wcFlags });
   const pd = new ProtectionDomain(context);
   const cap = { maxSendWr: 8, maxRecvWr: 8 };
-  const qp = new QueuePair(pd, { type: QpType.UD, sendCq: cq, recvCq: cq, cap });
+  const qp = new QueuePair(pd, { qpType: QpType.UD, sendCq: cq, recvCq: cq, cap });
   qp.activateUd({ portNum: IB_PORT, qkey: QKEY });
   const ah = new AddressHandle(pd, { portNum: IB_PORT, dlid: IB_LID });
   const found: [bigint, bigint][] = [];

@@ -27,17 +27,17 @@ stubTest("Context.events() reports ports down and up, and changed tables", async
   await withEvents(async (context, next) => {
     const first = next();
     inject(`PORT_ERR ${ETHERNET_PORT}`);
-    const { type, portNum } = await first;
-    assertEquals([type, portNum], [EventType.PORT_ERR, ETHERNET_PORT]);
+    const { eventType, portNum } = await first;
+    assertEquals([eventType, portNum], [EventType.PORT_ERR, ETHERNET_PORT]);
     assertEquals(context.queryPort(ETHERNET_PORT).state, PortState.DOWN);
     assertEquals(context.queryPort(IB_PORT).state, PortState.ACTIVE);
     inject(`PORT_ACTIVE ${ETHERNET_PORT}`);
-    assertEquals((await next()).type, EventType.PORT_ACTIVE);
+    assertEquals((await next()).eventType, EventType.PORT_ACTIVE);
     inject(`PKEY_CHANGE ${IB_PORT} 2 0x9abc`);
-    assertEquals((await next()).type, EventType.PKEY_CHANGE);
+    assertEquals((await next()).eventType, EventType.PKEY_CHANGE);
     assertEquals(context.getPkeyIndex(IB_PORT, 0x9abc), 2);
     inject(`GID_CHANGE ${IB_PORT} 2 fd00::99`);
-    assertEquals((await next()).type, EventType.GID_CHANGE);
+    assertEquals((await next()).eventType, EventType.GID_CHANGE);
     assertEquals(context.queryGid(IB_PORT, 2), Gid.parse("fd00::99"));
   });
 });
@@ -49,13 +49,13 @@ stubTest("Context.events() reports the device's failure, and the object of an ev
     const first = next();
     inject(`CQ_ERR ${cq}`);
     assertEquals(await first, {
-      type: EventType.CQ_ERR,
+      eventType: EventType.CQ_ERR,
       element: queues[1],
       portNum: undefined,
     });
     inject("DEVICE_FATAL");
     assertEquals(await next(), {
-      type: EventType.DEVICE_FATAL,
+      eventType: EventType.DEVICE_FATAL,
       element: undefined,
       portNum: undefined,
     });

@@ -43,7 +43,7 @@ export class Adapter extends OpenDevice {
   ud(): QueuePair {
     const { cq } = this;
     const cap = { maxSendWr: 16, maxRecvWr: 16, maxInlineData: 32 };
-    const qp = new QueuePair(this.pd, { type: QpType.UD, sendCq: cq, recvCq: cq, cap });
+    const qp = new QueuePair(this.pd, { qpType: QpType.UD, sendCq: cq, recvCq: cq, cap });
     qp.activateUd({ portNum: 1, qkey: QKEY });
     return qp;
   }

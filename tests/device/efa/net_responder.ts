@@ -14,7 +14,7 @@ for (let round = 0; round < rounds; round++) {
   console.log(JSON.stringify(conn.addr));
   const sends: Promise<number>[] = [];
   for await (const [message, from] of conn) {
-    const sender = new TextEncoder().encode(` ${from.gid} ${from.qpn}`);
+    const sender = new TextEncoder().encode(` ${from.gid} ${from.qpNum}`);
     sends.push(conn.send(Uint8Array.of(...message, ...sender), from));
     if (sends.length === count) break;
   }

@@ -34,8 +34,8 @@ async function ask(conn: UdConn, to: UdAddress, first: number): Promise<void> {
   await conn.sendMany(messages.map((message) => [bytes(message), to]));
   const answers: string[] = [];
   for (const _ of messages) answers.push(text.decode((await receive(conn))[0]));
-  const { gid, qpn } = conn.addr;
-  assertEquals(answers.sort(), messages.map((message) => `${message} ${gid} ${qpn}`).sort());
+  const { gid, qpNum } = conn.addr;
+  assertEquals(answers.sort(), messages.map((message) => `${message} ${gid} ${qpNum}`).sort());
 }
 
 async function askAll(responder: Program, clients: readonly UdConn[]): Promise<number> {

@@ -24,11 +24,11 @@ class Access {
   }
 
   get memory(): Uint8Array {
-    return this.own.adapter.mr.bytes();
+    return this.own.adapter.mr.bytes;
   }
 
   get remote(): Uint8Array {
-    return this.peer.adapter.mr.bytes();
+    return this.peer.adapter.mr.bytes;
   }
 
   /** Begins a request on a part of the memory of both, at the same place. */

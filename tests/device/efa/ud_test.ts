@@ -16,7 +16,7 @@ efaTest(
   async ({ left, right }) => {
     const [from, to] = [left.ud(), right.ud()];
     const where = { ah: left.to(right), remoteQpn: to.qpNum, remoteQkey: QKEY };
-    left.mr.bytes(0, 5).set([1, 2, 3, 4, 5]);
+    left.mr.slice(0, 5).bytes.set([1, 2, 3, 4, 5]);
     for (const place of [1024, 2048]) receive(right, to, place);
     from.postSend({ ...where, sge: left.mr.slice(0, 5) });
     // A handle to another one comes first, so that the number of the second is not 0.
@@ -32,10 +32,10 @@ efaTest(
     assertEquals((await waitFor(left.cq, 2)).map(({ status }) => status), [0, 0]);
     for (const place of [1024, 2048]) {
       assertEquals(
-        right.mr.bytes(place, HEADROOM + 5).slice(HEADROOM),
-        left.mr.bytes(0, 5).slice(),
+        right.mr.slice(place, HEADROOM + 5).bytes.slice(HEADROOM),
+        left.mr.slice(0, 5).bytes.slice(),
       );
-      assertEquals(right.mr.bytes(place, HEADROOM).every((byte) => byte === 0), true);
+      assertEquals(right.mr.slice(place, HEADROOM).bytes.every((byte) => byte === 0), true);
     }
   },
 );

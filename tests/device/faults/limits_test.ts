@@ -22,7 +22,7 @@ deviceTest("A limit of locked memory fails memory regions while it is set", asyn
       console.log(error instanceof VerbsError, error.code, error.hint);
     }
   }
-  kept.bytes().fill(1);
+  kept.bytes.fill(1);
   await limit("unlimited");
   register().close();
   console.log("works again");`,

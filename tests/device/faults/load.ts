@@ -136,8 +136,8 @@ export class Load {
 
   async #watchEvents(): Promise<unknown> {
     try {
-      for await (const { type } of this.context.events()) {
-        this.#add(`event ${nameOf(EventType, type)}`);
+      for await (const { eventType } of this.context.events()) {
+        this.#add(`event ${nameOf(EventType, eventType)}`);
       }
     } catch (error) {
       return error;

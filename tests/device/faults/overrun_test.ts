@@ -20,7 +20,7 @@ deviceTest("A completion queue that overruns raises CQ_ERR, and loses the rest",
   using pd = new ProtectionDomain(context);
   using cq = new CompletionQueue(context, { cqe: 4 });
   const cap = { maxSendWr: 64, maxRecvWr: 4 };
-  const qp = new QueuePair(pd, { type: QpType.UD, sendCq: cq, recvCq: cq, cap });
+  const qp = new QueuePair(pd, { qpType: QpType.UD, sendCq: cq, recvCq: cq, cap });
   qp.activateUd({ portNum: PORT, qkey: QKEY });
   const ah = new AddressHandle(pd, selfAddress(context));
   const events: AsyncEvent[] = [];
@@ -36,7 +36,9 @@ deviceTest("A completion queue that overruns raises CQ_ERR, and loses the rest",
   await until("an event for each lost completion", () => events.length === LOST);
   controller.abort();
   await listening.catch((error) => assertEquals(error, signal.reason));
-  assert(events.every(({ type, element }) => type === EventType.CQ_ERR && element === cq));
+  assert(
+    events.every(({ eventType, element }) => eventType === EventType.CQ_ERR && element === cq),
+  );
   const kept = cq.poll(64);
   assertEquals(kept.map(({ wrId }) => Number(wrId)), [...Array(cq.cqe).keys()]);
   assert(kept.every(({ status }) => status === WcStatus.SUCCESS));

@@ -18,7 +18,7 @@ const SCRIPT = `
     queue: () => new v.CompletionQueue(context, { cqe: 60000, channel: null }),
     extended: () => new v.CompletionQueueEx(context, { cqe: 60000, channel: null }),
     resized: () => cq.resize(60000),
-    pair: () => new v.QueuePair(pd, { type: v.QpType.RC, sendCq: cq, recvCq: cq, cap }),
+    pair: () => new v.QueuePair(pd, { qpType: v.QpType.RC, sendCq: cq, recvCq: cq, cap }),
     shared: () => new v.SharedReceiveQueue(pd, { maxWr: 8000 }),
     work: () => new v.WorkQueue(pd, { maxWr: 8000, maxSge: 1, cq }),
   };

@@ -212,12 +212,12 @@ function activate(
   { left, right, context, pd }: Pair,
   fault: Partial<Fault>,
 ): AddressHandle | undefined {
-  const { type } = left.qp;
-  if (type === QpType.UD) {
+  const { qpType } = left.qp;
+  if (qpType === QpType.UD) {
     for (const { qp } of [left, right]) qp.activateUd({ portNum: PORT, qkey: QKEY });
     return new AddressHandle(pd, selfAddress(context));
   }
-  if (type === QpType.UC) {
+  if (qpType === QpType.UC) {
     const ahAttr = selfAddress(context);
     connect(left.qp, right.qp.qpNum, ahAttr);
     connect(right.qp, left.qp.qpNum, ahAttr);
@@ -229,7 +229,7 @@ function activate(
   }
   const { address } = right.qp;
   right.qp.activateRc(left.qp.address, { minRnrTimer: 1 });
-  left.qp.activateRc({ ...address, qpn: fault.remoteQpn ?? address.qpn }, fault.activation);
+  left.qp.activateRc({ ...address, qpNum: fault.remoteQpn ?? address.qpNum }, fault.activation);
   return undefined;
 }
 

@@ -16,7 +16,7 @@ using pd = new ProtectionDomain(context);
 using cq = new CompletionQueue(context, { cqe: 4 });
 using mr = new MemoryRegion(pd, 64, AccessFlags.LOCAL_WRITE | AccessFlags.REMOTE_WRITE);
 using qp = new QueuePair(pd, {
-  type: QpType.RC,
+  qpType: QpType.RC,
   sendCq: cq,
   recvCq: cq,
   cap: { maxSendWr: 1, maxRecvWr: 1 },

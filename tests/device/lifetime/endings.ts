@@ -41,12 +41,12 @@ export function makeEverything(): Everything {
   const cq = new CompletionQueue(context, { cqe: 256, channel: new CompletionChannel(context) });
   const mr = new MemoryRegion(pd, SIZE * RECVS, AccessFlags.LOCAL_WRITE);
   const cap = { maxSendWr: 64, maxRecvWr: 64 };
-  const ud = new QueuePair(pd, { type: QpType.UD, sendCq: cq, recvCq: cq, cap });
+  const ud = new QueuePair(pd, { qpType: QpType.UD, sendCq: cq, recvCq: cq, cap });
   ud.activateUd({ portNum: PORT, qkey: QKEY });
   const srq = new SharedReceiveQueue(pd, { maxWr: 8 });
   srq.postRecv({ sge: mr.slice(0, 64) });
   const rc = new QueuePair(pd, {
-    type: QpType.RC,
+    qpType: QpType.RC,
     sendCq: cq,
     recvCq: cq,
     srq,

@@ -94,5 +94,5 @@ deviceTest("An event that waits in the kernel when its id moves comes at once", 
   const waiting = second.events({ signal }).next();
   await pause(100);
   server.migrate(second);
-  assertEquals((await waiting).value?.type, CmEventType.DISCONNECTED);
+  assertEquals((await waiting).value?.event, CmEventType.DISCONNECTED);
 });

@@ -48,13 +48,13 @@ deviceTest("Each method of UdConn works on rxe", async () => {
   using called = new Called(UdConn);
   await using server = await listenUd({ device: RXE, qkey: QKEY });
   using client = await listenUd({ device: RXE, qkey: QKEY, gidIndex: server.gidIndex });
-  assertStringIncludes(Deno.inspect(server), `${server.addr.qpn}`);
+  assertStringIncludes(Deno.inspect(server), `${server.addr.qpNum}`);
   assertEquals([client.gidReason === "", client.addr.gid], [false, server.addr.gid]);
   server.unref();
   server.ref();
   assertEquals(await client.send(bytes("1"), server.addr), 1);
   const [message, from] = await server.receive();
-  assertEquals([text(message), from.qpn], ["1", client.addr.qpn]);
+  assertEquals([text(message), from.qpNum], ["1", client.addr.qpNum]);
   assertEquals(await server.sendMany([[bytes("2"), from], [bytes("3"), from]]), 2);
   const room = new Uint8Array(client.maxMessage);
   const answers: string[] = [];
@@ -65,12 +65,12 @@ deviceTest("Each method of UdConn works on rxe", async () => {
   await client.send(bytes("borrowed"), server.addr);
   {
     using datagram = await server.borrow();
-    assertEquals([text(datagram.bytes), datagram.from.qpn], ["borrowed", client.addr.qpn]);
+    assertEquals([text(datagram.bytes), datagram.from.qpNum], ["borrowed", client.addr.qpNum]);
   }
   await using other = await listenUd({ device: RXE, port: 0 });
   await using finder = await listenUd({ device: RXE });
   const found = await finder.lookup({ hostname: HOSTS.IPv4, port: other.port! });
-  assertEquals(found.qpn, other.addr.qpn);
+  assertEquals(found.qpNum, other.addr.qpNum);
   const joined = await client.join("239.1.2.3");
   client.leave("239.1.2.3");
   assertEquals(await client.join(joined.gid, { deviceOnly: true }), joined);
@@ -98,14 +98,14 @@ deviceTest("Each method of RcListener and RcConn works on rxe", async () => {
     one.ref();
   }
   assertStringIncludes(Deno.inspect(listener), `${tcpPort}`);
-  assertStringIncludes(Deno.inspect(client), `${client.peer.qpn}`);
+  assertStringIncludes(Deno.inspect(client), `${client.peer.qpNum}`);
   assertEquals(client.remoteAddr, { hostname: "127.0.0.1", port: tcpPort });
   await client.send(bytes("1"));
   await client.flush();
   assertEquals([text(await server.receive()), server.maxMessage], ["1", client.maxMessage]);
   assertEquals([client.stats.sent, server.stats.bytesReceived], [1, 1]);
   using memory = await server.expose(16);
-  await client.write(memory.remote, 8, bytes("written!"), { imm: 7 });
+  await client.write(memory.remote, 8, bytes("written!"), { immData: 7 });
   for await (const imm of server.writes()) {
     assertEquals(imm, 7);
     break;

@@ -42,7 +42,7 @@ deviceTest("listenRc() and connectRc() connect by IPv4 and IPv6", async () => {
   }
   await using wide = await listenRc({ hostname: HOSTS.IPv4, port: 0 });
   assertEquals(wide.addr.hostname, HOSTS.IPv4);
-  await assertRejects(() => listenRc({ port }), VerbsError, `uses port ${port} `);
+  await assertRejects(() => listenRc({ port }), Deno.errors.AddrInUse, `uses port ${port} `);
   assertEquals([listener.stats.connected, listener.stats.failed], [2, 0]);
 });
 

@@ -40,9 +40,9 @@ export async function rcPair(
 }
 
 /** An address as of a peer, which does not exist unless its GID and its number do. */
-export function peerAddress(gid: string = "::ffff:10.77.0.1", qpn = 0xff_fff0): RcAddress {
+export function peerAddress(gid: string = "::ffff:10.77.0.1", qpNum = 0xff_fff0): RcAddress {
   const numbers = { psn: 5, mtu: 1024, rdAtomic: 16, credits: 32, maxMessage: 1024 };
-  return { transport: "RC", gid, lid: 0, qpn, ...numbers };
+  return { transport: "RC", gid, lid: 0, qpNum, ...numbers };
 }
 
 export function bytes(text: string): Uint8Array<ArrayBuffer> {

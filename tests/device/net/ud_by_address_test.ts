@@ -1,7 +1,7 @@
 // Datagrams by address in one guest, also with udaddy of rdmacm-utils, in both roles.
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { listenUd, type UdConn, type UdOptions } from "../../../net/mod.ts";
-import { Context, Gid, VerbsError } from "../../../mod.ts";
+import { Context, Gid } from "../../../mod.ts";
 import { HOSTS } from "../cm/cm_device.ts";
 import { start } from "../programs.ts";
 import { deviceTest, PORT, RXE } from "../setup.ts";
@@ -36,8 +36,8 @@ for (const [family, hostname] of Object.entries(HOSTS)) {
       await using client = await open(hostname);
       const { port, maxMessage } = server;
       const found = await client.lookup({ hostname, port: port! }, soon());
-      const { gid, qpn, qkey } = server.addr;
-      assertEquals(found, { transport: "UD", gid, lid: 0, qpn, qkey, maxMessage });
+      const { gid, qpNum, qkey } = server.addr;
+      assertEquals(found, { transport: "UD", gid, lid: 0, qpNum, qkey, maxMessage });
       for (let i = 0; i < 8; i++) {
         await client.send(bytes(`hello ${i}`), found);
         const [message, from] = await server.receive(soon());
@@ -79,7 +79,11 @@ deviceTest("UdConn.lookup() tells that nobody listens, and a port has one listen
   await using client = await open(HOSTS.IPv4);
   await using server = await open(HOSTS.IPv4, { port: 0 });
   const port = server.port!;
-  await assertRejects(() => open(HOSTS.IPv4, { port }), VerbsError, `uses port ${port} `);
+  await assertRejects(
+    () => open(HOSTS.IPv4, { port }),
+    Deno.errors.AddrInUse,
+    `uses port ${port} `,
+  );
   await server[Symbol.asyncDispose]();
   const nobody = client.lookup({ hostname: HOSTS.IPv4, port }, soon());
   await assertRejects(() => nobody, ConnectionRefused, "nobody listens on this port");

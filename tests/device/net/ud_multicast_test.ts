@@ -31,7 +31,7 @@ for (
       // The packet was sent to the group, so its reply needs the address of the sender alone.
       await member.send(Uint8Array.of(2), from);
       const [reply, peer] = await sender.receive(patience());
-      assertEquals([reply, peer.qpn], [Uint8Array.of(2), member.addr.qpn]);
+      assertEquals([reply, peer.qpNum], [Uint8Array.of(2), member.addr.qpNum]);
       member.leave(group);
       await sender.send(Uint8Array.of(3), target);
       await sender.send(Uint8Array.of(4), member.addr);

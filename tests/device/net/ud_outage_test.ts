@@ -79,7 +79,7 @@ async function disturb(
   await using left = await Busy.open(link, gidIndex);
   await using right = await Busy.open(link, gidIndex);
   const ends = [left, right];
-  const identities = (): unknown => ends.map(({ conn: { addr } }) => [addr.qpn, addr.qkey]);
+  const identities = (): unknown => ends.map(({ conn: { addr } }) => [addr.qpNum, addr.qkey]);
   const before = identities();
   left.start(right);
   right.start(left);

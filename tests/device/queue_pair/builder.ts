@@ -32,7 +32,7 @@ export function makeEndEx(pd: ProtectionDomain, type: QpType): EndEx {
   plain.close();
   const cap = { maxSendWr: 64, maxRecvWr: 64, maxSendSge: 4, maxRecvSge: 4, maxInlineData: 64 };
   const sendOpsFlags = type === QpType.RC ? RC_OPS : UD_OPS;
-  const init = { type, sendCq: end.cq, recvCq: end.cq, cap, sendOpsFlags };
+  const init = { qpType: type, sendCq: end.cq, recvCq: end.cq, cap, sendOpsFlags };
   return { ...end, qp: new QueuePairEx(pd, init) };
 }
 

@@ -18,11 +18,11 @@ for (const name of ["RC", "UC"] as const) {
       if (name === "RC") mine.activateRc(address);
       else mine.activateUc(address);
     }
-    left.mr.bytes(0, 8).fill(7);
+    left.mr.slice(0, 8).bytes.fill(7);
     left.qp.postSend({ wrId: 3, sge: left.mr.slice(0, 8) });
     assertEquals((await waitFor(left.cq))[0]!.check().wrId, 3n);
     assertEquals((await waitFor(right.cq))[0]!.check().wrId, 4n);
-    assertEquals(right.mr.bytes(0, 8), new Uint8Array(8).fill(7));
+    assertEquals(right.mr.slice(0, 8).bytes, new Uint8Array(8).fill(7));
     const remoteAddr = right.mr.addr + 64n;
     const opcode = WrOpcode.RDMA_WRITE;
     left.qp.postSend({ opcode, sge: left.mr.slice(0, 8), remoteAddr, rkey: right.mr.rkey });
@@ -51,7 +51,7 @@ deviceTest("QueuePair.activateRc() sets what QueuePair.query() then reports", ()
   const { psn } = qp.address;
   const peer = right.qp.address;
   assertEquals(attr.qpState, QpState.RTS);
-  assertEquals([attr.destQpNum, attr.rqPsn, attr.sqPsn], [peer.qpn, peer.psn, psn]);
+  assertEquals([attr.destQpNum, attr.rqPsn, attr.sqPsn], [peer.qpNum, peer.psn, psn]);
   assertEquals([attr.timeout, attr.retryCnt, attr.rnrRetry, attr.minRnrTimer], [10, 3, 2, 5]);
   const limit = context.queryDevice().maxQpRdAtom;
   assertEquals([attr.maxDestRdAtomic, peer.rdAtomic], [limit, limit]);

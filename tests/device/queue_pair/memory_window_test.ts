@@ -37,9 +37,9 @@ async function access(
   opcode: typeof WrOpcode["RDMA_WRITE" | "RDMA_READ"],
 ): Promise<[status: WcStatus, byte: number]> {
   const remoteAddr = right.mr.addr + 64n;
-  left.mr.bytes(0, 1)[0]!++;
+  left.mr.slice(0, 1).bytes[0]!++;
   left.qp.postSend({ opcode, sge: left.mr.slice(0, 1), remoteAddr, rkey });
-  return [(await waitFor(left.cq))[0]!.status, right.mr.bytes(64, 1)[0]!];
+  return [(await waitFor(left.cq))[0]!.status, right.mr.slice(64, 1).bytes[0]!];
 }
 
 for (const [name, type] of Object.entries(MwType)) {

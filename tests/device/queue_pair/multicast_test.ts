@@ -16,14 +16,14 @@ for (const [family, group] of [["ipv4", "224.0.0.1"], ["link-local", "ff02::1"]]
     const ah = new AddressHandle(pd, { portNum: PORT, grh: { dgid, sgidIndex, hopLimit: 7 } });
     right.qp.attachMcast(dgid);
     for (const { qp, mr } of [left, right]) qp.postRecv({ sge: mr.slice(0, 64) });
-    left.mr.bytes(100, 4).set([1, 2, 3, 4]);
+    left.mr.slice(100, 4).bytes.set([1, 2, 3, 4]);
     const sge = left.mr.slice(100, 4);
     const request = { sge, ah, remoteQpn: MULTICAST_QPN, remoteQkey: QKEY };
     left.qp.postSend(request);
     (await waitFor(left.cq))[0]!.check();
     const [received] = await waitFor(right.cq);
     assertEquals(received!.check().byteLen, 44);
-    assertEquals([...right.mr.bytes(40, 4)], [1, 2, 3, 4]);
+    assertEquals([...right.mr.slice(40, 4).bytes], [1, 2, 3, 4]);
     const grh = right.mr.grhAt(0);
     assertEquals(`${grh.dgid}`, `${dgid}`);
     assertEquals(family === "ipv4" ? grh.ipv4.ttl : grh.hopLimit, 7);

@@ -56,7 +56,7 @@ function rcPair(sendOpsFlags: number): Pair<EndEx> {
   return connected(pairOf((pd): EndEx => {
     const { qp: plain, ...end } = makeEnd(pd, QpType.RC);
     plain.close();
-    const init = { type: QpType.RC, sendCq: end.cq, recvCq: end.cq };
+    const init = { qpType: QpType.RC, sendCq: end.cq, recvCq: end.cq };
     const cap = { maxSendWr: 16, maxRecvWr: 16 };
     return { ...end, qp: new QueuePairEx(pd, { ...init, cap, sendOpsFlags }) };
   }));
@@ -83,11 +83,14 @@ deviceTest("WrBuilder.atomicWrite() puts 8 bytes at the peer where the device ha
   wr.complete();
   const [wc] = await waitFor(left.cq);
   if (!has(pair, HAS_ATOMIC_WRITE)) {
-    assertEquals([wc!.status, right.mr.bytes(16, 8)], [WcStatus.LOC_QP_OP_ERR, new Uint8Array(8)]);
+    assertEquals([wc!.status, right.mr.slice(16, 8).bytes], [
+      WcStatus.LOC_QP_OP_ERR,
+      new Uint8Array(8),
+    ]);
     return;
   }
-  assertEquals([wc!.check().opcode, right.mr.bytes(16, 8)], [WcOpcode.ATOMIC_WRITE, value]);
-  assertEquals([right.mr.bytes(15, 1)[0], right.mr.bytes(24, 1)[0]], [0, 0]);
+  assertEquals([wc!.check().opcode, right.mr.slice(16, 8).bytes], [WcOpcode.ATOMIC_WRITE, value]);
+  assertEquals([right.mr.slice(15, 1).bytes[0], right.mr.slice(24, 1).bytes[0]], [0, 0]);
 });
 
 deviceTest("WrBuilder.flush() completes where the device and libibverbs have it", async () => {
@@ -133,7 +136,7 @@ deviceTest("ON_DEMAND regions send, write and read where the device has them", a
   using from = make();
   using to = make();
   // One packet from and to the start of a page: __rxe_odp_mr_copy() of Linux 7.3 leaves out the offset within the page.
-  from.bytes().fill(7).fill(0, 32768);
+  from.bytes.fill(7).fill(0, 32768);
   right.qp.postRecv({ sge: to.slice(0, 1024) });
   left.qp.postSend({ sge: from.slice(8192, 1024) });
   const remote = { remoteAddr: to.addr + 16384n, rkey: to.rkey };
@@ -141,7 +144,13 @@ deviceTest("ON_DEMAND regions send, write and read where the device has them", a
   left.qp.postSend({ opcode: WrOpcode.RDMA_READ, sge: from.slice(32768, 1024), ...remote });
   for (const wc of await waitFor(left.cq, 3)) wc.check();
   assertEquals((await waitFor(right.cq))[0]!.check().byteLen, 1024);
-  for (const bytes of [to.bytes(0, 1024), to.bytes(16384, 1024), from.bytes(32768, 1024)]) {
+  for (
+    const bytes of [
+      to.slice(0, 1024).bytes,
+      to.slice(16384, 1024).bytes,
+      from.slice(32768, 1024).bytes,
+    ]
+  ) {
     assertEquals(bytes, new Uint8Array(1024).fill(7));
   }
 });
@@ -159,13 +168,16 @@ deviceTest("An AllocatedBuffer carries traffic where libibverbs has it", async (
   using from = new AllocatedBufferRegion(buf, LOCAL_WRITE, 4096);
   using to = new MemoryRegionEx(pd, { access: LOCAL_WRITE, buf, length: 4096 });
   using other = again();
-  other.bytes().fill(5);
-  from.bytes().fill(9);
+  other.bytes.fill(5);
+  from.bytes.fill(9);
   right.qp.postRecv([{ sge: to.slice(0, 64) }, { sge: to.slice(64, 64) }]);
   left.qp.postSend([{ sge: from.slice(0, 64) }, { sge: other }]);
   for (const wc of await waitFor(left.cq, 2)) wc.check();
   for (const wc of await waitFor(right.cq, 2)) assertEquals(wc.check().byteLen, 64);
-  assertEquals(buf.bytes(0, 128), Uint8Array.from({ length: 128 }, (_, i) => i < 64 ? 9 : 5));
+  assertEquals(
+    buf.bytes.subarray(0, 128),
+    Uint8Array.from({ length: 128 }, (_, i) => i < 64 ? 9 : 5),
+  );
   const error = assertThrows(() => buf.exportDmabufFd(), VerbsError);
   assertEquals(error.code, hasSymbol("ibv_export_buf_dmabuf_fd") ? "ENODATA" : "EOPNOTSUPP");
 });

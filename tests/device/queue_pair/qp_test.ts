@@ -15,7 +15,7 @@ for (const name of ["RC", "UC", "UD"] as const) {
     const cap = { maxSendWr: 5, maxRecvWr: 7, maxSendSge: 2, maxRecvSge: 3, maxInlineData: 16 };
     const qp = device.newQp(QpType[name], { cap, sqSigAll: true });
     assertEquals(countOf("qp"), before + 1);
-    assertEquals([qp.type, qp.pd], [QpType[name], device.pd]);
+    assertEquals([qp.qpType, qp.pd], [QpType[name], device.pd]);
     const { attr, cap: queried, sqSigAll } = qp.query();
     assertEquals(states(qp), [QpState.RESET, QpState.RESET]);
     for (const [limit, asked] of Object.entries(cap)) {
@@ -68,7 +68,7 @@ const SET_PRIVILEGED = `
   using context = Context.open("${RXE}");
   const cq = new CompletionQueue(context, { cqe: 1 });
   const cap = { maxSendWr: 1, maxRecvWr: 1 };
-  const init = { type: QpType.UD, sendCq: cq, recvCq: cq, cap };
+  const init = { qpType: QpType.UD, sendCq: cq, recvCq: cq, cap };
   const qp = new QueuePair(new ProtectionDomain(context), init);
   try {
     qp.activateUd({ portNum: 1, qkey: 0x8000_0001 });

@@ -55,7 +55,7 @@ function startReceivers({ pd, workQueues }: Bench): Map<number, Receiver> {
 /** The bytes that a completed receive brought. */
 function received(receivers: ReadonlyMap<number, Receiver>, wc: WorkCompletion): Uint8Array {
   const { mr } = receivers.get(wc.qpNum)!;
-  return mr.bytes(Number(wc.wrId) * ROOM, wc.check().byteLen);
+  return mr.slice(Number(wc.wrId) * ROOM, wc.check().byteLen).bytes;
 }
 
 function manyFlows(count: number): RssFlow[] {
@@ -67,11 +67,11 @@ function manyFlows(count: number): RssFlow[] {
     const ipv6 = (): string => `fd00::${next().toString(16)}:${next().toString(16)}`;
     const address = i % 2 === 0 ? ipv4 : ipv6;
     return {
-      source: address(),
-      destination: address(),
+      srcIp: address(),
+      dstIp: address(),
       protocol: (["tcp", "udp", undefined] as const)[i % 3],
-      sourcePort: next(),
-      destinationPort: next(),
+      srcPort: next(),
+      dstPort: next(),
     };
   });
 }
@@ -111,7 +111,7 @@ stubTest("RxHash.hash() is the hash that packets have, for every selection of fi
   const key = crypto.getRandomValues(new Uint8Array(40));
   for (const rxHashFieldsMask of evenMasks()) {
     const rxHashConf = new RxHash({ rxHashKey: key, rxHashFieldsMask });
-    using qp = new QueuePair(bench.pd, { type: QpType.RAW_PACKET, rwqIndTbl, rxHashConf });
+    using qp = new QueuePair(bench.pd, { qpType: QpType.RAW_PACKET, rwqIndTbl, rxHashConf });
     forget();
     deliver(qp, flows.map((flow) => frameOf(flow)));
     const hashes = flows.map((flow) => rxHashConf.hash(flow));
@@ -132,7 +132,7 @@ stubTest("Raw packet queue pairs without a table receive by themselves", async (
   deliver(qp, [frame]);
   const [wc] = await waitFor(bench.cq);
   assertEquals([wc!.wrId, wc!.qpNum], [5n, qp.qpNum]);
-  assertEquals(mr.bytes(0, frame.length), frame);
+  assertEquals(mr.slice(0, frame.length).bytes, frame);
   assert(qp.rwqIndTbl === undefined);
 });
 

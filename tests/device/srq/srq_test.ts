@@ -68,7 +68,7 @@ deviceTest("SharedReceiveQueue.modify() sets a limit that sends an event once", 
     const event = events.next();
     for (let i = 0; i < 2; i++) sender!.qp.postSend({ sge: sender!.mr.slice(0, 1) });
     const { value } = await event;
-    assertEquals(value!.type, EventType.SRQ_LIMIT_REACHED);
+    assertEquals(value!.eventType, EventType.SRQ_LIMIT_REACHED);
     assertEquals(value!.element === srq, true);
     await events.return();
   });

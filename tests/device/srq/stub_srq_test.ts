@@ -48,7 +48,7 @@ stubTest("A message for an XRC target goes to the queue that it names", async ()
   const { pd, cq, xrcd, srq } = xrc;
   const other = xrc.newSrq();
   const mr = xrc.newMr();
-  const receiver = new QueuePair(pd, { type: QpType.XRC_RECV, xrcd });
+  const receiver = new QueuePair(pd, { qpType: QpType.XRC_RECV, xrcd });
   assertEquals(srq.srqNum !== other.srqNum, true);
   connect(receiver);
   srq.postRecv({ wrId: 5, sge: mr.slice(0, 64) });
@@ -56,16 +56,16 @@ stubTest("A message for an XRC target goes to the queue that it names", async ()
   deliverXrc(receiver.qpNum, other.srqNum, Uint8Array.of(1, 2, 3));
   const [received] = await waitFor(cq);
   assertEquals([received!.check().wrId, received!.byteLen], [6n, 3]);
-  assertEquals([...mr.bytes(64, 3)], [1, 2, 3]);
+  assertEquals([...mr.slice(64, 3).bytes], [1, 2, 3]);
 });
 
 stubTest("new OpenedQueuePair() shares a receiving queue pair of the domain", async () => {
   using xrc = new Xrc();
   const { pd, cq, xrcd, srq } = xrc;
   const mr = xrc.newMr();
-  const made = new QueuePair(pd, { type: QpType.XRC_RECV, xrcd });
+  const made = new QueuePair(pd, { qpType: QpType.XRC_RECV, xrcd });
   const opened = new OpenedQueuePair({ xrcd, qpNum: made.qpNum });
-  assertEquals([opened.qpNum, opened.type], [made.qpNum, QpType.XRC_RECV]);
+  assertEquals([opened.qpNum, opened.qpType], [made.qpNum, QpType.XRC_RECV]);
   connect(opened);
   made.close();
   srq.postRecv({ wrId: 1, sge: mr.slice(0, 64) });
@@ -78,7 +78,7 @@ stubTest("new OpenedQueuePair() shares a receiving queue pair of the domain", as
 stubTest("A sending queue pair of an extended reliable connection goes to RTS", () => {
   using xrc = new Xrc();
   const { pd, cq } = xrc;
-  const qp = new QueuePair(pd, { type: QpType.XRC_SEND, sendCq: cq, cap: { maxSendWr: 4 } });
+  const qp = new QueuePair(pd, { qpType: QpType.XRC_SEND, sendCq: cq, cap: { maxSendWr: 4 } });
   qp.init({ portNum: IB_PORT });
   const { transport: _, ...address } = qp.address;
   qp.activateRc({ ...address, transport: "XRC_RECV" });

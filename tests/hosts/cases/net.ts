@@ -51,7 +51,7 @@ async function useUd(run: Run): Promise<void> {
   for (let i = 0; i < run.messages; i++) {
     await conn.send(payloadOf(i), address);
     const [answer, from] = await conn.receive(patience());
-    assertEquals([answer, from.qpn], [answerTo(payloadOf(i)), address.qpn]);
+    assertEquals([answer, from.qpNum], [answerTo(payloadOf(i)), address.qpNum]);
     run.count(1);
   }
 }

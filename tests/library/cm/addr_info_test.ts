@@ -47,7 +47,7 @@ test("CmId.writeCmEvent() makes an event that comes by the channel", async (bed)
   for (const arg of [2n ** 64n - 1n, 7] as const) {
     id.writeCmEvent(TYPE.USER, -5, arg);
     const { value: event } = await bed.net.channel.events().next();
-    assertEquals([event!.id, event!.type, event!.status], [id, TYPE.USER, -5]);
+    assertEquals([event!.id, event!.event, event!.status], [id, TYPE.USER, -5]);
     assertEquals([event!.arg, event!.conn, event!.ud], [BigInt(arg), undefined, undefined]);
   }
   bed.net.takeCalls();

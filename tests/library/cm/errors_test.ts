@@ -17,7 +17,7 @@ const TYPE = CmEventType;
 errorOf(TYPE.REJECTED, -1);
 
 function errorOf(type: CmEventType, status: number, exists = false): CmError {
-  return eventError("connect", { type, status }, exists);
+  return eventError("connect", { event: type, status }, exists);
 }
 
 Deno.test("an error of an event names the event and a likely cause", () => {

@@ -74,7 +74,7 @@ test("CmId.resolveAddr() names the source, if that is why it is refused", async 
   net.fail("rdma_resolve_addr", ENODEV);
   const id = await net.idIn("IDLE");
   const source = { hostname: "127.0.0.1", port: 0 };
-  const { hint } = await assertRejects(() => id.resolveAddr(PEER, { source }), VerbsError);
+  const { hint } = await assertRejects(() => id.resolveAddr(PEER, { srcAddr: source }), VerbsError);
   assertStringIncludes(hint!, "127.0.0.1 is a loopback address");
 });
 
@@ -107,7 +107,7 @@ test("CmId takes an address with its network interface, by name and by index", a
   for (const zone of ["lo", `${LO}`]) {
     const id = await net.idIn("IDLE");
     id.bindAddr({ hostname: `fe80::1%${zone}`, port: 0, scopeId: LO });
-    const { hostname, scopeId } = id.localAddress!;
+    const { hostname, scopeId } = id.localAddr!;
     assertEquals([hostname, scopeId], ["fe80::1", LO]);
   }
 });

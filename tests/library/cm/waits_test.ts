@@ -147,7 +147,7 @@ test("A queue pair whose modify() closes its id does not wait for ever for the e
   }
   for (const type of [TYPE.DISCONNECTED, TYPE.REJECTED, TYPE.DEVICE_REMOVAL]) {
     const qp = new Closing(bed.pd, {
-      type: QpType.RC,
+      qpType: QpType.RC,
       sendCq: bed.cq,
       recvCq: bed.cq,
       cap: { maxSendWr: 1, maxRecvWr: 1 },
@@ -177,11 +177,11 @@ for (const isHeld of [true, false]) {
       bed.net.push(id, type);
       id.migrate(channel);
       const { value } = await waiting;
-      assertEquals([value?.type, value?.id], [type, id]);
+      assertEquals([value?.event, value?.id], [type, id]);
       // It goes on waiting for what comes then.
       const next = channel.events({ signal }).next();
       bed.net.push(id, TYPE.TIMEWAIT_EXIT);
-      assertEquals((await next).value?.type, TYPE.TIMEWAIT_EXIT);
+      assertEquals((await next).value?.event, TYPE.TIMEWAIT_EXIT);
     });
   }
 }

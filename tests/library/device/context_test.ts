@@ -146,12 +146,12 @@ Deno.test("Context.open() takes no port for active that is only about to be", ()
 /** Classes whose objects the library makes, and what to call instead of their constructors. */
 const MADE = [
   [Context, "new Context(): Context.open() opens a device"],
-  [UdConn, "new UdConn(): listenUd() opens connections"],
+  [UdConn, "new UdConn(): listenUd() opens sockets"],
   [RcConn, "new RcConn(): connectRc() and RcListener.accept() connect"],
   [RcListener, "new RcListener(): listenRc() listens"],
   [WrBuilder, "new WrBuilder(): QueuePairEx.wrStart() begins requests"],
-  [BorrowedMessage, "new BorrowedMessage(): borrow() of a connection lends messages"],
-  [BorrowedDatagram, "new BorrowedDatagram(): borrow() of a connection lends messages"],
+  [BorrowedMessage, "new BorrowedMessage(): borrow() lends messages"],
+  [BorrowedDatagram, "new BorrowedDatagram(): borrow() lends messages"],
   [ExposedMemory, "new ExposedMemory(): RcConn.expose() shares memory"],
 ] as const;
 

@@ -27,9 +27,9 @@ on.test("Context.events() gives events with the object or the port they are abou
     if (found.length === 3) break;
   }
   assertEquals(found, [
-    { type: EventType.PORT_ERR, element: undefined, portNum: 1 },
-    { type: EventType.CQ_ERR, element: cq, portNum: undefined },
-    { type: EventType.DEVICE_FATAL, element: undefined, portNum: undefined },
+    { eventType: EventType.PORT_ERR, element: undefined, portNum: 1 },
+    { eventType: EventType.CQ_ERR, element: cq, portNum: undefined },
+    { eventType: EventType.DEVICE_FATAL, element: undefined, portNum: undefined },
   ]);
   assertEquals(recorder.unacknowledged(), 0);
 });
@@ -41,8 +41,8 @@ on.test("Context.events() gives every event to each iteration, and each is ackno
   recorder.sendAsyncEvent(EventType.LID_CHANGE, 1);
   recorder.sendAsyncEvent(EventType.SM_CHANGE, 1);
   const types = [];
-  for (const wait of waits) types.push((await wait).value?.type);
-  for (const iteration of iterations) types.push((await iteration.next()).value?.type);
+  for (const wait of waits) types.push((await wait).value?.eventType);
+  for (const iteration of iterations) types.push((await iteration.next()).value?.eventType);
   const { LID_CHANGE, SM_CHANGE } = EventType;
   assertEquals(types, [LID_CHANGE, LID_CHANGE, SM_CHANGE, SM_CHANGE]);
   assertEquals(recorder.takeOf("ibv_ack_async_event").length, 2);
@@ -53,14 +53,14 @@ on.test("Context.events() shares events with others that read them", async (cont
   const iteration = context.events();
   const first = iteration.next();
   const types: EventType[] = [];
-  asyncEvents(context).listeners.add(({ type }) => types.push(type));
+  asyncEvents(context).listeners.add(({ eventType }) => types.push(eventType));
   recorder.sendAsyncEvent(EventType.GID_CHANGE, 1);
   asyncEvents(context).drain();
-  assertEquals((await first).value?.type, EventType.GID_CHANGE);
+  assertEquals((await first).value?.eventType, EventType.GID_CHANGE);
   // Read by somebody else while the iteration does not wait.
   recorder.sendAsyncEvent(EventType.PORT_ERR, 1);
   asyncEvents(context).drain();
-  assertEquals((await iteration.next()).value?.type, EventType.PORT_ERR);
+  assertEquals((await iteration.next()).value?.eventType, EventType.PORT_ERR);
   assertEquals(types, [EventType.GID_CHANGE, EventType.PORT_ERR]);
   await iteration.return();
 });
@@ -105,15 +105,15 @@ on.test("Context.events() names the port of every event that is about a port", a
     found.push(event);
     if (found.length === types.length) break;
   }
-  assertEquals(found, types.map((type) => ({ type, element: undefined, portNum: 1 })));
+  assertEquals(found, types.map((eventType) => ({ eventType, element: undefined, portNum: 1 })));
 });
 
 on.test("Context.eventsSync() gives events until none comes for as long as the time limit", (context) => {
   recorder.sendAsyncEvent(EventType.PORT_ERR, 1);
   recorder.sendAsyncEvent(EventType.LID_CHANGE, 1);
   const types: EventType[] = [];
-  for (const { type } of context.eventsSync({ timeout: 1 })) {
-    types.push(type);
+  for (const { eventType } of context.eventsSync({ timeout: 1 })) {
+    types.push(eventType);
     // Somebody else reads it.
     if (types.length === 2) {
       recorder.sendAsyncEvent(EventType.PORT_ACTIVE, 1);
@@ -157,7 +157,7 @@ on.test("AsyncEvents.drain() calls all listeners when one throws, then throws", 
     throw error;
   };
   events.listeners.add(failing);
-  events.listeners.add(({ type }) => found.push(type));
+  events.listeners.add(({ eventType }) => found.push(eventType));
   recorder.sendAsyncEvent(EventType.PORT_ERR, 1);
   recorder.sendAsyncEvent(EventType.PORT_ACTIVE, 1);
   const thrown = assertThrows(() => events.drain(), AggregateError);
@@ -181,7 +181,7 @@ const CASES: Readonly<Record<string, readonly [EventType, Make]>> = {
   cq1: [EventType.CQ_ERR, ({ context }) => new CompletionQueue(context, { cqe: 1 })],
   qp0: [
     EventType.QP_FATAL,
-    (pd, cq) => new QueuePair(pd, { type: QpType.RC, sendCq: cq, recvCq: cq, cap: CAP }),
+    (pd, cq) => new QueuePair(pd, { qpType: QpType.RC, sendCq: cq, recvCq: cq, cap: CAP }),
   ],
   srq0: [EventType.SRQ_ERR, (pd) => new SharedReceiveQueue(pd, { maxWr: 1, maxSge: 1 })],
   wq0: [EventType.WQ_FATAL, (pd, cq) => new WorkQueue(pd, { cq, maxWr: 1, maxSge: 1 })],

@@ -27,7 +27,7 @@ const PROGRAM = `import * as recorder from ${url("tests/provider/recorder.ts")};
   const cq = new CompletionQueue(context, { cqe: 4, channel });
   const mr = new MemoryRegion(pd, new Uint8Array(64), 0);
   const cap = { maxSendWr: 4, maxRecvWr: 4 };
-  const qp = new QueuePair(pd, { type: QpType.RC, sendCq: cq, recvCq: cq, cap });
+  const qp = new QueuePair(pd, { qpType: QpType.RC, sendCq: cq, recvCq: cq, cap });
   wait("completions", cq.completions().next());
   wait("queue", channel.getCqEvent());
   const cmChannel = new EventChannel();

@@ -140,7 +140,7 @@ Deno.test("Sends of listenSrd() end with the reason when the queue pair is reset
   const second = await send(conn, 1);
   conn.close();
   await second.all;
-  assertEquals(second.ends, ["1 Cannot send: the connection is closed"]);
+  assertEquals(second.ends, ["1 Cannot send: the socket is closed"]);
 });
 
 Deno.test("A send of listenSrd() ends when its signal aborts, and its slot when the device is done", async () => {
@@ -225,7 +225,7 @@ for (const [name, listen, headroom] of [["Srd", listenSrd, 0], ["Ud", listenUd, 
     // Receives end in any order.
     const stranger = await next(3, UNKNOWN);
     const { transport } = conn.addr;
-    assertEquals(stranger, { transport, gid: GID, lid: 0, qpn: 5, qkey: QKEY });
+    assertEquals(stranger, { transport, gid: GID, lid: 0, qpNum: 5, qkey: QKEY });
     recorder.take();
     void conn.send(new Uint8Array(1), stranger).catch(() => {});
     await untilSent(conn, 1);
@@ -234,7 +234,7 @@ for (const [name, listen, headroom] of [["Srd", listenSrd, 0], ["Ud", listenUd, 
     assertEquals([fields.is_global, fields["grh.sgid_index"], fields["grh.hop_limit"]], [1, 0, 0]);
     const number = numberOf(result as Label);
     assertStrictEquals(await next(1, number), stranger);
-    assertEquals((await next(0, number, 6)).qpn, 6);
+    assertEquals((await next(0, number, 6)).qpNum, 6);
     assertStrictEquals(await next(2, UNKNOWN), stranger);
     assertEquals(lengths, [4, 2, 1, 3]);
     // No handle has this number: nobody knows who that was.

@@ -30,7 +30,7 @@ onPd.test("ParentDomain with an alignment allocates and frees the memory of queu
   const cq = new CompletionQueue(context, { cqe: 16, channel: null });
   const cap = { maxSendWr: 4, maxRecvWr: 4 };
   for (let i = 0; i < 100; i++) {
-    new QueuePair(parent, { type: QpType.RC, sendCq: cq, recvCq: cq, cap }).close();
+    new QueuePair(parent, { qpType: QpType.RC, sendCq: cq, recvCq: cq, cap }).close();
   }
   assertEquals(recorder.takeOf("alloc", "free").length, 200);
 });

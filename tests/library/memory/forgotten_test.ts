@@ -122,7 +122,7 @@ function makeInOneTurn(context: Context, count: number): void {
   const [type, cap] = [QpType.UD, { maxSendWr: 1, maxRecvWr: 1 }] as const;
   for (let i = 0; i < count; i++) {
     using cq = new CompletionQueue(context, { cqe: 1, channel: null });
-    using _qp = new QueuePair(pd, { type, sendCq: cq, recvCq: cq, cap });
+    using _qp = new QueuePair(pd, { qpType: type, sendCq: cq, recvCq: cq, cap });
     if (i % 100 === 0) recorder.take();
   }
 }

@@ -47,7 +47,7 @@ onPd.test("MemoryRegion registers the part of the buffer that a view shows", ({ 
   for (const view of views) {
     using mr = new MemoryRegion(pd, view, LOCAL_WRITE);
     assertEquals([mr.addr, mr.length], [bufferAddress(buffer) + 8n, 16]);
-    mr.bytes(1, 2).set([7, 8]);
+    mr.slice(1, 2).bytes.set([7, 8]);
     assertEquals([...new Uint8Array(buffer, 9, 2)], [7, 8]);
   }
 });
@@ -60,16 +60,16 @@ onPd.test("MemoryRegion.slice() stays within its region, to the byte", ({ pd }) 
   assertEquals(mr.slice(100, 0).length, 0);
   for (const [offset, length] of [[60, 41], [101, 0], [-1, 1], [0.5, 1]] as const) {
     assertThrows(() => mr.slice(offset, length), Error, "Cannot use");
-    assertThrows(() => mr.bytes(offset, length), Error, "Cannot use");
+    assertThrows(() => mr.slice(offset, length).bytes, Error, "Cannot use");
   }
 });
 
 onPd.test("MemoryRegion refuses its memory when the buffer is detached", ({ pd }) => {
   using mr = new MemoryRegion(pd, 64, LOCAL_WRITE);
   const slice = mr.slice(0, 8);
-  const moved = mr.bytes().buffer.transfer();
+  const moved = mr.bytes.buffer.transfer();
   const message = "Cannot use memory region: its buffer is detached";
-  assertThrows(() => mr.bytes(), TypeError, message);
+  assertThrows(() => mr.bytes, TypeError, message);
   assertThrows(() => slice.bytes, TypeError, message);
   assertThrows(() => mr.slice(0, 8), TypeError, message);
   mr.close();
@@ -104,7 +104,7 @@ onPd.test("MemoryRegion takes the memory of a WebAssembly.Memory only if that is
   const shared = new WebAssembly.Memory({ initial: 1, maximum: 2, shared: true });
   using mr = new MemoryRegion(pd, shared.buffer, LOCAL_WRITE);
   shared.grow(1);
-  assertEquals(mr.bytes().length, 65536);
+  assertEquals(mr.bytes.length, 65536);
 });
 
 for (const isRefused of [false, true]) {

@@ -27,7 +27,7 @@ onPd.test("MemoryWindow is allocated with its type", ({ pd }) => {
 });
 
 on.test("MemoryWindow keeps the native region that it is bound to", ({ qp, mw, mr, pd }) => {
-  const view = mr.bytes();
+  const view = mr.bytes;
   qp.bindMw(mw, { bindInfo: { mr, mwAccessFlags: REMOTE_READ } });
   const { args } = recorder.takeOne("ibv_bind_mw");
   assertEquals((args["mw_bind"] as RecordedStruct).fields["send_flags"], SendFlags.SIGNALED);

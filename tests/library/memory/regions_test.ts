@@ -30,7 +30,7 @@ for (const iova of [0, 0x1000, 0xffff_ffff_0000_0000n]) {
     const args = argsOf("ibv_reg_mr_iova");
     assertEquals([args.addr, args.iova, args.length], [bufferAddress(bytes), BigInt(iova), 64n]);
     assertEquals([mr.addr, mr.slice(8).addr], [BigInt(iova), BigInt(iova) + 8n]);
-    mr.bytes(3, 1)[0] = 7;
+    mr.slice(3, 1).bytes[0] = 7;
     assertEquals(bytes[3], 7);
     assertThrows(() => regionCore(mr).assertReadable(), TypeError, "are not those of this process");
   });
@@ -40,7 +40,7 @@ onPd.test("MemoryRegion.createAsync() registers on another thread", async ({ pd 
   using mr = await MemoryRegion.createAsync(pd, 4096, LOCAL_WRITE);
   const args = argsOf("ibv_reg_mr_iova2");
   assertEquals([args.addr, args.iova, args.access], [mr.addr, mr.addr, 1n]);
-  assertEquals(mr.bytes().length, 4096);
+  assertEquals(mr.bytes.length, 4096);
   using other = await MemoryRegion.createAsync(pd, new Uint8Array(8), 0, { iova: 5n });
   assertEquals([other.addr, argsOf("ibv_reg_mr_iova2").iova], [5n, 5n]);
 });
@@ -50,7 +50,7 @@ onPd.test("NullMemoryRegion has slices of any offset and no bytes", ({ pd }) => 
   assertEquals(argsOf("ibv_alloc_null_mr"), { pd: "pd0" });
   const { addr, length, lkey } = mr.slice(2 ** 40, 100);
   assertEquals([addr, length, lkey], [2n ** 40n, 100, mr.lkey]);
-  for (const use of [() => mr.bytes(0, 1), () => mr.slice(0, 4).bytes, () => mr.grhAt(0)]) {
+  for (const use of [() => mr.bytes, () => mr.slice(0, 4).bytes, () => mr.grhAt(0)]) {
     assertThrows(use, TypeError, "its memory is not of this process");
   }
   assertThrows(() => regionCore(mr).assertReadable(), TypeError, "are not those of this process");
@@ -107,8 +107,8 @@ onPd.test("ImplicitMemoryRegion registers the whole address space, and allocates
     assertEquals(slice.addr, bufferAddress(slice.bytes));
     assertEquals(slice.lkey, mr.lkey);
   }
-  assertThrows(() => mr.bytes(0, 1), RangeError, "the region has not allocated it");
-  assertThrows(() => mr.bytes(slices[0]!.offset, 101), RangeError, "length");
+  assertThrows(() => mr.slice(0, 1).bytes, RangeError, "the region has not allocated it");
+  assertThrows(() => mr.slice(slices[0]!.offset, 101).bytes, RangeError, "length");
   const view = slices[0]!.bytes;
   mr.close();
   assertEquals(view.length, 0);
@@ -135,7 +135,7 @@ onPd.test("ProtectionDomain.import() and MemoryRegion.import() give those of the
     assertEquals([imported.addr, imported.length], [mr.addr, 4096]);
     assertEquals([imported.lkey, imported.rkey], [mr.lkey, mr.rkey]);
     assertEquals(imported.slice(8).addr, mr.addr + 8n);
-    assertThrows(() => imported.bytes(), TypeError, "not of this process");
+    assertThrows(() => imported.bytes, TypeError, "not of this process");
   }
   const ends = recorder.take().map(({ verb }) => verb).filter((verb) =>
     /dereg|dealloc|unimp/.test(verb)
@@ -215,9 +215,12 @@ onPd.test("DeviceMemory.import() leaves the memory to the process that allocated
   assertThrows(() => DeviceMemory.import(context, 9999, 64), VerbsError, "ENOENT");
 });
 
-onPd.test("ImplicitMemoryRegion.bytes() ends where what was allocated ends", ({ pd }) => {
+onPd.test("An ImplicitMemoryRegion has the bytes that it has allocated, and no others", ({ pd }) => {
   const mr = new ImplicitMemoryRegion(pd, 0);
-  const { offset } = mr.allocate(100);
-  const { length } = mr.bytes(offset);
-  assertThrows(() => mr.bytes(offset + length), RangeError, "the region has not allocated it");
+  const { offset, length } = mr.allocate(100);
+  assertEquals(mr.slice(offset + 1, length - 1).bytes.length, length - 1);
+  assertThrows(() => mr.slice(offset + 1, length).bytes, RangeError, "length");
+  for (const use of [() => mr.slice(offset + length, 1).bytes, () => mr.bytes]) {
+    assertThrows(use, RangeError, "the region has not allocated it");
+  }
 });

@@ -31,11 +31,11 @@ onPd.test("reregMr() moves a region to another protection domain", ({ context, p
 
 onPd.test("reregMr() registers other memory, and frees the old memory", (recorded) => {
   const mr = new MemoryRegion(recorded.pd, 4096, 0);
-  const old = mr.bytes();
+  const old = mr.bytes;
   const next = reregMr(mr, { source: 8192 });
   const { flags, addr, length } = changed();
   assertEquals([flags, BigInt(addr!), length], [String(TRANSLATION), next.addr, "8192"]);
-  assertEquals([old.length, next.length, next.bytes().length], [0, 8192, 8192]);
+  assertEquals([old.length, next.length, next.bytes.length], [0, 8192, 8192]);
   const bytes = new Uint8Array(64);
   using last = reregMr(next, { source: bytes, access: 1, pd: recorded.pd });
   assertEquals(changed().flags, String(TRANSLATION | PD | ACCESS));
@@ -59,7 +59,7 @@ for (const [code, name] of [[-1, "ERR_INPUT"], [-2, "ERR_DONT_FORK_NEW"]] as con
     recorder.fail("ibv_rereg_mr", "EINVAL", { result: BigInt(code) });
     const error = assertThrows(() => reregMr(mr, { source: 4096 }), VerbsError);
     assertEquals([error.verb, error.code], ["ibv_rereg_mr", "EINVAL"]);
-    assertEquals([mr.disposed, mr.bytes().length], [false, 4096]);
+    assertEquals([mr.disposed, mr.bytes.length], [false, 4096]);
   });
 }
 
@@ -74,7 +74,7 @@ onPd.test("reregMr() succeeds when only the old memory could not be given to chi
 for (const [code, name] of [[-4, "ERR_CMD"], [-5, "ERR_CMD_AND_DO_FORK_NEW"]] as const) {
   onPd.test(`reregMr() closes the region after ${name}, and frees both memories`, ({ pd }) => {
     const mr = new MemoryRegion(pd, 4096, 0);
-    const view = mr.bytes();
+    const view = mr.bytes;
     recorder.fail("ibv_rereg_mr", "EIO", { result: BigInt(code) });
     const before = mapped();
     const error = assertThrows(() => reregMr(mr, { source: 2 ** 30 }), VerbsError);
@@ -91,7 +91,7 @@ function mapped(): number {
 onPd.test("reregMr() keeps both memories while the failed region cannot be deregistered", (recorded) => {
   const { pd } = recorded;
   const mr = new MemoryRegion(pd, 4096, 0);
-  const view = mr.bytes();
+  const view = mr.bytes;
   recorder.fail("ibv_rereg_mr", "EIO", { result: -4n });
   recorder.fail("ibv_dereg_mr", "EBUSY", { times: 1 });
   assertThrows(() => reregMr(mr, { source: 4096 }), SuppressedError);
@@ -105,5 +105,5 @@ onPd.test("reregMr() leaves the region as it is when the provider cannot change 
   using mr = new MemoryRegion(pd, 4096, 0);
   recorder.fail("ibv_rereg_mr", "EOPNOTSUPP", { result: -4n });
   const error = assertThrows(() => reregMr(mr, { access: 1 }), VerbsError);
-  assertEquals([error.notSupported, mr.disposed, mr.bytes().length], [true, false, 4096]);
+  assertEquals([error.notSupported, mr.disposed, mr.bytes.length], [true, false, 4096]);
 });

@@ -135,7 +135,9 @@ pairs({ credits: 16, maxMessage: 64, keepAlive: 0 }).test(
   async ({ client, server }) => {
     await warmUp({ client, server }, 16);
     using memory = await server.expose(8);
-    for (let imm = 0; imm < 12; imm++) await client.write(memory.remote, 0, bytes("x"), { imm });
+    for (let imm = 0; imm < 12; imm++) {
+      await client.write(memory.remote, 0, bytes("x"), { immData: imm });
+    }
     const words = Array.from({ length: 50 }, (_, i) => `${i}`);
     const sending = (async () => {
       for (const word of words) await client.send(bytes(word));

@@ -51,7 +51,7 @@ const BACKGROUND = `listener.unref();
   await client.send(message);
   await client.flush();
   const memory = await server.expose(8);
-  await client.write(memory.remote, 0, message, { imm: 3 });
+  await client.write(memory.remote, 0, message, { immData: 3 });
   setTimeout(() => [listener, server].forEach((one) => one.ref()), 50);
   setTimeout(() => {
     console.log("without a reference again");

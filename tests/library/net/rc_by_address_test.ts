@@ -9,8 +9,9 @@ import {
 } from "@std/assert";
 import { spy, type Stub, stub } from "@std/testing/mock";
 import { MOVED_NEIGHBOUR } from "../../../internal/cm_reasons.ts";
+import { constants } from "node:os";
 import { nonblocking, verbs } from "../../../ffi/library.ts";
-import { AccessFlags, QpAttrMask, QpState } from "../../../mod.ts";
+import { AccessFlags, QpAttrMask, QpState, VerbsError } from "../../../mod.ts";
 import * as recorder from "../../provider/recorder.ts";
 import type { RecordedStruct } from "../../provider/records.ts";
 import { CmError, type CmEvent, CmEventType, CmId } from "../../../cm.ts";
@@ -437,6 +438,25 @@ for (const hostname of ["127.9.9.9", "::1"]) {
     },
   );
 }
+
+for (const hostname of ["127.9.9.9", "::1"]) {
+  testOn(`connectRc() by address refuses ${hostname} at once`, async (bed) => {
+    const words = `Cannot connect to ${hostname} port ${port}: ${hostname} is a loopback address`;
+    const connected = (): Promise<unknown> => connectRc({ hostname, port });
+    await assertRejects(connected, Deno.errors.AddrNotAvailable, words);
+    assertEquals(triesOf(bed), []);
+  });
+}
+
+testOn("listenRc() at a port in use throws the error of Deno", async (bed) => {
+  bed.net.fail("rdma_bind_addr", constants.errno.EADDRNOTAVAIL);
+  const { AddrInUse } = Deno.errors;
+  const { cause } = await assertRejects(() => listenRc({ port }), AddrInUse, `uses port ${port} (`);
+  assert(cause instanceof VerbsError && cause.code === "EADDRNOTAVAIL");
+  // A program uses the port at all addresses, or no device has this one.
+  bed.net.fail("rdma_bind_addr", constants.errno.EADDRNOTAVAIL);
+  await assertRejects(() => listenRc({ hostname: "10.0.0.1", port }), VerbsError, "or no RDMA");
+});
 
 testOn("listenRc() by address listens on all addresses, or on one", async () => {
   for (const hostname of ["0.0.0.0", "::", "10.0.0.1"]) {

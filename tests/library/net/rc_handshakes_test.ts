@@ -160,7 +160,7 @@ test("connectRc() ends when its signal aborts, and closes a TCP connection that 
 
 test("connectRc() rejects if the channel or the queue pair of the peer fails", async () => {
   const gone = (mine: RcAddress): Promise<RcAddress> =>
-    Promise.resolve({ ...mine, qpn: 0xff_fff0 });
+    Promise.resolve({ ...mine, qpNum: 0xff_fff0 });
   const lost = connectRc({ ...OWN, exchange: gone, ackTimeout: 10 });
   await assertRejects(() => lost, ConnectionReset, "RETRY_EXC_ERR");
   const broken = { ...OWN, exchange: () => Promise.reject(new Error("the channel broke")) };

@@ -44,7 +44,7 @@ class RawPeer implements Disposable {
   constructor() {
     const cap = { maxSendWr: 64, maxRecvWr: 64 };
     const [sendCq, recvCq] = [this.#cq, this.#cq];
-    this.#qp = new QueuePair(this.#pd, { type: QpType.RC, sendCq, recvCq, cap });
+    this.#qp = new QueuePair(this.#pd, { qpType: QpType.RC, sendCq, recvCq, cap });
     const { gidIndex } = gidOf(this.#context, "ipv4");
     this.#qp.init({ portNum: PORT, gidIndex, qpAccessFlags: AccessFlags.REMOTE_WRITE });
     for (let i = 0; i < 64; i++) this.#qp.postRecv({ wrId: i, sge: this.#mr.slice(0, 4096) });

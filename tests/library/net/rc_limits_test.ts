@@ -37,7 +37,7 @@ for (const [what, [verb, code, words]] of Object.entries(LIMITS)) {
     const { port: tcpPort } = listener.addr;
     const client = await Deno.connect({ port: tcpPort });
     recorder.fail(verb, code, { times: 1 });
-    const address = { ...pairs[0]![1].peer, qpn: 99 };
+    const address = { ...pairs[0]![1].peer, qpNum: 99 };
     await client.write(new TextEncoder().encode(`${JSON.stringify(address)}\n`));
     await until("the failure", () => failures.length === 1);
     client.close();

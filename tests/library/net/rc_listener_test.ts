@@ -26,7 +26,7 @@ const DEVICE = "ibv_open_device";
 function ownAddress(): RcAddress {
   using context = Context.open(OPTIONS.device);
   const gid = context.recommendGid(1).gid.toString();
-  const numbers = { lid: 1, qpn: 17, psn: 5, mtu: 1024, rdAtomic: 1, credits: 2, maxMessage: 64 };
+  const numbers = { lid: 1, qpNum: 17, psn: 5, mtu: 1024, rdAtomic: 1, credits: 2, maxMessage: 64 };
   return { transport: "RC", gid, ...numbers };
 }
 

@@ -97,7 +97,7 @@ test("RcConn goes on with all that has come for it before many others do", async
 
 /** Refuses a receive of the servers, after as many others. Receives of the clients come between them at any time. */
 function refuseReceive(pairs: readonly Pair[], skip: number): Disposable {
-  const servers = new Set(pairs.map(({ client }) => client.peer.qpn));
+  const servers = new Set(pairs.map(({ client }) => client.peer.qpNum));
   const { postRecv } = QueuePair.prototype;
   let left = skip;
   return stub(QueuePair.prototype, "postRecv", function (this: QueuePair, ...args): void {
@@ -153,7 +153,7 @@ for (
     const [first, second] = pairs as [Pair, Pair];
     const received = second.server.receive();
     await first.client.send(bytes("not read"));
-    const left = { qp_num: first.client.peer.qpn, opcode: WcOpcode.RECV, byte_len: 8 };
+    const left = { qp_num: first.client.peer.qpNum, opcode: WcOpcode.RECV, byte_len: 8 };
     using polls = spy(CompletionQueue.prototype, "pollInto");
     const closing = close(first.server);
     for (let i = 0; i < 3; i++) recorder.complete("cq0", left);
@@ -233,7 +233,7 @@ test("RcConn answers before its queue is polled in vain for another one that wai
   const echoing = pairs.map(async ({ server }) => {
     for await (const message of server) await server.send(message);
   });
-  using polls = new VainPolls(busy.client.peer.qpn);
+  using polls = new VainPolls(busy.client.peer.qpNum);
   for (let round = 0; round < 5; round++) {
     // The client sleeps, so that the message is found by what waits for both.
     await pause(5);

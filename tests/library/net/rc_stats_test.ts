@@ -25,7 +25,7 @@ quiet.test("RcConn.stats counts messages, writes and their bytes in both directi
     await server.receive();
   }
   using memory = await server.expose(100);
-  await client.write(memory.remote, 0, new Uint8Array(100), { imm: 1 });
+  await client.write(memory.remote, 0, new Uint8Array(100), { immData: 1 });
   await client.write(memory.remote, 0, new Uint8Array(100));
   assertStats(client.stats, { ...nothing, sent: 2, bytesSent: 8, writesSent: 1 });
   const received = { received: 2, bytesReceived: 8, writesReceived: 1 };

@@ -32,8 +32,8 @@ export class UdBed implements AsyncDisposable {
 
   /** Ends the send in a slot. */
   endSend(slot: number, status: WcStatus = 0): void {
-    const { qpn } = this.conn.addr;
-    recorder.complete(SEND_CQ, { wr_id: slot, status, opcode: WcOpcode.SEND, qp_num: qpn });
+    const { qpNum } = this.conn.addr;
+    recorder.complete(SEND_CQ, { wr_id: slot, status, opcode: WcOpcode.SEND, qp_num: qpNum });
   }
 
   /** Ends the receive in a slot. */

@@ -27,8 +27,8 @@ function countsOf(conns: number): number[] {
 
 async function assertWorks(from: UdConn, to: UdConn = from): Promise<void> {
   await from.send(bytes("works"), to.addr);
-  const [message, { qpn }] = await to.receive();
-  assertEquals([text(message), qpn], ["works", from.addr.qpn]);
+  const [message, { qpNum }] = await to.receive();
+  assertEquals([text(message), qpNum], ["works", from.addr.qpNum]);
 }
 
 test("UdConn shares the open device with others of the program, and the last one closes it", async () => {
@@ -204,12 +204,12 @@ test("UdConn recovers alone", async () => {
   const outages: Error[] = [];
   await using broken = await listen({ onOutage: (error) => outages.push(error) });
   const waiting = conn.receive();
-  const { qpn } = broken.addr;
+  const { qpNum } = broken.addr;
   recorder.complete("cq3", {
     wr_id: 0,
     status: WcStatus.WR_FLUSH_ERR,
     opcode: WcOpcode.RECV,
-    qp_num: qpn,
+    qp_num: qpNum,
   });
   const received = broken.receive();
   await until("the reset", () => broken.stats.resets === 1);

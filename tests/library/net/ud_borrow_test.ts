@@ -29,7 +29,7 @@ test("UdConn.borrow() lends datagrams and their senders until they are given bac
   const { conn } = bed;
   await sendAll(bed, "a");
   const first = await conn.borrow();
-  assertEquals([text(first.bytes), first.from.qpn], ["a", conn.addr.qpn]);
+  assertEquals([text(first.bytes), first.from.qpNum], ["a", conn.addr.qpNum]);
   const waiting = conn.borrow();
   await sendAll(bed, "b");
   const second = await waiting;

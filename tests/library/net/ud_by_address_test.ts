@@ -11,7 +11,7 @@ import type { RecordedStruct } from "../../provider/records.ts";
 import { until } from "../../until.ts";
 import { type FakeBed, fakesLeft, test as testOn } from "../cm/fake.ts";
 
-const { BadResource, ConnectionRefused, NotSupported, TimedOut } = Deno.errors;
+const { AddrInUse, BadResource, ConnectionRefused, NotSupported, TimedOut } = Deno.errors;
 const UDP_QKEY = 0x0123_4567;
 const port = 7471;
 const to = { hostname: "host", port };
@@ -48,12 +48,12 @@ test("UdConn.lookup() finds a connection at a port of a host, which answers", as
   assertEquals([server.port, client.port], [port, undefined]);
   const found = await client.lookup(to);
   const { maxMessage } = server;
-  const { qpn } = server.addr;
+  const { qpNum } = server.addr;
   const gid = "::ffff:10.0.0.2";
-  assertEquals(found, { transport: "UD", gid, lid: 0, qpn, qkey: UDP_QKEY, maxMessage });
+  assertEquals(found, { transport: "UD", gid, lid: 0, qpNum, qkey: UDP_QKEY, maxMessage });
   await client.send(Uint8Array.of(7), found);
   const [message, from] = await server.receive();
-  assertEquals([message, from.qpn], [Uint8Array.of(7), client.addr.qpn]);
+  assertEquals([message, from.qpNum], [Uint8Array.of(7), client.addr.qpNum]);
   await server.send(Uint8Array.of(8), from);
   assertEquals((await client.receive())[0], Uint8Array.of(8));
 });
@@ -68,7 +68,7 @@ test(
     await server.receive();
     const [sent] = recorder.takeOf("ibv_post_send");
     const { opcode, imm_data } = (sent!.args["wr[0]"] as RecordedStruct).fields;
-    assertEquals([opcode, imm_data], [WrOpcode.SEND_WITH_IMM, client.addr.qpn]);
+    assertEquals([opcode, imm_data], [WrOpcode.SEND_WITH_IMM, client.addr.qpNum]);
   },
 );
 
@@ -82,7 +82,7 @@ test(
     const looking = client.lookup(to, { retryInterval: 1 });
     await new Promise((resolve) => setTimeout(resolve, 5));
     await using server = await open({ port });
-    assertEquals((await looking).qpn, server.addr.qpn);
+    assertEquals((await looking).qpNum, server.addr.qpNum);
   },
 );
 
@@ -118,7 +118,7 @@ test(
     const closed = client.lookup(to);
     await new Promise((resolve) => setTimeout(resolve, 5));
     client.close();
-    await assertRejects(() => closed, BadResource, "the connection is closed");
+    await assertRejects(() => closed, BadResource, "the socket is closed");
     await assertRejects(() => client.lookup(to), BadResource, "Cannot look up");
   },
 );
@@ -142,7 +142,7 @@ test(
       await assertRejects(() => client.lookup(address as never, options as LookupOptions), type);
     }
     await using other = await open({ qkey: 7 });
-    await assertRejects(() => other.lookup(to), TypeError, "the qkey of the connection is 0x7");
+    await assertRejects(() => other.lookup(to), TypeError, "the qkey of the socket is 0x7");
     await assertRejects(() => open({ port, qkey: 7 }), TypeError, "who is found by address has");
     await assertRejects(() => open({ port: 65536 }), RangeError, "port");
     const { NotFound } = Deno.errors;
@@ -175,15 +175,15 @@ test(
     const looking = client.lookup(to);
     const request = await net.next();
     await request.accept(0x123456);
-    const { qpn, maxMessage } = await looking;
-    assertEquals([qpn, maxMessage], [0x123456, undefined]);
+    const { qpNum, maxMessage } = await looking;
+    assertEquals([qpNum, maxMessage], [0x123456, undefined]);
     listener.close();
     await using server = await open({ port });
     const id = new CmId(net.channel, PortSpace.UDP);
     await id.resolveAddr({ hostname: "10.0.0.2", port });
     await id.resolveRoute();
     const { ud } = await id.connect(0x654321);
-    assertEquals([ud!.qpNum, ud!.qkey], [server.addr.qpn, UDP_QKEY]);
+    assertEquals([ud!.qpNum, ud!.qkey], [server.addr.qpNum, UDP_QKEY]);
   },
 );
 
@@ -199,7 +199,7 @@ test(
     failing.restore();
     net.takeCalls();
     const found = await Promise.all(Array.from({ length: 300 }, () => client.lookup(to)));
-    assertEquals(new Set(found.map(({ qpn }) => qpn)), new Set([server.addr.qpn]));
+    assertEquals(new Set(found.map(({ qpNum }) => qpNum)), new Set([server.addr.qpNum]));
     await until("the end of the ids", () => fakesLeft() === ids);
   },
 );
@@ -217,9 +217,11 @@ test(
 
 test("listenUd() with a port that another program uses leaves nothing open", async ({ net }) => {
   net.fail("rdma_bind_addr", constants.errno.EADDRINUSE);
-  await assertRejects(() => open({ port }), VerbsError, "uses port 7471");
+  await assertRejects(() => open({ port }), AddrInUse, "uses port 7471");
   // That of a port at all addresses.
   net.fail("rdma_bind_addr", constants.errno.EADDRNOTAVAIL);
-  await assertRejects(() => open({ port }), VerbsError, "A program of this host uses port 7471 (");
+  await assertRejects(() => open({ port }), AddrInUse, "A program of this host uses port 7471 (");
+  net.fail("rdma_bind_addr", constants.errno.ENODEV);
+  await assertRejects(() => open({ port }), VerbsError, "ENODEV");
   net.takeCalls();
 });

@@ -46,7 +46,7 @@ test("UdConn.send() reaches the address of another connection, and the reply its
   assertEquals(await client.send(bytes("ping"), address), 4);
   const [message, from] = await server.receive();
   assertEquals(text(message), "ping");
-  assertEquals([from.gid, from.qpn, from.qkey], [client.addr.gid, client.addr.qpn, QKEY]);
+  assertEquals([from.gid, from.qpNum, from.qkey], [client.addr.gid, client.addr.qpNum, QKEY]);
   await server.send(bytes("pong"), from);
   const buffer = new Uint8Array(16);
   const [reply] = await client.receive(buffer);
@@ -134,8 +134,8 @@ test("UdConn gives what was received after close(), and then tells that it is cl
     const { received, dropped } = server.stats;
     assertEquals(await Array.fromAsync(server), []);
     while (seen.length + dropped < words.length) {
-      const [message, { qpn }] = await server.receive();
-      assertEquals(qpn, client.addr.qpn);
+      const [message, { qpNum }] = await server.receive();
+      assertEquals(qpNum, client.addr.qpNum);
       seen.push(text(message)!);
     }
     assertEquals([seen.length + dropped, received], [20, 20]);
@@ -185,7 +185,7 @@ test("UdConn.sendMany() sends nothing if it refuses a datagram", async () => {
     [[bytes("x")], "address"],
     [["x", addr], "message"],
     [[new Uint8Array(conn.maxMessage + 1), addr], "maxMessage is"],
-    [[bytes("x"), { ...addr, qpn: -1 }], "qpn"],
+    [[bytes("x"), { ...addr, qpNum: -1 }], "qpNum"],
     [new Proxy([bytes("x"), addr], { get: () => undefined }), "Cannot use message undefined"],
   ];
   for (const [datagram, message] of bad) {
@@ -203,15 +203,15 @@ test("UdConn.send() reads an address again that the caller has changed", async (
   await using two = await listen();
   const address = { ...one.addr };
   await two.send(bytes("x"), address);
-  Object.assign(address, { qpn: two.addr.qpn });
+  Object.assign(address, { qpNum: two.addr.qpNum });
   await two.send(bytes("y"), address);
   const signal = AbortSignal.timeout(10_000);
   for (const [conn, word] of [[two, "y"], [one, "x"]] as const) {
     assertEquals(text((await conn.receive({ signal }))[0]), word);
   }
-  Object.assign(address, { qpn: -1 });
-  await assertRejects(() => two.send(bytes("z"), address), RangeError, "qpn");
-  Object.assign(address, { qpn: one.addr.qpn });
+  Object.assign(address, { qpNum: -1 });
+  await assertRejects(() => two.send(bytes("z"), address), RangeError, "qpNum");
+  Object.assign(address, { qpNum: one.addr.qpNum });
   await two.send(bytes("z"), address);
   Object.assign(address, { transport: "RC" });
   await assertRejects(() => two.send(bytes("z"), address), TypeError, "transport");
@@ -280,7 +280,7 @@ test("UdConn.send() takes a copy or an heir of a sender, and refuses forged addr
   }
   // Nobody is there. Whether the system has a route is another matter.
   for (const gid of ["::", "::ffff:203.0.113.9", "::ffff:224.0.0.9"]) {
-    await conn.send(bytes("x"), { ...conn.addr, gid, qpn: 0xff_fff0 }).catch((error) => {
+    await conn.send(bytes("x"), { ...conn.addr, gid, qpNum: 0xff_fff0 }).catch((error) => {
       assertInstanceOf(error, VerbsError, gid);
     });
   }
@@ -307,7 +307,7 @@ test("UdConn ends what waits when it is closed or a signal aborts, and says what
       ["send", () => conn.send(bytes("x"), { ...conn.addr, gid: "::ffff:10.0.0.9" })],
     ] as const;
     const rejected = ([action, call]: typeof calls[number]): Promise<unknown> =>
-      assertRejects(call, BadResource, `Cannot ${action}: the connection is closed`);
+      assertRejects(call, BadResource, `Cannot ${action}: the socket is closed`);
     const waiting = calls.map(rejected);
     const iterated = Array.fromAsync(conn);
     end(conn);

@@ -30,7 +30,7 @@ test(
     const gid = `::ffff:${GROUP}`;
     net.takeCalls();
     const addr = await conn.join(GROUP);
-    assertEquals(addr, { transport: "UD", gid, lid: 0, qpn: 0xff_ffff, qkey });
+    assertEquals(addr, { transport: "UD", gid, lid: 0, qpNum: 0xff_ffff, qkey });
     const made = ["create_event_channel", "create_id", "bind_addr", "join_multicast"];
     assertEquals(net.takeCalls(), made);
     assertEquals(recorder.takeOf("ibv_attach_mcast").length, 1);

@@ -69,7 +69,7 @@ async function failSend(bed: UdBed, state: QpState): Promise<void> {
 test("UdConn resets its queue pair after a failed send, counts what is lost, and works on", async (bed) => {
   const { conn } = bed;
   const { outages } = bed;
-  const { qpn } = conn.addr;
+  const { qpNum } = conn.addr;
   for (let outage = 1; outage <= 3; outage++) {
     // One fails, one is in progress, and one is not posted yet.
     for (let i = 0; i < 2; i++) await conn.send(MESSAGE, conn.addr);
@@ -92,7 +92,7 @@ test("UdConn resets its queue pair after a failed send, counts what is lost, and
     assertEquals(conn.stats.sent, 1 + 4 * outage);
     assertEquals(outages.length, outage);
   }
-  assertEquals([conn.addr.qpn, conn.addr.qkey], [qpn, QKEY]);
+  assertEquals([conn.addr.qpNum, conn.addr.qkey], [qpNum, QKEY]);
   assertEquals(outages, ["LOC_QP_OP_ERR", "LOC_QP_OP_ERR", "LOC_QP_OP_ERR"]);
 });
 

@@ -38,7 +38,7 @@ const PARTS: Readonly<Record<string, string | readonly string[]>> = {
     new Grh(new Uint8Array(40)).sgid.toString();
     toeplitz(microsoftRssKey(), Gid.parse("10.0.0.1").bytes);
     new RxHash({ rxHashKey: microsoftRssKey(), rxHashFieldsMask: 3 })
-      .hash({ source: "10.0.0.1", destination: formatAddress(parseAddress("10.0.0.2")) });`,
+      .hash({ srcIp: "10.0.0.1", dstIp: formatAddress(parseAddress("10.0.0.2")) });`,
   "devices and all objects of a device": `
     import { AccessFlags, AddressHandle, CompletionQueue, Context, listDevices, MemoryRegion, ProtectionDomain,
       QpType, QueuePair } from "mod.ts";
@@ -48,7 +48,7 @@ const PARTS: Readonly<Record<string, string | readonly string[]>> = {
     const cq = new CompletionQueue(context, { cqe: 4 });
     const mr = new MemoryRegion(pd, 4096, AccessFlags.LOCAL_WRITE);
     const cap = { maxSendWr: 1, maxRecvWr: 1 };
-    const qp = new QueuePair(pd, { type: QpType.UD, sendCq: cq, recvCq: cq, cap });
+    const qp = new QueuePair(pd, { qpType: QpType.UD, sendCq: cq, recvCq: cq, cap });
     qp.activateUd({ portNum: 1, qkey: 1 });
     qp.postRecv({ wrId: 1, sge: mr.slice(0, 100) });
     using ah = await AddressHandle.createAsync(pd, { portNum: 1, dlid: 1 });

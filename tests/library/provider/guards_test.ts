@@ -22,7 +22,7 @@ const MAKE = {
   cqEx: ({ context }: RecorderObjects) =>
     new CompletionQueueEx(context, { cqe: 4, channel: null, wcFlags: 0xfff }),
   xrc: ({ pd, cq }: RecorderObjects) =>
-    new QueuePair(pd, { type: QpType.XRC_SEND, sendCq: cq, cap: SENDS }),
+    new QueuePair(pd, { qpType: QpType.XRC_SEND, sendCq: cq, cap: SENDS }),
   qp: (fixture: RecorderObjects) => fixture.qp(QpType.RC),
   qpEx: (fixture: RecorderObjects) => qpEx(fixture, QpType.RC),
   udEx: (fixture: RecorderObjects) => qpEx(fixture, QpType.UD),
@@ -39,8 +39,8 @@ const ALL_OPS = Object.values(SendOpsFlags).reduce((all, flag) => all | flag, 0)
 
 function qpEx({ pd, cq }: RecorderObjects, type: QpType): QueuePairEx {
   const queues = type === QpType.XRC_SEND
-    ? { type, sendCq: cq, cap: SENDS }
-    : { type, sendCq: cq, recvCq: cq, cap: CAP };
+    ? { qpType: type, sendCq: cq, cap: SENDS }
+    : { qpType: type, sendCq: cq, recvCq: cq, cap: CAP };
   const sendOpsFlags = type === QpType.RC ? ALL_OPS : SendOpsFlags.SEND;
   return new QueuePairEx(pd, { ...queues, sendOpsFlags });
 }
@@ -102,7 +102,7 @@ Deno.test("Objects are made although their provider lacks what they do not need"
   recorder.lack("read_cvlan", "cq");
   recorder.overwrite("context0", "post_srq_ops", 0n);
   const { SEND } = SendOpsFlags;
-  new QueuePairEx(pd, { type: QpType.RC, sendCq: cq, recvCq: cq, cap: CAP, sendOpsFlags: SEND });
+  new QueuePairEx(pd, { qpType: QpType.RC, sendCq: cq, recvCq: cq, cap: CAP, sendOpsFlags: SEND });
   new CompletionQueueEx(context, { cqe: 4, wcFlags: CreateCqWcFlags.WITH_SLID });
   new SharedReceiveQueue(pd, { maxWr: 1 });
   recorder.overwrite("context0", "ops.post_recv", 0n);

@@ -54,7 +54,7 @@ for (const expected of EXPECTED) {
     recorder.reset();
     const set = new ObjectSet();
     // What the program in C had from the start: objects are told by their numbers.
-    set.mr.bytes().set(Uint8Array.from({ length: 4096 }, (_, i) => i));
+    set.mr.bytes.set(Uint8Array.from({ length: 4096 }, (_, i) => i));
     void set.cq;
     const call = callNamed(name);
     const prepared = await call.prepare(set);

@@ -22,7 +22,7 @@ const { RC, UC, UD } = QpType;
 
 const PEER: QpAddress = {
   transport: "RC",
-  qpn: 0x123456,
+  qpNum: 0x123456,
   psn: 0xabcdef,
   lid: 7,
   gid: "fe80::1",
@@ -96,7 +96,7 @@ onRc.test("QueuePair.address is a JSON value that a peer can use", ({ qp }) => {
   qp.init({ portNum: 1, gidIndex: 3, psn: 77 });
   assertEquals(qp.address, {
     transport: "RC",
-    qpn: qp.qpNum,
+    qpNum: qp.qpNum,
     psn: 77,
     lid: 5,
     gid: "::ffff:10.0.0.5",

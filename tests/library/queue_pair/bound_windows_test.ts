@@ -33,7 +33,7 @@ function windows(domain: (pd: ProtectionDomain) => ProtectionDomain = (pd) => pd
   const region = new MemoryRegion(pd, 64, AccessFlags.LOCAL_WRITE | AccessFlags.MW_BIND);
   const mw = new MemoryWindow(domain(pd), MwType.TYPE_2);
   const later = new QueuePairEx(pd, {
-    type: QpType.RC,
+    qpType: QpType.RC,
     sendCq: cq,
     recvCq: cq,
     cap: { maxSendWr: 4, maxRecvWr: 4 },

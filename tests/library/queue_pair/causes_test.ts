@@ -25,7 +25,7 @@ function newQp(context: Context, type: QpType, cap = {}): QueuePair {
   const cq = new CompletionQueue(context, { cqe: 8 });
   const pd = new ProtectionDomain(context);
   return new QueuePair(pd, {
-    ...{ type, sendCq: cq, recvCq: cq },
+    ...{ qpType: type, sendCq: cq, recvCq: cq },
     cap: { maxSendWr: 4, maxRecvWr: 4, ...cap },
   });
 }
@@ -128,7 +128,7 @@ for (const code of ["ENETUNREACH", "ETIMEDOUT", "ENODATA"] as const) {
 }
 
 const PEER = {
-  ...{ transport: "RC", qpn: 5, psn: 6, lid: 1, gid: `${dgid}`, mtu: 1024 } as const,
+  ...{ transport: "RC", qpNum: 5, psn: 6, lid: 1, gid: `${dgid}`, mtu: 1024 } as const,
   ...{ rdAtomic: 1, qkey: null },
 };
 

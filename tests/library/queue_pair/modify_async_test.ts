@@ -19,7 +19,7 @@ const { RC, UC, UD } = QpType;
 
 const PEER: QpAddress = {
   transport: "RC",
-  qpn: 7,
+  qpNum: 7,
   psn: 5,
   lid: 0,
   gid: "::ffff:10.0.0.2",

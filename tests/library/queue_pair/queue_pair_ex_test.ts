@@ -33,8 +33,8 @@ interface RecordedEx extends Recorded {
 function makeEx({ pd, cq }: Recorded, type: QpType, sendOpsFlags: number): QueuePairEx {
   const { maxRecvWr: _, ...sendCap } = CAP;
   const queues = type === XRC_SEND
-    ? { type, sendCq: cq, cap: sendCap }
-    : { type, sendCq: cq, recvCq: cq, cap: CAP };
+    ? { qpType: type, sendCq: cq, cap: sendCap }
+    : { qpType: type, sendCq: cq, recvCq: cq, cap: CAP };
   return new QueuePairEx(pd, { ...queues, sendOpsFlags });
 }
 

@@ -36,7 +36,7 @@ const CAP = { maxSendWr: 4, maxRecvWr: 4 };
 
 onUd.test("new QueuePair() uses ibv_create_qp unless an attribute needs ibv_create_qp_ex", (parts) => {
   const { pd, cq } = parts;
-  const init = { type: UD, sendCq: cq, recvCq: cq, cap: { ...CAP, maxInlineData: 8 } };
+  const init = { qpType: UD, sendCq: cq, recvCq: cq, cap: { ...CAP, maxInlineData: 8 } };
   const cases: [Partial<QpInitAttr>, number][] = [
     [{ createFlags: QpCreateFlags.SCATTER_FCS }, 5],
     [{ sourceQpn: 0x123456 }, 5],
@@ -62,7 +62,13 @@ onUd.test("new QueuePair() writes every attribute where C reads it", ({ pd, cont
   const [sendCq, recvCq] = [8, 8].map((cqe) => new CompletionQueue(context, { cqe }));
   const cap = { maxSendWr: 1, maxRecvWr: 2, maxSendSge: 3, maxRecvSge: 4, maxInlineData: 5 };
   recorder.take();
-  const qp = new QueuePair(pd, { type: RC, sendCq: sendCq!, recvCq: recvCq!, cap, sqSigAll: true });
+  const qp = new QueuePair(pd, {
+    qpType: RC,
+    sendCq: sendCq!,
+    recvCq: recvCq!,
+    cap,
+    sqSigAll: true,
+  });
   const attr = fieldsOf("ibv_create_qp", "init_attr");
   assertEquals([attr.send_cq, attr.recv_cq, attr.srq], ["cq1", "cq2", null]);
   assertEquals([attr.qp_type, attr.sq_sig_all], [RC, 1]);
@@ -72,13 +78,13 @@ onUd.test("new QueuePair() writes every attribute where C reads it", ({ pd, cont
 });
 
 onUd.test("new QueuePair() refuses queues that do not go together", ({ pd, cq }) => {
-  const make = (attr: object) => () => new QueuePair(pd, bad({ type: UD, cap: CAP, ...attr }));
+  const make = (attr: object) => () => new QueuePair(pd, bad({ qpType: UD, cap: CAP, ...attr }));
   const both = { sendCq: cq, recvCq: cq };
   assertRefused(
     [make({ recvCq: cq }), TypeError, "sendCq is missing"],
     [make({ sendCq: cq }), TypeError, "recvCq is missing"],
     [make({ ...both, cap: undefined }), TypeError, "cap.maxSendWr is missing"],
-    [make({ ...both, type: 5 }), RangeError, "type 5: it is none of 2 (RC), 3 (UC), 4 (UD)"],
+    [make({ ...both, qpType: 5 }), RangeError, "qpType 5: it is none of 2 (RC), 3 (UC), 4 (UD)"],
   );
 });
 
@@ -180,7 +186,7 @@ Deno.test("QueuePair.modify() explains a transition only where that is the cause
     using parts = record(type);
     const { pd, cq } = parts;
     recorder.setField("qp", "state", BigInt(from));
-    const qp = new QueuePair(pd, { type, sendCq: cq, recvCq: cq, cap: CAP });
+    const qp = new QueuePair(pd, { qpType: type, sendCq: cq, recvCq: cq, cap: CAP });
     recorder.fail("ibv_modify_qp", code, { times: 1 });
     const { hint } = assertThrows(() => qp.modify(attr), VerbsError);
     if (expected === undefined) assertEquals(hint, undefined, JSON.stringify(attr));
@@ -201,7 +207,7 @@ Deno.test("Transitions and their attributes are those of the InfiniBand specific
   ];
   for (const [from, expected] of next) {
     const allowed = next.map(([to]) => to).filter((to) => {
-      const change = { type: UD, from: QpState[from], given: { qpState: QpState[to] } };
+      const change = { qpType: UD, from: QpState[from], given: { qpState: QpState[to] } };
       const hint = hintModify("EINVAL", { ...change, context });
       return !hint?.startsWith("A queue pair cannot go");
     });
@@ -227,7 +233,7 @@ Deno.test("Transitions and their attributes are those of the InfiniBand specific
 onUd.test("new QueuePair() names a limit of the device only if it is exceeded", ({ pd, cq }) => {
   recorder.answer("ibv_query_device", { max_qp_wr: 100, max_sge: 8, max_qp: 5 });
   recorder.fail("ibv_create_qp", "EINVAL");
-  const init = { type: UD, sendCq: cq, recvCq: cq };
+  const init = { qpType: UD, sendCq: cq, recvCq: cq };
   const hintOf = (cap: Partial<typeof CAP> & Record<string, number>): string | undefined =>
     assertThrows(() => new QueuePair(pd, { ...init, cap: { ...CAP, ...cap } }), VerbsError).hint;
   const above = "is too large: the device allows up to";
@@ -240,13 +246,13 @@ onUd.test("new QueuePair() names the right of raw packets, and what RSS needs", 
   type Code = Parameters<typeof recorder.fail>[1];
   const hintOf = (verb: string, code: Code, more: object): string | undefined => {
     recorder.fail(verb, code);
-    const init = { type: QpType.RAW_PACKET, sendCq: cq, recvCq: cq, cap: CAP, ...more };
+    const init = { qpType: QpType.RAW_PACKET, sendCq: cq, recvCq: cq, cap: CAP, ...more };
     return assertThrows(() => new QueuePair(pd, init), VerbsError).hint;
   };
   const right = "Raw packet queue pairs need the capability CAP_NET_RAW";
   const rxHashConf = new RxHash({ rxHashKey: new Uint8Array(40), rxHashFieldsMask: 0 });
   assertEquals(hintOf("ibv_create_qp", "EPERM", {}), right);
-  assertEquals(hintOf("ibv_create_qp", "EPERM", { type: UD }), undefined);
+  assertEquals(hintOf("ibv_create_qp", "EPERM", { qpType: UD }), undefined);
   assertEquals(hintOf("ibv_create_qp_ex", "EPERM", { rxHashConf }), right);
   const wq = new WorkQueue(pd, { maxWr: 1, maxSge: 1, cq });
   const rwqIndTbl = new RwqIndirectionTable(pd.context, [wq]);
@@ -255,7 +261,7 @@ onUd.test("new QueuePair() names the right of raw packets, and what RSS needs", 
       const more of [{ rxHashConf }, { rwqIndTbl, recvCq: undefined, cap: {} }]
     ) {
       const hint = hintOf("ibv_create_qp_ex", code, more);
-      assertStringIncludes(hint!, "needs type RAW_PACKET, both rwqIndTbl and rxHashConf, a key");
+      assertStringIncludes(hint!, "needs qpType RAW_PACKET, both rwqIndTbl and rxHashConf, a key");
     }
   }
   assertEquals(hintOf("ibv_create_qp_ex", "EBUSY", { rxHashConf }), undefined);
@@ -298,7 +304,7 @@ onUd.test("new QueuePair() with a table leaves out the send queue that is not as
   const wq = new WorkQueue(pd, { maxWr: 1, maxSge: 1, cq });
   const rwqIndTbl = new RwqIndirectionTable(context, [wq]);
   const rxHashConf = new RxHash({ rxHashKey: new Uint8Array(40), rxHashFieldsMask: 3 });
-  const init = { type: QpType.RAW_PACKET, rwqIndTbl, rxHashConf, sendCq: cq };
+  const init = { qpType: QpType.RAW_PACKET, rwqIndTbl, rxHashConf, sendCq: cq };
   recorder.take();
   const receiver = new QueuePair(pd, init);
   const both = new QueuePair(pd, { ...init, cap: { maxSendWr: 2 } });
@@ -365,7 +371,7 @@ onUd.test("Completions of a closed queue pair do not count for a later one of th
   qp.close();
   assertEquals(recorder.live("ah"), 0);
   recorder.setField("qp", "qp_num", BigInt(qpNum));
-  const next = new QueuePair(pd, { type: UD, sendCq: cq, recvCq: cq, cap: CAP });
+  const next = new QueuePair(pd, { qpType: UD, sendCq: cq, recvCq: cq, cap: CAP });
   next.activateUd({ portNum: 1, qkey: QKEY });
   assertEquals(next.qpNum, qpNum);
   send({ ...parts, qp: next }).close();
@@ -395,7 +401,7 @@ onUd.test("QueuePair.query() reads what the device reports", (parts) => {
 });
 
 onRc.test("QueuePair.init() uses all 24 bits of the packet sequence number", ({ pd, cq }) => {
-  const qp = new QueuePair(pd, { type: RC, sendCq: cq, recvCq: cq, cap: CAP });
+  const qp = new QueuePair(pd, { qpType: RC, sendCq: cq, recvCq: cq, cap: CAP });
   recorder.overwrite("qp1", "state", 0);
   {
     using _stub = stub(crypto, "getRandomValues", <T>(array: T): T => {
@@ -409,7 +415,7 @@ onRc.test("QueuePair.init() uses all 24 bits of the packet sequence number", ({ 
 
 onUd.test("An address handle that two queue pairs use lives until the sends of both are done", (parts) => {
   const { qp: one, pd, cq } = parts;
-  const two = new QueuePair(pd, { type: UD, sendCq: cq, recvCq: cq, cap: CAP });
+  const two = new QueuePair(pd, { qpType: UD, sendCq: cq, recvCq: cq, cap: CAP });
   recorder.overwrite("qp1", "state", 0);
   two.activateUd({ portNum: 1, qkey: QKEY });
   for (const order of [[one, two], [two, one]] as const) {

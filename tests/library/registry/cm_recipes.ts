@@ -48,7 +48,7 @@ const STEPS: Readonly<Record<string, Step>> = {
   resolveAddr: [
     "BOUND",
     TYPE.ADDR_RESOLVED,
-    () => [address(), { timeout: 2000, signal: signal(), source: address() }],
+    () => [address(), { timeout: 2000, signal: signal(), srcAddr: address() }],
   ],
   resolveRoute: [
     "ADDR_RESOLVED",

@@ -98,7 +98,7 @@ const KEY = new Uint8Array(40).fill(7);
 const CAP = { maxSendWr: 64, maxRecvWr: 64, maxSendSge: 4, maxRecvSge: 4, maxInlineData: 64 };
 
 function queues({ cq }: ObjectSet, type: QpType): QpInitAttr {
-  return { type, sendCq: cq, recvCq: cq, cap: CAP };
+  return { qpType: type, sendCq: cq, recvCq: cq, cap: CAP };
 }
 
 function plain(set: ObjectSet, type: QpType): QueuePair {
@@ -281,7 +281,7 @@ const MAKE: { readonly [K in keyof Objects]: (set: ObjectSet) => Objects[K] } = 
     return toRts(qp);
   },
   xrcEx: (set) => {
-    const init = { type: QpType.XRC_SEND, sendCq: set.cq, cap: { maxSendWr: 4 } };
+    const init = { qpType: QpType.XRC_SEND, sendCq: set.cq, cap: { maxSendWr: 4 } };
     return toRts(toInit(extended(set, init, SendOpsFlags.SEND)));
   },
   builder: ({ readyEx }) => readyEx.wrStart(),

@@ -151,7 +151,7 @@ export const OTHER_RECIPES: Readonly<Record<string, Recipe>> = {
     await remote(set),
     8,
     MESSAGE.slice(),
-    { signal: signal(), imm: 7 },
+    { signal: signal(), immData: 7 },
   ],
   "RcConn#writes": () => [{ signal: signal() }],
   "RcConn#read": async (set) => [await remote(set), 8, 16, { signal: signal() }],
@@ -214,7 +214,7 @@ export const OTHER_RECEIVERS: Readonly<Record<string, Receiver>> = {
   "RcConn#writes": async (set) => {
     const conn = await set.rcConn();
     const { remote } = await set.exposed();
-    await conn.write(remote, 8, MESSAGE, { imm: 7 });
+    await conn.write(remote, 8, MESSAGE, { immData: 7 });
     return conn;
   },
   "RcConn#[Symbol.asyncIterator]": async (set) => {

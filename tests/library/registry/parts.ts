@@ -128,11 +128,11 @@ function structuredCloneOf(spec: object): object {
 /** A packet that has all of what `RSS` looks at. */
 export function packet(): object {
   return {
-    source: "10.0.0.1",
-    destination: "10.0.0.2",
+    srcIp: "10.0.0.1",
+    dstIp: "10.0.0.2",
     protocol: "tcp",
-    sourcePort: 1,
-    destinationPort: 2,
+    srcPort: 1,
+    dstPort: 2,
   };
 }
 

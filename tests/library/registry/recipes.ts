@@ -64,7 +64,7 @@ const KEY = new Uint8Array(40).fill(7);
 
 const PEER = {
   transport: "RC",
-  qpn: 0x123456,
+  qpNum: 0x123456,
   psn: 0xabcdef,
   lid: 7,
   gid: "fe80::1",
@@ -95,7 +95,7 @@ const signal = (): AbortSignal => new AbortController().signal;
 /** The same attributes make both kinds, but for what the extended one needs. */
 const QUEUE_PAIRS: Readonly<Record<string, (set: ObjectSet) => object>> = {
   datagram: ({ cq }) => ({
-    type: QpType.UD,
+    qpType: QpType.UD,
     sendCq: cq,
     recvCq: cq,
     cap: { ...CAP },
@@ -106,7 +106,7 @@ const QUEUE_PAIRS: Readonly<Record<string, (set: ObjectSet) => object>> = {
     sendOpsFlags: SendOpsFlags.SEND,
   }),
   srq: ({ cq, srq }) => ({
-    type: QpType.RC,
+    qpType: QpType.RC,
     sendCq: cq,
     recvCq: cq,
     srq,
@@ -114,12 +114,12 @@ const QUEUE_PAIRS: Readonly<Record<string, (set: ObjectSet) => object>> = {
     sendOpsFlags: SendOpsFlags.SEND,
   }),
   rss: ({ table, rxHash }) => ({
-    type: QpType.RAW_PACKET,
+    qpType: QpType.RAW_PACKET,
     rwqIndTbl: table,
     rxHashConf: rxHash,
     sendOpsFlags: 0,
   }),
-  xrc: ({ xrcd }) => ({ type: QpType.XRC_RECV, xrcd, sendOpsFlags: 0 }),
+  xrc: ({ xrcd }) => ({ qpType: QpType.XRC_RECV, xrcd, sendOpsFlags: 0 }),
 };
 
 const ofBothQueuePairs: Readonly<Record<string, Recipe>> = Object.fromEntries(
@@ -274,7 +274,6 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
     { pd },
   ) => [pd, 4096, AccessFlags.LOCAL_WRITE, { iova: 4096, signal: signal() }],
   "MemoryRegion#slice": () => [0, 64],
-  "MemoryRegion#bytes": () => [0, 64],
   "MemoryRegion#grhAt": () => [64],
   "new MemorySlice": ({ mr }) => [mr, 0, 64],
   "new ProtectionDomain": ({ context }) => [context],
@@ -296,7 +295,6 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
     { fd: 5, offset: 4096, length: 8192, iova: 0x10000, access: AccessFlags.LOCAL_WRITE },
   ],
   "new AllocatedBuffer": ({ pd }) => [pd, 4096],
-  "AllocatedBuffer#bytes": () => [0, 64],
   "new AllocatedBufferRegion": ({ buf }) => [buf, AccessFlags.LOCAL_WRITE, 64, 128],
   "new DmaHandle": ({ context }) => [context, { cpuId: 3, ph: 2, tphMemType: TphMemType.PM }],
   "new MemoryRegionEx": ({ pd, dmah }) => [
@@ -313,7 +311,6 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
   ],
   "new ImplicitMemoryRegion": ({ pd }) => [pd, AccessFlags.ON_DEMAND],
   "ImplicitMemoryRegion#allocate": () => [64],
-  "ImplicitMemoryRegion#bytes": ({ implicit }) => [implicit.allocate(64).offset, 64],
   "MemoryRegion.import": ({ pd, mr }) => [pd, mr.handle, 0x1000n],
   "ProtectionDomain.import": ({ context, pd }) => [context, pd.handle],
   incRkey: () => [1],
@@ -324,11 +321,11 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
   "new ParentDomain (unprotected)": ({ pd }) => [pd, { allowCcUnprotectedAlloc: true }],
   "new ParentDomain (alignment)": ({ pd }) => [pd, { alignment: 64 }],
   "new ThreadDomain": ({ context }) => [context],
-  "new OpenedQueuePair": ({ xrcd }) => [{ xrcd, qpNum: 5, type: QpType.XRC_RECV }],
+  "new OpenedQueuePair": ({ xrcd }) => [{ xrcd, qpNum: 5, qpType: QpType.XRC_RECV }],
   ...ofBothQueuePairs,
   "new QueuePair (plain)": ({ pd, cq }) => {
     const cap = { maxSendWr: 4, maxRecvWr: 4, maxSendSge: 2, maxRecvSge: 2, maxInlineData: 64 };
-    return [pd, { type: QpType.RC, sendCq: cq, recvCq: cq, cap }];
+    return [pd, { qpType: QpType.RC, sendCq: cq, recvCq: cq, cap }];
   },
   "QueuePair#postRecv": ({ mr }) => [{ wrId: 1, sge: mr.slice(0, 64) }],
   "QueuePair#postRecv (list)": ({ mr }) => [

@@ -125,7 +125,7 @@ on.test("ReplyPath reads a GRH at its offset in a region or a slice, and nowhere
   const { path, pd } = recorded;
   const { mr, batch } = received(pd);
   const slice = mr.slice(1000, 100);
-  mr.bytes(1060, 4).set([0x60, 0x0a, 0xbc, 0xde]);
+  mr.slice(1060, 4).bytes.set([0x60, 0x0a, 0xbc, 0xde]);
   const attr = new DataView(new ArrayBuffer(32));
   const flowLabel = (memory: typeof slice | MemoryRegion, offset: number): number => {
     path.writeAttr(attr, batch, 0, memory, offset);

@@ -31,14 +31,14 @@ onPd.test("RwqIndirectionTable.workQueueFor() goes by the lowest bits of the has
     rxHashFieldsMask: RxHashFields.SRC_IPV4 | RxHashFields.DST_IPV4,
   });
   for (let i = 0; i < 32; i++) {
-    const flow = { source: `10.0.0.${i}`, destination: "10.0.1.1" };
+    const flow = { srcIp: `10.0.0.${i}`, dstIp: "10.0.1.1" };
     for (const options of [{}, { symmetric: true }]) {
       const found = table.workQueueFor(flow, rxHash, options);
       assertEquals(found, queues[rxHash.hash(flow, options) % 8]);
     }
   }
   table.close();
-  const flow = { source: "10.0.0.1", destination: "10.0.1.1" };
+  const flow = { srcIp: "10.0.0.1", dstIp: "10.0.1.1" };
   assertThrows(() => table.workQueueFor(flow, rxHash), TypeError, "it is disposed");
 });
 
@@ -59,7 +59,7 @@ onPd.test("QueuePair refuses queues that do not go with a table", ({ context, pd
   const rwqIndTbl = new RwqIndirectionTable(context, makeQueues(context, 2));
   const rxHashConf = new RxHash({ rxHashKey: microsoftRssKey(), rxHashFieldsMask: 0xff });
   const make = (more: Partial<QpInitAttr>) => () =>
-    new QueuePair(pd, { type: QpType.RAW_PACKET, rwqIndTbl, rxHashConf, ...more } as QpInitAttr);
+    new QueuePair(pd, { qpType: QpType.RAW_PACKET, rwqIndTbl, rxHashConf, ...more } as QpInitAttr);
   const own = "with an indirection table it has no receive queue of its own";
   assertRefused(
     [make({ recvCq: new CompletionQueue(context, { cqe: 8 }) }), TypeError, own],

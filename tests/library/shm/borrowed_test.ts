@@ -53,6 +53,6 @@ test("Borrowed datagrams stay as they are while others come and are dropped", as
     if (i % 50 === 0) await pause();
   }
   assertEquals(borrowed.map(({ bytes }) => numbersIn(bytes)), [[0], [1], [2], [3]]);
-  assertEquals(borrowed.map(({ from }) => from.qpn), borrowed.map(() => client.addr.qpn));
+  assertEquals(borrowed.map(({ from }) => from.qpNum), borrowed.map(() => client.addr.qpNum));
   for (const datagram of borrowed) datagram.close();
 });

@@ -57,7 +57,7 @@ function target({ ahs }: Objects, qp: QueuePair, opcode: number, words: string[]
   if (opcode === ATOMIC_CMP_AND_SWP) return { ...rdma, compareAdd: third, swap: fourth };
   if (opcode === ATOMIC_FETCH_AND_ADD) return { ...rdma, compareAdd: third };
   if ([RDMA_READ, RDMA_WRITE, RDMA_WRITE_WITH_IMM].some((some) => some === opcode)) return rdma;
-  if (qp.type !== QpType.UD) return {};
+  if (qp.qpType !== QpType.UD) return {};
   return { ah: ahs[Number(first)]!, remoteQpn: Number(second), remoteQkey: Number(third) };
 }
 
@@ -97,14 +97,14 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   },
   dereg: (o, mr) => o.mr(mr!)[Symbol.dispose](),
   fill(o, mr, offset, length, seed): void {
-    const bytes = o.mr(mr!).bytes(Number(offset), Number(length));
+    const bytes = o.mr(mr!).slice(Number(offset), Number(length)).bytes;
     bytes.forEach((_, i) => bytes[i] = pattern(i, Number(seed)));
   },
   check(o, mr, offset, length, seed): number {
-    const bytes = o.mr(mr!).bytes(Number(offset), Number(length));
+    const bytes = o.mr(mr!).slice(Number(offset), Number(length)).bytes;
     return bytes.findIndex((byte, i) => byte !== pattern(i, Number(seed)));
   },
-  bytes: (o, mr, offset, length) => o.mr(mr!).bytes(Number(offset), Number(length)).toHex(),
+  bytes: (o, mr, offset, length) => o.mr(mr!).slice(Number(offset), Number(length)).bytes.toHex(),
   cq({ context, channel, cqs }, cqe, hasChannel): number {
     const init = { cqe: Number(cqe), channel: hasChannel === "1" ? channel : null };
     return cqs.push(new CompletionQueue(context, init)) - 1;
@@ -115,9 +115,9 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     return cq === undefined ? -1 : cqs.indexOf(cq);
   },
   async({ context, qps, srqs, cqs }): string | number {
-    for (const { type, element } of context.eventsSync({ timeout: 0 })) {
+    for (const { eventType, element } of context.eventsSync({ timeout: 0 })) {
       const objects: unknown[][] = [qps, srqs, cqs];
-      return `${type} ${Math.max(...objects.map((list) => list.indexOf(element)))}`;
+      return `${eventType} ${Math.max(...objects.map((list) => list.indexOf(element)))}`;
     }
     return -1;
   },
@@ -136,28 +136,30 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     const cap = { ...CAP, maxSendWr: Number(wr), maxRecvWr: queues.srq ? 0 : Number(wr) };
     const { srq: shared, ...others } = queues;
     const init = { ...others, ...shared && { srq: shared }, cap, sqSigAll: sqSigAll === "1" };
-    const qp = new QueuePair(o.pd, { type: Number(type) as typeof QpType.RC, ...init });
+    const qp = new QueuePair(o.pd, { qpType: Number(type) as typeof QpType.RC, ...init });
     return `${o.qps.push(qp) - 1} ${qp.qpNum}`;
   },
   init(o, qp, portNum, key): void {
     const own = o.qp(qp!);
-    const rights = own.type === QpType.UD ? { qkey: Number(key) } : { qpAccessFlags: Number(key) };
+    const rights = own.qpType === QpType.UD
+      ? { qkey: Number(key) }
+      : { qpAccessFlags: Number(key) };
     own.modify({ qpState: QpState.INIT, pkeyIndex: 0, portNum: Number(portNum), ...rights });
   },
   rtr(o, qp, portNum, sgidIndex, gid, destQpNum, minRnrTimer): void {
     const own = o.qp(qp!);
     const attr: QpModifyAttr = { qpState: QpState.RTR };
-    if (own.type === QpType.UD) return own.modify(attr);
+    if (own.qpType === QpType.UD) return own.modify(attr);
     const grh = { dgid: Gid.parse(gid!), sgidIndex: Number(sgidIndex), hopLimit: 64 };
     const path = { ahAttr: { portNum: Number(portNum), grh }, pathMtu: Mtu[4096], rqPsn: 0 };
     const peer = { ...attr, ...path, destQpNum: Number(destQpNum) };
-    if (own.type === QpType.UC) return own.modify(peer);
+    if (own.qpType === QpType.UC) return own.modify(peer);
     own.modify({ ...peer, maxDestRdAtomic: 16, minRnrTimer: Number(minRnrTimer) });
   },
   rts(o, qp, timeout, retryCnt, rnrRetry): void {
     const own = o.qp(qp!);
     const attr: QpModifyAttr = { qpState: QpState.RTS, sqPsn: 0 };
-    if (own.type !== QpType.RC) return own.modify(attr);
+    if (own.qpType !== QpType.RC) return own.modify(attr);
     const patience = { timeout: Number(timeout), retryCnt: Number(retryCnt) };
     own.modify({ ...attr, ...patience, rnrRetry: Number(rnrRetry), maxRdAtomic: 16 });
   },

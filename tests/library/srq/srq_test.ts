@@ -98,7 +98,7 @@ on.test("SharedReceiveQueue.postOps() refuses what does not go together", ({ pd,
 
 on.test("new QueuePair() with a shared receive queue has none of its own", ({ pd, cq }) => {
   const srq = new SharedReceiveQueue(pd, { maxWr: 4 });
-  const init = { type: RC, sendCq: cq, recvCq: cq, srq, cap: { maxSendWr: 1 } };
+  const init = { qpType: RC, sendCq: cq, recvCq: cq, srq, cap: { maxSendWr: 1 } };
   const qp = new QueuePair(pd, init);
   // C ignores these sizes.
   const same = new QueuePair(pd, { ...init, cap: { maxSendWr: 1, maxRecvWr: 9, maxRecvSge: 2 } });
@@ -116,8 +116,8 @@ on.test("new QueuePair() with a shared receive queue has none of its own", ({ pd
 on.test("The two sides of an extended connection have one queue each, and XRC_RECV its domain", (made) => {
   const { context, pd, cq } = made;
   const xrcd = new XrcDomain(context);
-  const receiver = new QueuePair(pd, { type: XRC_RECV, xrcd });
-  const sender = new QueuePair(pd, { type: XRC_SEND, sendCq: cq, cap: { maxSendWr: 4 } });
+  const receiver = new QueuePair(pd, { qpType: XRC_RECV, xrcd });
+  const sender = new QueuePair(pd, { qpType: XRC_SEND, sendCq: cq, cap: { maxSendWr: 4 } });
   assertRefused(
     [() => receiver.postRecv({}), TypeError, "no receive queue"],
     [() => receiver.postSend({}), TypeError, "no send queue"],
@@ -135,7 +135,7 @@ on.test("new QueuePair() refuses parts that an extended connection does not have
   const xrcd = new XrcDomain(context);
   const srq = new SharedReceiveQueue(pd, { maxWr: 4 });
   const cap = { maxSendWr: 1 };
-  const make = (type: number, init: object) => () => new QueuePair(pd, bad({ type, ...init }));
+  const make = (qpType: number, init: object) => () => new QueuePair(pd, bad({ qpType, ...init }));
   assertRefused(
     [make(XRC_RECV, {}), TypeError, "XRC_RECV needs xrcd"],
     [make(XRC_RECV, { xrcd, sendCq: cq }), TypeError, "XRC_RECV has no send queue"],

@@ -234,7 +234,7 @@ const IN_NODE = `
   await print(() => Gid.parse("10.0.0.1"));
   await print(() => new Grh(new Uint8Array(40)).sgid);
   await print(() => QpType.UD + formatAddress(parseAddress("fd00::1")));
-  const flow = { source: "66.9.149.187", destination: "161.142.100.80" };
+  const flow = { srcIp: "66.9.149.187", dstIp: "161.142.100.80" };
   await print(() => at["./rss"].toeplitz(microsoftRssKey(), at["./rss"].rssInput(flow, 3)).toString(16));
   await print(() => new RxHash({ rxHashKey: microsoftRssKey(), rxHashFieldsMask: 3 }).hash(flow).toString(16));
   for (const use of [

@@ -23,7 +23,7 @@ const { UC } = QpType;
 onRc.test("A list is posted whole after a part of it was refused by another queue pair", (parts) => {
   const { qp, pd, cq, mr } = parts;
   const cap = { maxSendWr: 4, maxRecvWr: 4 };
-  const other = new QueuePair(pd, { type: UC, sendCq: cq, recvCq: cq, cap });
+  const other = new QueuePair(pd, { qpType: UC, sendCq: cq, recvCq: cq, cap });
   const list = new SendRequestList({ capacity: 2 });
   const read = { opcode: WrOpcode.RDMA_READ, remoteAddr: 0, rkey: 1, sge: mr.slice(0, 8) };
   list.set(0, { ...read, wrId: 1 });
@@ -89,5 +89,6 @@ onUd.test("A list whose failure names no request keeps the handles of all", ({ q
 
 Deno.test("wrOpcodeStr() gives the text of libibverbs", () => {
   assertEquals(wrOpcodeStr(WrOpcode.RDMA_WRITE), "rdma-write");
+  assertEquals(wrOpcodeStr(12 as WrOpcode), "unknown");
   assertThrows(() => wrOpcodeStr(-1 as WrOpcode), RangeError);
 });

@@ -222,7 +222,7 @@ onUd.test("A list that was posted is checked again by the rules of another queue
   list.set(0, { ...datagram(parts), ah: mine });
   qp.postSend(list);
   const cap = { maxSendWr: 4, maxRecvWr: 0, maxInlineData: 4 };
-  using second = new QueuePair(other, { type: UD, sendCq: cq, recvCq: cq, cap });
+  using second = new QueuePair(other, { qpType: UD, sendCq: cq, recvCq: cq, cap });
   second.activateUd({ portNum: 1, qkey: 1 });
   assertThrows(() => second.postSend(list), TypeError, "belongs to another protection domain");
   list.setAh(0, foreign);

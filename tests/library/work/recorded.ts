@@ -49,7 +49,10 @@ export function record(
   const cq = new CompletionQueue(context, { cqe: 64 });
   const mr = new MemoryRegion(pd, 4096, AccessFlags.LOCAL_WRITE);
   const cap = { maxSendWr: 16, maxRecvWr: 16, maxSendSge: 4, maxRecvSge: 4, maxInlineData: 64 };
-  const qp = new QueuePair(pd, { type, sendCq: cq, recvCq: cq, cap, ...init } as QpInitAttr);
+  const qp = new QueuePair(
+    pd,
+    { qpType: type, sendCq: cq, recvCq: cq, cap, ...init } as QpInitAttr,
+  );
   if (type === QpType.UD) qp.activateUd({ portNum: 1, qkey: QKEY });
   else for (const qpState of [QpState.INIT, QpState.RTR, QpState.RTS]) qp.modify({ qpState });
   recorder.take();

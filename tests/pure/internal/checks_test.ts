@@ -117,11 +117,15 @@ Deno.test("snapshot() reads each property once and refuses unknown names", () =>
   const inC = (): unknown =>
     snapshot({ send_cq: 1 } as object, "things", ["recvCq", "sendCq"] as never[]);
   assertThrows(inC, TypeError, 'there is no attribute "send_cq"; it is "sendCq"');
-  // A queue pair's type is qp_type in C.
   const nouns: [object, string[], string][] = [
-    [{ qp_type: 2 }, ["type"], 'there is no attribute "qp_type"; it is "type"'],
-    [{ eventType: 2 }, ["type"], 'there is no attribute "eventType"; it is "type"'],
-    [{ wqType: 2 }, ["type", "wqType"], ""],
+    [{ qp_type: 2 }, ["qpType"], 'there is no attribute "qp_type"; it is "qpType"'],
+    [{ type: 2 }, ["qpType"], 'there is no attribute "type"; it is "qpType"'],
+    [{ type: 2 }, ["srqType"], 'there is no attribute "type"; it is "srqType"'],
+    [{ type: 2 }, ["type", "qpType"], ""],
+    [{ imm: 2 }, ["immData"], '; it is "immData"'],
+    [{ qpn: 2 }, ["qpNum"], '; it is "qpNum"'],
+    [{ qpn: 2 }, ["remoteQpn"], '; it is "remoteQpn"'],
+    [{ source: 2 }, ["srcAddr"], '; it is "srcAddr"'],
     [{ timeout: 5 }, ["signal"], "; give signal: AbortSignal.timeout(milliseconds)"],
     [{ timeout: 5 }, ["signal", "timeout"], ""],
     [

@@ -22,9 +22,9 @@ const any = (value: unknown): any => value;
 type Limits = Readonly<Record<string, readonly [min: number, max: number, byDefault?: number]>>;
 
 const [UINT16, UINT24, UINT32, INT32] = [0xffff, 0xff_ffff, 0xffff_ffff, 0x7fff_ffff];
-const UD = { transport: "UD", gid: "::ffff:10.0.0.1", lid: 1, qpn: 2, qkey: 3 } as const;
+const UD = { transport: "UD", gid: "::ffff:10.0.0.1", lid: 1, qpNum: 2, qkey: 3 } as const;
 const RC = {
-  ...{ transport: "RC" as const, gid: "::ffff:10.0.0.1", lid: 1, qpn: 2, psn: 3, mtu: 1024 },
+  ...{ transport: "RC" as const, gid: "::ffff:10.0.0.1", lid: 1, qpNum: 2, psn: 3, mtu: 1024 },
   ...{ rdAtomic: 16, credits: 32, maxMessage: 4096 },
 } as const;
 
@@ -78,13 +78,13 @@ const READERS: Readonly<
   }],
   readUdAddress: [(given) => readUdAddress(any(given)), UD, {
     lid: [0, UINT16, 1],
-    qpn: [0, UINT24, 2],
+    qpNum: [0, UINT24, 2],
     qkey: [0, UINT32, 3],
     maxMessage: [1, UINT32],
   }],
   readRcAddress: [(given) => readRcAddress(given), RC, {
     lid: [0, UINT16, 1],
-    qpn: [0, UINT24, 2],
+    qpNum: [0, UINT24, 2],
     psn: [0, UINT24, 3],
     mtu: [256, 4096, 1024],
     rdAtomic: [0, 255, 16],
@@ -111,8 +111,8 @@ for (const [name, [read, base, limits]] of Object.entries(READERS)) {
   });
 }
 
-const IS_NONE = "it is not an object with transport, gid, lid, qpn and qkey, which receive() " +
-  "gives with each message, and addr of the peer's connection is";
+const IS_NONE = "it is not an object with transport, gid, lid, qpNum and qkey, which receive() " +
+  "gives with each message, and addr of the peer's socket is";
 
 Deno.test("readUdAddress() refuses what is no address", () => {
   assertEquals(readUdAddress({ ...UD }), UD);
@@ -139,7 +139,7 @@ Deno.test("readRcAddress() refuses what is no address, and toQpAddress() leaves 
     [{ ...RC, transport: "UD" }, 'Cannot use transport "UD": it is not "RC"'],
     [{ ...RC, gid: 1 }, "Cannot use gid 1: it is not a string"],
     [{ ...RC, a: 1 }, 'there is no attribute "a"'],
-    [7, "Cannot use address 7: it is not an object with transport, gid, lid, qpn, psn, ..."],
+    [7, "Cannot use address 7: it is not an object with transport, gid, lid, qpNum, psn, ..."],
   ];
   for (const [address, reason] of wrong) {
     const { message } = assertThrows(() => readRcAddress(address), Deno.errors.InvalidData);
@@ -173,7 +173,7 @@ Deno.test("attrOf() refuses a group that datagrams from the own GID do not reach
       gid: group,
     }, NO_FABRIC);
   const [ipv4, ipv6] = [from("10.0.0.1"), from("fe80::1")];
-  assertThrows(ipv4("ff0e::1"), RangeError, "it is of IPv6, and this connection sends from ::ffff");
+  assertThrows(ipv4("ff0e::1"), RangeError, "it is of IPv6, and this socket sends from ::ffff");
   assertThrows(ipv6("239.1.2.3"), RangeError, "Take a group of IPv6, or choose another gidIndex");
   assertEquals([ipv4("239.1.2.3")().portNum, ipv6("ff0e::1")().portNum], [1, 1]);
 });
@@ -234,7 +234,7 @@ Deno.test("Peers looks at no GRH where there is none", () => {
   const packet = { ...PACKET, wcFlags: 0 };
   const known = peers.sender(batchOf(packet), 0, memoryOf(6), 1)!;
   assertStrictEquals(peers.sender(batchOf(packet), 0, memoryOf(4, { 30: 1 }), 1), known);
-  assertEquals([known.gid, known.lid, known.qpn, known.qkey], ["::", 1, 7, 5]);
+  assertEquals([known.gid, known.lid, known.qpNum, known.qkey], ["::", 1, 7, 5]);
 });
 
 Deno.test("Peers forgets the oldest sender when there are too many", () => {
@@ -259,7 +259,7 @@ Deno.test("Peers.of() knows the packet of its own senders, and each address by i
     assertEquals(packetOf(other.of(address, 0)), undefined);
     assertStrictEquals(other.of(address, 0), other.of({ ...address }, 0));
   }
-  for (const change of [{ gid: "::1" }, { lid: 9 }, { qpn: 9 }, { qkey: 9 }]) {
+  for (const change of [{ gid: "::1" }, { lid: 9 }, { qpNum: 9 }, { qkey: 9 }]) {
     const peer = peers.of({ ...sender, ...change }, 0);
     assertEquals([packetOf(peer), { ...peer }], [undefined, { ...sender, ...change }]);
   }
@@ -267,7 +267,7 @@ Deno.test("Peers.of() knows the packet of its own senders, and each address by i
 
 Deno.test("Peers.of() forgets the oldest address when there are too many", () => {
   const peers = new Peers(5, 2);
-  const of = (qpn: number): Peer => peers.of({ ...UD, qpn }, 0);
+  const of = (qpNum: number): Peer => peers.of({ ...UD, qpNum }, 0);
   const [one, two, three] = [of(1), of(2), of(3)];
   assertEquals([of(2) === two, of(3) === three, of(1) === one], [true, true, false]);
 });
@@ -290,11 +290,11 @@ Deno.test("The address of a sender is plain data that nobody can change, whateve
   const sender = peers.sender(batchOf(PACKET), 0, memoryOf(6), 1)!;
   const handle: AddressHandle = any({ disposed: false });
   setHandle(peers.of(sender, 0), handle);
-  const plain = { transport: "UD", gid: sender.gid, lid: 1, qpn: 7, qkey: 5 };
+  const plain = { transport: "UD", gid: sender.gid, lid: 1, qpNum: 7, qkey: 5 };
   for (const copy of [sender, structuredClone(sender), JSON.parse(JSON.stringify(sender))]) {
     assertEquals([copy, Reflect.ownKeys(copy)], [plain, Object.keys(plain)]);
   }
-  assertThrows(() => any(sender).qpn = 8, TypeError);
+  assertThrows(() => any(sender).qpNum = 8, TypeError);
   assertStrictEquals(handleOf(peers.of(sender, 0)), handle);
   assertEquals(handleOf(peers.of(structuredClone(sender), 0)), undefined);
   for (const wrong of [undefined, null, 7, "10.0.0.1"]) {

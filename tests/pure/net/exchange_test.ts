@@ -82,8 +82,8 @@ Deno.test("readLine() refuses a line that is no UTF-8", async () => {
 });
 
 Deno.test("readLine() joins the parts of a line", async () => {
-  const bytes = new TextEncoder().encode('{"qpn":7}\n');
-  assertEquals(await readLine(connectionOf(bytes, 1), NEVER), { qpn: 7 });
+  const bytes = new TextEncoder().encode('{"qpNum":7}\n');
+  assertEquals(await readLine(connectionOf(bytes, 1), NEVER), { qpNum: 7 });
 });
 
 Deno.test("readRcAddress() shows nothing that a terminal obeys", () => {

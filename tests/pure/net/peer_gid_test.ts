@@ -7,7 +7,7 @@ import { slotOf } from "../../../net/shared/chosen_gid.ts";
 const { InvalidData } = Deno.errors;
 
 function address(gid: string, lid = 0): RcAddress {
-  const numbers = { qpn: 1, psn: 2, mtu: 1024, rdAtomic: 1, credits: 1, maxMessage: 64 };
+  const numbers = { qpNum: 1, psn: 2, mtu: 1024, rdAtomic: 1, credits: 1, maxMessage: 64 };
   return { transport: "RC", gid, lid, ...numbers };
 }
 

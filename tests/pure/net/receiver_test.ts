@@ -38,7 +38,7 @@ class Bed {
       },
       mr: {
         length: this.memory.length,
-        bytes: () => this.memory,
+        bytes: this.memory,
         slice: (_: number, length: number) => ({ addr: 0n, length, lkey: 1 }),
       },
       batch: new WorkCompletionList(64),

@@ -14,14 +14,14 @@ const TCP = FIELD.IBV_RX_HASH_SRC_PORT_TCP | FIELD.IBV_RX_HASH_DST_PORT_TCP;
 const UDP = FIELD.IBV_RX_HASH_SRC_PORT_UDP | FIELD.IBV_RX_HASH_DST_PORT_UDP;
 
 const tcp4: RssFlow = {
-  source: "1.2.3.4",
-  destination: "5.6.7.8",
+  srcIp: "1.2.3.4",
+  dstIp: "5.6.7.8",
   protocol: "tcp",
-  sourcePort: 0x1112,
-  destinationPort: 0x1314,
+  srcPort: 0x1112,
+  dstPort: 0x1314,
 };
 const udp4: RssFlow = { ...tcp4, protocol: "udp" };
-const tcp6: RssFlow = { ...tcp4, source: "::1", destination: "fe80::2" };
+const tcp6: RssFlow = { ...tcp4, srcIp: "::1", dstIp: "fe80::2" };
 
 function hex(flow: RssFlow, fields: number, symmetric = false): string {
   return rssInput(flow, fields, { symmetric }).toHex();
@@ -41,7 +41,7 @@ Deno.test("rssInput() takes each subset of the fields, in the order of the packe
   }
 });
 
-const mapped = { source: "::ffff:1.2.3.4", destination: "::ffff:5.6.7.8" };
+const mapped = { srcIp: "::ffff:1.2.3.4", dstIp: "::ffff:5.6.7.8" };
 const INPUTS: [flow: RssFlow, fields: number, hex: string][] = [
   [tcp6, FIELD.IBV_RX_HASH_SRC_IPV6, `${"0".repeat(31)}1`],
   [tcp6, FIELD.IBV_RX_HASH_DST_IPV6, "fe800000000000000000000000000002"],
@@ -49,7 +49,7 @@ const INPUTS: [flow: RssFlow, fields: number, hex: string][] = [
   // The ports of a protocol that is not selected.
   [udp4, IPV4 | TCP, "0102030405060708"],
   [tcp4, IPV4 | UDP, "0102030405060708"],
-  [{ source: "1.2.3.4", destination: "5.6.7.8" }, IPV4 | TCP, "0102030405060708"],
+  [{ srcIp: "1.2.3.4", dstIp: "5.6.7.8" }, IPV4 | TCP, "0102030405060708"],
   [udp4, IPV4 | UDP, "010203040506070811121314"],
   [udp4, TCP, ""],
   // Ports alone, and the other family.
@@ -70,10 +70,10 @@ Deno.test("rssInput() does not depend on the direction when symmetric", () => {
   for (const flow of [tcp4, tcp6]) {
     const back: RssFlow = {
       ...flow,
-      source: flow.destination,
-      destination: flow.source,
-      sourcePort: flow.destinationPort,
-      destinationPort: flow.sourcePort,
+      srcIp: flow.dstIp,
+      dstIp: flow.srcIp,
+      srcPort: flow.dstPort,
+      dstPort: flow.srcPort,
     };
     assertEquals(hex(flow, IPV4 | IPV6 | TCP, true), hex(back, IPV4 | IPV6 | TCP, true));
   }
@@ -87,7 +87,7 @@ Deno.test("rssInput() mixes no single field when symmetric", () => {
 Deno.test("rssInput() takes addresses as bytes, and the fields of the inner packet", () => {
   const source = new Uint8Array([1, 2, 3, 4]);
   const inner = (IPV4 | FIELD.IBV_RX_HASH_INNER) >>> 0;
-  assertEquals(hex({ ...tcp4, source }, inner), "0102030405060708");
+  assertEquals(hex({ ...tcp4, srcIp: source }, inner), "0102030405060708");
   assertEquals(source, new Uint8Array([1, 2, 3, 4]));
 });
 
@@ -97,10 +97,10 @@ const REFUSED: [flow: unknown, fields: number, error: typeof TypeError, message:
   [tcp4, 1 << 20, RangeError, "Cannot predict a hash"],
   [tcp4, -1, RangeError, "Cannot use fields"],
   [tcp4, 2 ** 32, RangeError, "Cannot use fields"],
-  [{ ...tcp4, source: new Uint8Array(6) }, IPV4, RangeError, "Cannot hash address of 6 bytes"],
-  [{ ...tcp4, source: "::1" }, IPV4, RangeError, "families"],
-  [{ ...tcp4, source: "1.2.3" }, IPV4, SyntaxError, '"1.2.3"'],
-  [{ ...tcp4, sourcePort: 65536 }, TCP, RangeError, "Cannot use sourcePort 65536"],
+  [{ ...tcp4, srcIp: new Uint8Array(6) }, IPV4, RangeError, "Cannot hash address of 6 bytes"],
+  [{ ...tcp4, srcIp: "::1" }, IPV4, RangeError, "families"],
+  [{ ...tcp4, srcIp: "1.2.3" }, IPV4, SyntaxError, '"1.2.3"'],
+  [{ ...tcp4, srcPort: 65536 }, TCP, RangeError, "Cannot use srcPort 65536"],
 ];
 
 Deno.test("rssInput() refuses a flow that is none, and fields that are not known", () => {
@@ -110,11 +110,11 @@ Deno.test("rssInput() refuses a flow that is none, and fields that are not known
 });
 
 Deno.test("rssInput() throws on a missing port when it is selected, and only then", () => {
-  const { destinationPort: _, ...portless } = tcp4;
-  assertThrows(() => rssInput(portless, TCP), TypeError, "destinationPort is missing");
+  const { dstPort: _, ...portless } = tcp4;
+  assertThrows(() => rssInput(portless, TCP), TypeError, "dstPort is missing");
   assertEquals(hex(portless, FIELD.IBV_RX_HASH_SRC_PORT_TCP), "1112");
-  const { sourcePort: __, ...sourceless } = tcp4;
-  assertThrows(() => rssInput(sourceless, TCP), TypeError, "sourcePort is missing");
+  const { srcPort: __, ...sourceless } = tcp4;
+  assertThrows(() => rssInput(sourceless, TCP), TypeError, "srcPort is missing");
   assertEquals(hex(sourceless, FIELD.IBV_RX_HASH_DST_PORT_TCP), "1314");
   assertEquals(hex(portless, IPV4 | UDP), "0102030405060708");
 });
@@ -150,6 +150,6 @@ Deno.test("writeRssInput() refuses a buffer that a getter of the caller transfer
 });
 
 Deno.test("rssInput() leaves out the ports of a flow that is neither TCP nor UDP", () => {
-  const { protocol: _, sourcePort: __, destinationPort: ___, ...other } = tcp4;
+  const { protocol: _, srcPort: __, dstPort: ___, ...other } = tcp4;
   assertEquals(hex(other, IPV4 | TCP | UDP), "0102030405060708");
 });

@@ -1,9 +1,9 @@
 /** A packet and its hashes, over its addresses alone and over its addresses and ports. */
 export interface RssVector {
-  readonly source: string;
-  readonly sourcePort: number;
-  readonly destination: string;
-  readonly destinationPort: number;
+  readonly srcIp: string;
+  readonly srcPort: number;
+  readonly dstIp: string;
+  readonly dstPort: number;
   readonly addresses: number;
   readonly all: number;
 }
@@ -19,12 +19,12 @@ export const rssVectors: readonly RssVector[] = `
   3ffe:501:8::260:97ff:fe40:efab 14230 ff02::1 4739 0f0c461c dde51bbf
   3ffe:1900:4545:3:200:f8ff:fe21:67cf 44251 fe80::200:f8ff:fe21:67cf 38024 4b61e985 02d1feef
 `.trim().split("\n").map((line) => {
-  const [source, sourcePort, destination, destinationPort, addresses, all] = line.trim().split(" ");
+  const [source, srcPort, destination, dstPort, addresses, all] = line.trim().split(" ");
   return {
-    source: source!,
-    sourcePort: Number(sourcePort),
-    destination: destination!,
-    destinationPort: Number(destinationPort),
+    srcIp: source!,
+    srcPort: Number(srcPort),
+    dstIp: destination!,
+    dstPort: Number(dstPort),
     addresses: parseInt(addresses!, 16),
     all: parseInt(all!, 16),
   };

@@ -7,7 +7,7 @@ import { rssVectors } from "./rss_vectors.ts";
 
 const { SRC_IPV4, DST_IPV4, SRC_IPV6, DST_IPV6, SRC_PORT_TCP, DST_PORT_TCP } = RxHashFields;
 const ADDRESSES = SRC_IPV4 | DST_IPV4 | SRC_IPV6 | DST_IPV6;
-const FLOW: RssFlow = { source: "66.9.149.187", destination: "161.142.100.80" };
+const FLOW: RssFlow = { srcIp: "66.9.149.187", dstIp: "161.142.100.80" };
 
 function rxHash(rxHashFieldsMask: number, rxHashKey: Uint8Array = microsoftRssKey()): RxHash {
   return new RxHash({ rxHashKey, rxHashFieldsMask });
@@ -30,7 +30,7 @@ Deno.test("RxHash.hash() is 0 when no field is selected", () => {
 
 Deno.test("RxHash.hash() is that of both directions when symmetric", () => {
   const hash = rxHash(ADDRESSES);
-  const back = { source: FLOW.destination, destination: FLOW.source };
+  const back = { srcIp: FLOW.dstIp, dstIp: FLOW.srcIp };
   assertEquals(hash.hash(FLOW, { symmetric: true }), hash.hash(back, { symmetric: true }));
   assertNotEquals(hash.hash(FLOW), hash.hash(back));
 });
@@ -62,10 +62,10 @@ Deno.test("new RxHash() copies the key even if it is a Node Buffer", () => {
 Deno.test("RxHash.hash() is right when a getter of the flow hashes another flow", () => {
   const hash = rxHash(ADDRESSES);
   const flow = {
-    source: FLOW.source,
-    get destination(): string | Uint8Array {
-      hash.hash({ source: "1.2.3.4", destination: "5.6.7.8" });
-      return FLOW.destination;
+    srcIp: FLOW.srcIp,
+    get dstIp(): string | Uint8Array {
+      hash.hash({ srcIp: "1.2.3.4", dstIp: "5.6.7.8" });
+      return FLOW.dstIp;
     },
   };
   assertEquals(hash.hash(flow), rssVectors[0]!.addresses);
@@ -84,7 +84,7 @@ Deno.test("RxHash.hash() refuses a key that is too short for the flow", () => {
   const short = rxHash(ADDRESSES, microsoftRssKey().subarray(0, 12));
   assertEquals(short.hash(FLOW), rssVectors[0]!.addresses);
   assertThrows(
-    () => short.hash({ source: "::1", destination: "::2" }),
+    () => short.hash({ srcIp: "::1", dstIp: "::2" }),
     RangeError,
     "Cannot hash 32 bytes: the key has 12 bytes, 36 are needed",
   );

@@ -40,8 +40,8 @@ Deno.test("toeplitz() hashes both directions alike when the key repeats every 16
   const key = new Uint8Array(40).map((_, i) => i % 2 === 0 ? 0x6d : 0x5a);
   const there = random(12);
   const [source, destination] = [there.subarray(0, 4), there.subarray(4, 8)];
-  const [sourcePort, destinationPort] = [there.subarray(8, 10), there.subarray(10)];
-  const back = new Uint8Array([...destination, ...source, ...destinationPort, ...sourcePort]);
+  const [srcPort, dstPort] = [there.subarray(8, 10), there.subarray(10)];
+  const back = new Uint8Array([...destination, ...source, ...dstPort, ...srcPort]);
   assertEquals(toeplitz(key, there), toeplitz(key, back));
   assertNotEquals(toeplitz(microsoftRssKey(), there), toeplitz(microsoftRssKey(), back));
 });

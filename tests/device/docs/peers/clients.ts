@@ -11,15 +11,15 @@ const MESSAGES = 4;
 
 /** Asks the server, and ends it. */
 export default async function clients(program: Program): Promise<void> {
-  const { gid, lid, qpn } = JSON.parse((await program.line())!) as QpAddress;
-  const server = { transport: "UD", gid: gid!, lid, qpn, qkey: QKEY } as const;
+  const { gid, lid, qpNum } = JSON.parse((await program.line())!) as QpAddress;
+  const server = { transport: "UD", gid: gid!, lid, qpNum, qkey: QKEY } as const;
   await Promise.all(Array.from({ length: CLIENTS }, async (_, client) => {
     using conn = await listenUd({ device: RXE, qkey: QKEY });
     for (let i = 0; i < MESSAGES; i++) {
       const message = new TextEncoder().encode(`message ${i} of client ${client}`);
       await conn.send(message, server);
       const [reply, from] = await conn.receive();
-      assertEquals([reply, from.qpn], [message, qpn]);
+      assertEquals([reply, from.qpNum], [message, qpNum]);
     }
   }));
   await program.kill();

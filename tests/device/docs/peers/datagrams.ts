@@ -10,9 +10,9 @@ const AGAIN_MS = 500;
 
 /** Sends "hello", as the output in the documents says. */
 export default async function datagrams(program: Program): Promise<void> {
-  const qpn = await queuePairOf(program);
+  const qpNum = await queuePairOf(program);
   using client = await listenUd({ device: RXE, qkey: QKEY });
-  const to = { transport: "UD", gid: gid(), lid: 0, qpn, qkey: QKEY } as const;
+  const to = { transport: "UD", gid: gid(), lid: 0, qpNum, qkey: QKEY } as const;
   const again = setInterval(() => send(), AGAIN_MS);
   try {
     const reply = client.receive();

@@ -17,8 +17,8 @@ export default async function packets(program: Program): Promise<void> {
     if (program.ended) throw new Error("The program has ended without a flow rule");
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  const flow = { source: "10.0.0.1", destination: "10.0.0.2", sourcePort: 9 };
-  const frame = frameOf({ ...flow, protocol: "udp", destinationPort: 7000 });
+  const flow = { srcIp: "10.0.0.1", dstIp: "10.0.0.2", srcPort: 9 };
+  const frame = frameOf({ ...flow, protocol: "udp", dstPort: 7000 });
   writeStub("packet", `${rule()!.qp} ${frame.toHex()}`);
   assertMatch(
     (await program.line())!,
