@@ -58,7 +58,8 @@ export type WrOpcode = typeof WrOpcode[keyof typeof WrOpcode];
  */
 export function wrOpcodeStr(opcode: WrOpcode): string {
   const args = [integer(opcode, "opcode", 0, 0x7fff_ffff)] as const;
-  return readCString(call("ibv_wr_opcode_str", "name opcode", args));
+  const text = call("ibv_wr_opcode_str", "name opcode", args);
+  return text === null ? "unknown" : readCString(text);
 }
 
 /**
