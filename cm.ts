@@ -87,5 +87,6 @@ export { CmEventType, type CmState, PortSpace } from "./types/cm/enums.ts";
 export { CmError } from "./types/cm/errors.ts";
 export { eventStr } from "./types/cm/functions.ts";
 export type { ResolveOptions } from "./types/cm/resolve_options.ts";
+export { nameOf } from "./types/core/enums.ts";
 export { VerbsError } from "./types/core/errors.ts";
 export type { SocketAddress } from "./types/cm/socket_address.ts";

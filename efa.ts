@@ -21,14 +21,14 @@
  *   using mr = new MemoryRegion(pd, 8192, AccessFlags.LOCAL_WRITE);
  *   using path = new ReplyPath(pd, { portNum: 1 });
  *
- *   qp.postRecv({ sge: mr.slice(0, 8192) });
+ *   qp.postRecv({ sge: mr.sge(0, 8192) });
  *   for await (const wc of cq.completions()) {
  *     if (wc.check().opcode === WcOpcode.SEND) {
- *       qp.postRecv({ sge: mr.slice(0, 8192) });
+ *       qp.postRecv({ sge: mr.sge(0, 8192) });
  *       continue;
  *     }
  *     const ah = await path.toAsync(wc);
- *     qp.postSend({ sge: mr.slice(0, wc.byteLen), ah, remoteQpn: wc.srcQp, remoteQkey });
+ *     qp.postSend({ sge: mr.sge(0, wc.byteLen), ah, remoteQpn: wc.srcQp, remoteQkey });
  *   }
  * }
  * ```

@@ -43,13 +43,13 @@
  * using qp = new QueuePair(pd, init);
  * qp.activateUd({ portNum: 1, qkey: 0x1111_1111 });
  * using mr = new MemoryRegion(pd, 4096, AccessFlags.LOCAL_WRITE);
- * qp.postRecv({ sge: mr.slice(0, 40 + 1024) }); // 40 bytes: the GRH
+ * qp.postRecv({ sge: mr.sge(0, 40 + 1024) }); // 40 bytes: the GRH
  * for await (const wc of cq.completions()) {
  *   if (wc.check().opcode === WcOpcode.SEND) break; // the reply is sent
  *   const grh = mr.grhAt(0);
  *   console.log(`${wc.byteLen - 40} bytes from ${grh.sgid}`);
  *   using ah = AddressHandle.fromWc(pd, 1, wc, grh);
- *   const sge = mr.slice(40, wc.byteLen - 40);
+ *   const sge = mr.sge(40, wc.byteLen - 40);
  *   qp.postSend({ sge, ah, remoteQpn: wc.srcQp, remoteQkey: 0x1111_1111 });
  * }
  * ```

@@ -76,7 +76,7 @@ async function serve(end: CmEnd, show: Show): Promise<Result> {
     const { size } = from;
     if (size > MOST) throw new CommandError(`the client asks for ${size} bytes, ${MOST} at most`);
     await move(end, WrOpcode.RDMA_READ, from);
-    show(`server ping data: ${textIn(mr.slice(DATA, size).bytes)}`);
+    show(`server ping data: ${textIn(mr.sge(DATA, size).bytes)}`);
     await sendNote(end, GO_ON);
     const to = await noteFrom(end);
     if (to === undefined) break;
@@ -105,7 +105,7 @@ async function ping(
     await id.connect(qp, {}, { signal });
     await id.establish();
     void followEnd(end);
-    const [source, sink] = [mr.slice(DATA, size), mr.slice(DATA + size, size)];
+    const [source, sink] = [mr.sge(DATA, size), mr.sge(DATA + size, size)];
     let rounds = 0;
     for (; rounds < count; rounds++) {
       fill(source.bytes, rounds);
@@ -133,7 +133,7 @@ function followEnd({ id, signal }: CmEnd): Promise<void> {
 }
 
 function expectNote({ qp, mr }: CmEnd): void {
-  qp.postRecv({ sge: mr.slice(IN, NOTE) });
+  qp.postRecv({ sge: mr.sge(IN, NOTE) });
 }
 
 /** The next note of the peer. It is undefined if the connection has ended. */
@@ -142,7 +142,7 @@ async function noteFrom(end: CmEnd): Promise<Note | undefined> {
   if (completion === undefined) return undefined;
   const { byteLen } = completion;
   if (byteLen !== NOTE) throw new CommandError(`the peer sent ${byteLen} bytes, not ${NOTE}`);
-  const { buffer, byteOffset } = end.mr.slice(IN, NOTE).bytes;
+  const { buffer, byteOffset } = end.mr.sge(IN, NOTE).bytes;
   const view = new DataView(buffer, byteOffset);
   const note = {
     remoteAddr: view.getBigUint64(0),
@@ -154,12 +154,12 @@ async function noteFrom(end: CmEnd): Promise<Note | undefined> {
 }
 
 async function sendNote(end: CmEnd, { remoteAddr, rkey, size }: Note): Promise<void> {
-  const { buffer, byteOffset } = end.mr.slice(OUT, NOTE).bytes;
+  const { buffer, byteOffset } = end.mr.sge(OUT, NOTE).bytes;
   const view = new DataView(buffer, byteOffset);
   view.setBigUint64(0, remoteAddr);
   view.setUint32(8, rkey);
   view.setUint32(12, size);
-  end.qp.postSend({ sge: end.mr.slice(OUT, NOTE) });
+  end.qp.postSend({ sge: end.mr.sge(OUT, NOTE) });
   await end.sent();
 }
 
@@ -168,7 +168,7 @@ async function move(
   opcode: typeof WrOpcode.RDMA_READ | typeof WrOpcode.RDMA_WRITE,
   { remoteAddr, rkey, size }: Note,
 ): Promise<void> {
-  end.qp.postSend({ opcode, sge: end.mr.slice(DATA, size), remoteAddr, rkey });
+  end.qp.postSend({ opcode, sge: end.mr.sge(DATA, size), remoteAddr, rkey });
   await end.sent();
 }
 

@@ -92,7 +92,7 @@ async function ask(end: CmEnd, talk: Talk): Promise<void> {
 function expectAll({ id, qp, mr }: CmEnd, { count, size }: Talk): void {
   const mtu = mtuBytes(qp.context.queryPort(id.portNum).activeMtu);
   if (size > mtu) throw new CommandError(`a datagram has at most ${mtu} bytes here, not ${size}`);
-  for (let i = 0; i < count; i++) qp.postRecv({ sge: mr.slice(0) });
+  for (let i = 0; i < count; i++) qp.postRecv({ sge: mr.sge() });
 }
 
 /** Waits for all datagrams. It returns the completion of the last one, whose bytes are in the memory. */
@@ -110,7 +110,7 @@ async function receiveAll(end: CmEnd, { count, size }: Talk): Promise<WorkComple
 async function sendAll(end: CmEnd, { count }: Talk, to: Destination): Promise<void> {
   const { qp, mr } = end;
   const datagram = { opcode: WrOpcode.SEND_WITH_IMM, immData: qp.qpNum } as const;
-  const sge = mr.slice(Grh.SIZE);
+  const sge = mr.sge(Grh.SIZE);
   for (let i = 0; i < count; i++) qp.postSend({ ...datagram, ...to, sge });
   await end.sent(count);
 }

@@ -106,7 +106,7 @@ async function count(server: RcConn, adds: number): Promise<bigint[]> {
   const memory: RemoteMemory = JSON.parse(new TextDecoder().decode(message));
   const numbers: bigint[] = [];
   // The result is the number before the addition.
-  while (numbers.length < adds) numbers.push(await server.fetchAdd(memory, 0, 1n));
+  while (numbers.length < adds) numbers.push(await server.fetchAndAdd(memory, 0, 1n));
   return numbers;
 }
 

@@ -129,7 +129,7 @@ async function serve(end: End, peer: Exchange, signal: AbortSignal): Promise<voi
     const slot = immData & ~LAST;
     // The number comes from the other end. Anything may be in it.
     if (slot >= SLOTS) throw new Error(`The client named slot ${slot}, and there are ${SLOTS}`);
-    const line = new TextDecoder().decode(end.mr.slice(slot * SLOT_SIZE, byteLen).bytes);
+    const line = new TextDecoder().decode(end.mr.sge(slot * SLOT_SIZE, byteLen).bytes);
     console.log(`server: slot ${slot} has ${Deno.inspect(line)} (${byteLen} bytes)`);
     if (immData & LAST) break;
   }
@@ -145,7 +145,7 @@ async function write(
 ): Promise<void> {
   const { addr, rkey } = await meet(end, peer);
   for (const [slot, line] of lines.entries()) {
-    const sge = end.mr.slice(slot * SLOT_SIZE, line.length);
+    const sge = end.mr.sge(slot * SLOT_SIZE, line.length);
     sge.bytes.set(line);
     end.qp.postSend({
       opcode: WrOpcode.RDMA_WRITE_WITH_IMM,

@@ -158,7 +158,7 @@ async function serve(server: Server, signal: AbortSignal): Promise<void> {
 
 /** The number of the request is the offset of its slot. The completion carries it. */
 function receive({ qp, mr, slotSize }: Server, offset: number): void {
-  qp.postRecv({ wrId: offset, sge: mr.slice(offset, slotSize) });
+  qp.postRecv({ wrId: offset, sge: mr.sge(offset, slotSize) });
 }
 
 /** Whether an answer could be sent. */
@@ -168,7 +168,7 @@ async function answer(server: Server, wc: WorkCompletion): Promise<boolean> {
   try {
     const ah = await path.toAsync(wc, mr.grhAt(offset));
     // The payload is behind the GRH. The reply leaves from where the question arrived, without a copy.
-    const sge = mr.slice(offset + Grh.SIZE, wc.byteLen - Grh.SIZE);
+    const sge = mr.sge(offset + Grh.SIZE, wc.byteLen - Grh.SIZE);
     qp.postSend({ wrId: offset, sge, ah, remoteQpn: wc.srcQp, remoteQkey: QKEY });
     return true;
   } catch (error) {

@@ -141,7 +141,7 @@ function makeEndpoint(context: Context, port: number): Endpoint {
   const sendAt = Grh.SIZE + LONGEST;
   const mr = new MemoryRegion(pd, sendAt + LONGEST, AccessFlags.LOCAL_WRITE);
   // A datagram is lost if no receive is posted. So post one before anybody knows the address.
-  qp.postRecv({ wrId: RECV, sge: mr.slice(0, sendAt) });
+  qp.postRecv({ wrId: RECV, sge: mr.sge(0, sendAt) });
   return { pd, cq, qp, mr, sendAt };
 }
 
@@ -188,7 +188,7 @@ async function call(
 
 function send({ qp, mr, sendAt }: Endpoint, text: string, ah: AddressHandle, qpNum: number): void {
   const message = new TextEncoder().encode(text);
-  const sge = mr.slice(sendAt, message.length);
+  const sge = mr.sge(sendAt, message.length);
   sge.bytes.set(message);
   qp.postSend({ wrId: SEND, sge, ah, remoteQpn: qpNum, remoteQkey: QKEY });
 }
@@ -211,7 +211,7 @@ function hex(qpNum: number): string {
 }
 
 function received({ mr }: Endpoint, wc: WorkCompletion): string {
-  return new TextDecoder().decode(mr.slice(Grh.SIZE, wc.byteLen - Grh.SIZE).bytes);
+  return new TextDecoder().decode(mr.sge(Grh.SIZE, wc.byteLen - Grh.SIZE).bytes);
 }
 
 /** The listener may be another program: its numbers are checked when they are used. */

@@ -69,7 +69,7 @@ export const main = program("workers", HELP, { options: OPTIONS }, async ({ valu
   const mr = new MemoryRegion(pd, memory, AccessFlags.LOCAL_WRITE);
   for (let slot = 0; slot < count; slot++) {
     const offset = slot * SLOT_SIZE;
-    qp.postRecv({ wrId: offset, sge: mr.slice(offset, SLOT_SIZE) });
+    qp.postRecv({ wrId: offset, sge: mr.sge(offset, SLOT_SIZE) });
   }
   using stack = new DisposableStack();
   const workers = Array.from(

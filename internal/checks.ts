@@ -279,39 +279,70 @@ export function noAttribute(what: string, name: string, names: readonly string[]
   return new TypeError(`Cannot use ${what}: there is no attribute ${show(name)}${hint}`);
 }
 
-/** Names of other APIs and of C, the attribute that they mean, and what to write. */
+/** Words for the same: those of other APIs, and those that C has for it in another struct. */
+const SYNONYMS: readonly (readonly string[])[] = [
+  ["access", "accessFlags", "qpAccessFlags"],
+  ["address", "host", "hostname"],
+  ["backlog", "maxPending"],
+  ["channel", "compChannel"],
+  ["compare", "add", "compareAdd"],
+  ["cqe", "depth"],
+  ["destQpn", "destQpNum"],
+  ["flags", "sendFlags"],
+  ["gidIndex", "sgidIndex"],
+  ["imm", "immData"],
+  ["limit", "srqLimit"],
+  ["port", "portNum"],
+  ["qkey", "remoteQkey"],
+  ["qpn", "qpNum", "remoteQpn"],
+  ["raddr", "remoteAddr"],
+  ["retryCnt", "retryCount"],
+  ["rnrRetry", "rnrRetryCount"],
+  ["source", "src", "srcAddr"],
+  ["timeoutMs", "timeout"],
+  ["type", "qpType", "srqType", "wqType"],
+];
+
+/** Names of other APIs and of C, an attribute that shows what is meant, and what to write. */
 const INSTEAD: readonly (readonly [given: string, meant: string, hint: string])[] = [
   ["timeout", "connectTimeout", "connectTimeout is in milliseconds, ackTimeout is that of C"],
   // Their signal closes what is opened.
   ["timeout", "maxQueued", "each call takes signal: AbortSignal.timeout(milliseconds)"],
   ["timeout", "signal", "give signal: AbortSignal.timeout(milliseconds)"],
-  ["address", "hostname", 'it is "hostname"'],
+  ["signal", "responderResources", "it is in the options, the next argument"],
+  ["timeout", "responderResources", "the options, the next argument, have a signal"],
   ["hostname", "device", "`device` and `gidIndex` choose the address"],
   ["address", "device", "`device` and `gidIndex` choose the address"],
   ["sgList", "sge", 'it is "sge", one element or an array'],
   ["numSge", "sge", 'it is "sge", one element or an array'],
   ...["data", "buffer", "bytes", "message", "payload"].map((name) =>
-    [name, "sge", "write { sge: mr.slice(offset, length) }, which is registered memory"] as const
+    [name, "sge", "write { sge: mr.sge(offset, length) }, which is registered memory"] as const
   ),
   ...["wr", "rdma", "atomic", "ud"].map((name) =>
     [name, "remoteQpn", "its attributes stand in the request itself"] as const
   ),
   ["attr", "maxWr", "its attributes stand here"],
-  ...["qpType", "srqType", "wqType"].map((meant) =>
-    ["type", meant, `it is ${show(meant)}`] as const
-  ),
-  ["imm", "immData", 'it is "immData"'],
-  ["qpn", "qpNum", 'it is "qpNum"'],
-  ["qpn", "remoteQpn", 'it is "remoteQpn"'],
-  ["qpNum", "remoteQpn", 'it is "remoteQpn"'],
-  ["qkey", "remoteQkey", 'it is "remoteQkey"'],
-  ["source", "srcAddr", 'it is "srcAddr"'],
-  ["backlog", "maxPending", 'it is "maxPending"'],
 ];
 
 function insteadOf(name: string, names: readonly string[]): string {
+  const synonym = SYNONYMS.find((group) => group.includes(name))
+    ?.find((other) => names.includes(other));
+  if (synonym !== undefined) return `; it is ${show(synonym)}`;
   const instead = INSTEAD.find(([given, meant]) => given === name && names.includes(meant));
   return instead === undefined ? "" : `; ${instead[2]}`;
+}
+
+/**
+ * Refuses options behind the last argument: they would be lost, and with them a deadline.
+ *
+ * @param form How the arguments are written.
+ */
+export function nothingBehind(extra: unknown, form: string): void {
+  if (extra === undefined) return;
+  throw ofCaller(
+    new TypeError(`Cannot use a further argument ${show(extra)}: write ${form}`),
+    nothingBehind,
+  );
 }
 
 /** The error of an object of another kind, such as one that is given in the place of another argument. */

@@ -71,7 +71,7 @@
  *
  * - Options, such as the device or the depth of the queues: `UdOptions`, `SrdOptions`,
  *   `RcOptions`.
- * - Memory of the peer: `RcConn.expose` shares memory; `RcConn.write`, `RcConn.read` and `RcConn.fetchAdd` use it. A
+ * - Memory of the peer: `RcConn.expose` shares memory; `RcConn.write`, `RcConn.read`, `RcConn.fetchAndAdd` and `RcConn.compareAndSwap` use it. A
  *   write with a number notifies the peer: `RcConn.writes` yields the number.
  * - Streams: `RcConn.readable`,
  *   `RcConn.writable`.

@@ -59,7 +59,7 @@ export class End {
     this.qp = makeQp(this, type);
     this.#type = type;
     const mr = this.#mr = new MemoryRegion(this.pd, 2 * LIST * SLOT, AccessFlags.LOCAL_WRITE);
-    for (let i = 0; i < LIST; i++) this.recvs.set(i, { sge: mr.slice((LIST + i) * SLOT, SLOT) });
+    for (let i = 0; i < LIST; i++) this.recvs.set(i, { sge: mr.sge((LIST + i) * SLOT, SLOT) });
   }
 
   connect(qpn: number): this {
@@ -71,7 +71,7 @@ export class End {
     const ah = new AddressHandle(this.pd, ownAddress(this.context));
     const remote = this.#type === "UD" ? { ah, remoteQpn: qpn, remoteQkey: QKEY } : {};
     for (let i = 0; i < LIST; i++) {
-      this.sends.set(i, { wrId: i, sge: this.#mr.slice(i * SLOT, SIZE), ...remote });
+      this.sends.set(i, { wrId: i, sge: this.#mr.sge(i * SLOT, SIZE), ...remote });
     }
     return this;
   }

@@ -26,7 +26,7 @@ mr.bytes.set(grhFrom(bytes, bytes[15]!));
 const receives = new CompletionQueue(context, { cqe: 1, channel: null, compVector: RECEIVES });
 const path = new ReplyPath(pd, { portNum: PORT });
 const sends = new SendRequestList({ capacity: 1 });
-sends.set(0, { sge: mr.slice(0, SIZE) });
+sends.set(0, { sge: mr.sge(0, SIZE) });
 const batch = new WorkCompletionList(1);
 receives.pollInto(batch);
 sends.setAh(0, path.toAt(batch, 0, mr, 0));

@@ -154,11 +154,11 @@ export class Endpoint implements Side, Disposable {
     this.#indexes = new Map(this.#qps.map(({ qpNum }, i) => [qpNum, i]));
     this.#queues = srq === undefined ? this.#qps : [srq];
     this.#recvs = new RecvRequestList({ capacity: rxDepth });
-    for (let i = 0; i < rxDepth; i++) this.#recvs.set(i, { wrId: RECV, sge: mr.slice(0) });
+    for (let i = 0; i < rxDepth; i++) this.#recvs.set(i, { wrId: RECV, sge: mr.sge() });
     // Each queue pair has its own request: a request that alternates between queue pairs is checked again each time.
     this.#sends = this.#qps.map(({ cap }) => {
       const sends = new SendRequestList({ capacity: 1 });
-      sends.set(0, { wrId: SEND, sge: mr.slice(start), inline: cap.maxInlineData >= size });
+      sends.set(0, { wrId: SEND, sge: mr.sge(start), inline: cap.maxInlineData >= size });
       return sends;
     });
     for (const i of this.#queues.keys()) this.postRecv(rxDepth, i);
@@ -213,7 +213,7 @@ export class Endpoint implements Side, Disposable {
   /** Makes a queue pair write or read the peer's memory. */
   #reach(index: number, { remoteAddr, rkey }: Far): void {
     const { size } = this.#options;
-    const request = { wrId: SEND, sge: this.#mr.slice(size), remoteAddr, rkey };
+    const request = { wrId: SEND, sge: this.#mr.sge(size), remoteAddr, rkey };
     const inline = this.#qps[index]!.cap.maxInlineData >= size;
     this.#sends[index]!.set(
       0,

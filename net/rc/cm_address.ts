@@ -1,4 +1,4 @@
-import { CmError, type CmId } from "../../cm.ts";
+import { CmError, type CmId, type SocketAddress } from "../../cm.ts";
 import { show } from "../../internal/checks.ts";
 import { REASON_MS } from "../../internal/cm_reasons.ts";
 import { Deadline } from "../../wait/deadline.ts";
@@ -11,9 +11,13 @@ const GONE =
 
 /** The addresses between which an id connects, as both sides have stated them. */
 export function endsOfId({ localAddr, peerAddr }: CmId): FoundEnds {
-  const { hostname, port, scopeId = 0 } = peerAddr!;
-  const remote = scopeId === 0 ? hostname : `${hostname}%${scopeId}`;
-  return { local: localAddr!.hostname, remote, port, via: "cm" };
+  const [local, remote] = [textOf(localAddr!), textOf(peerAddr!)];
+  const [localPort, remotePort] = [localAddr!.port, peerAddr!.port];
+  return { local, localPort, remote, remotePort, via: "cm" };
+}
+
+function textOf({ hostname, scopeId = 0 }: SocketAddress): string {
+  return scopeId === 0 ? hostname : `${hostname}%${scopeId}`;
 }
 
 /**

@@ -13,14 +13,16 @@ export interface PeerEnds {
   readonly via: "tcp" | "cm";
 }
 
-/** The same, with the port of the peer. */
+/** The same, with the ports. */
 export interface FoundEnds extends PeerEnds {
-  readonly port: number;
+  readonly localPort: number;
+  readonly remotePort: number;
 }
 
 export function endsOf({ localAddr, remoteAddr }: Deno.TcpConn): FoundEnds {
-  const { hostname: remote, port } = remoteAddr;
-  return { local: localAddr.hostname, remote, port, via: "tcp" };
+  const [local, localPort] = [localAddr.hostname, localAddr.port];
+  const [remote, remotePort] = [remoteAddr.hostname, remoteAddr.port];
+  return { local, localPort, remote, remotePort, via: "tcp" };
 }
 
 /** The GID that an address of TCP stands for. A link-local address can have the name of an interface behind it. */

@@ -79,7 +79,7 @@ export interface RcWriteOptions extends AbortOptions {
  * async function count(conn: RcConn): Promise<bigint> {
  *   const message = new TextDecoder().decode((await conn.receive())!);
  *   const memory: RemoteMemory = JSON.parse(message);
- *   return await conn.fetchAdd(memory, 0, 1n);
+ *   return await conn.fetchAndAdd(memory, 0, 1n);
  * }
  * ```
  *
@@ -107,6 +107,8 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
    * reaches one link only may have the number of the network interface behind it: `"fe80::1%3"`.
    */
   readonly remoteAddr: { readonly hostname: string; readonly port: number } | undefined;
+  /** The IP address and the port of this end, as those of the peer. */
+  readonly localAddr: { readonly hostname: string; readonly port: number } | undefined;
   readonly #end: RcEnd;
   #closing: Promise<void> | undefined;
   #isClosed = false;
@@ -118,7 +120,8 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
     const end = partsOf<RcEnd>(connected, "RcConn", "connectRc() and RcListener.accept() connect");
     const { ends } = end;
     this.peer = end.peer;
-    this.remoteAddr = ends && { hostname: ends.remote, port: ends.port };
+    this.remoteAddr = ends && { hostname: ends.remote, port: ends.remotePort };
+    this.localAddr = ends && { hostname: ends.local, port: ends.localPort };
     this.#end = end;
   }
 
@@ -164,7 +167,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
     given?: Uint8Array<ArrayBuffer> | ReceiveOptions,
   ): Promise<Uint8Array<ArrayBuffer> | null> {
     return asPromise(() => {
-      const { buffer, signal } = readReceive(given);
+      const { buffer, signal } = readReceive(given, arguments[1]);
       return this.#take<Uint8Array<ArrayBuffer>>({ how: "copy", buffer }, signal);
     });
   }
@@ -414,7 +417,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
    * @returns The number before.
    * @throws As `RcConn.write`.
    */
-  async fetchAdd(
+  async fetchAndAdd(
     memory: RemoteMemory,
     offset: number,
     add: number | bigint,
@@ -438,7 +441,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
    * @returns The number before. It was replaced if it equals `compare`.
    * @throws As `RcConn.write`.
    */
-  async compareSwap(
+  async compareAndSwap(
     memory: RemoteMemory,
     offset: number,
     compare: number | bigint,

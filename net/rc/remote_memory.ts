@@ -90,6 +90,9 @@ export interface RemotePlace {
  * @throws {RangeError} If a number is out of range.
  */
 export function placeIn(memory: RemoteMemory, offset: number): RemotePlace {
+  if (memory instanceof ExposedMemory) {
+    throw new TypeError("Cannot use remote memory: it is an ExposedMemory: give its `remote`");
+  }
   const given = snapshot(memory, "remote memory", ["addr", "length", "rkey"]);
   const { addr } = given;
   if (typeof addr !== "string" || !ADDR.test(addr)) {

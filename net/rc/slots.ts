@@ -48,8 +48,8 @@ export class Slot {
   }
 
   /** The first bytes for a request. */
-  sge(length: number): ReturnType<MemoryRegion["slice"]> {
-    return this.#slab.mr.slice(this.#index * this.#size, length);
+  sge(length: number): ReturnType<MemoryRegion["sge"]> {
+    return this.#slab.mr.sge(this.#index * this.#size, length);
   }
 
   postRecv(qp: QueuePair): void {
@@ -83,14 +83,14 @@ class Slab {
     this.recvs = once(() => {
       const list = new RecvRequestList({ capacity });
       for (let i = 0; i < capacity; i++) {
-        list.set(i, { wrId: RECEIVE, sge: mr.slice(i * slotSize, slotSize) });
+        list.set(i, { wrId: RECEIVE, sge: mr.sge(i * slotSize, slotSize) });
       }
       return list;
     });
     this.sends = once(() => {
       const list = new SendRequestList({ capacity });
       for (let i = 0; i < capacity; i++) {
-        const sge = mr.slice(i * slotSize, slotSize);
+        const sge = mr.sge(i * slotSize, slotSize);
         list.set(i, { wrId: SEND, opcode: WrOpcode.SEND_WITH_IMM, sge });
       }
       return list;

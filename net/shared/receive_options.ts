@@ -1,4 +1,4 @@
-import { byteArray, snapshot } from "../../internal/checks.ts";
+import { byteArray, nothingBehind, snapshot } from "../../internal/checks.ts";
 import { type AbortOptions, checkSignal } from "../../wait/abort.ts";
 
 /**
@@ -21,8 +21,12 @@ interface Receive {
 
 const NOTHING: Receive = { buffer: undefined, signal: undefined };
 
-/** Reads the argument of a call that receives: a buffer alone, or options. */
-export function readReceive(given: Uint8Array<ArrayBuffer> | ReceiveOptions | undefined): Receive {
+/** Reads the argument of a call that receives: a buffer alone, or options; and what is behind it, which is refused. */
+export function readReceive(
+  given: Uint8Array<ArrayBuffer> | ReceiveOptions | undefined,
+  extra: unknown,
+): Receive {
+  nothingBehind(extra, "receive({ buffer, signal })");
   if (given === undefined) return NOTHING;
   if (ArrayBuffer.isView(given)) return { buffer: byteArray(given, "buffer"), signal: undefined };
   const { buffer, signal } = snapshot(given, "options", ["buffer", "signal"]);

@@ -5,11 +5,18 @@ import { Gid, type QueuePair } from "../../mod.ts";
 import { ownAddress } from "./own_address.ts";
 import type { LocalPort } from "./ud_address.ts";
 
+/** A group that the host and the switches know of. */
+interface Joined {
+  readonly id: CmId;
+  /** Its GID: on InfiniBand another one than that of its IP address. */
+  readonly group: Gid;
+}
+
 /** The multicast groups that the queue pair of a socket is in. */
 export class Groups implements Disposable {
   readonly #qp: QueuePair;
-  /** Those that the host and the switches know of too, by their IP addresses. */
-  readonly #ids: Map<string, CmId> = new Map();
+  /** Those that the host and the switches know of too, by the GIDs of their IP addresses. */
+  readonly #joined: Map<string, Joined> = new Map();
   /** Those that only the queue pair is in, with their LIDs. */
   readonly #attached: Map<string, number> = new Map();
   #channel: EventChannel | undefined;
@@ -21,10 +28,11 @@ export class Groups implements Disposable {
   /**
    * Joins a group by its IP address.
    *
+   * @param named The GID of the address.
    * @param own The port to join with.
    * @returns The GID of the group.
    */
-  async join(address: string, own: LocalPort, signal: AbortSignal): Promise<Gid> {
+  async join(address: string, named: Gid, own: LocalPort, signal: AbortSignal): Promise<Gid> {
     const from = ownAddress(own, "join group");
     this.#channel ??= partOf(new EventChannel());
     using stack = new DisposableStack();
@@ -34,10 +42,11 @@ export class Groups implements Disposable {
     // The answer may have been there already when the signal aborted.
     signal.throwIfAborted();
     // Another call for the same group may have been faster.
-    if (this.#ids.has(address)) throw inItAlready(address);
+    const name = named.toString();
+    if (this.#joined.has(name)) throw inItAlready(address);
     const group = ahAttr.grh.dgid;
     this.#qp.attachMcast(group, 0);
-    this.#ids.set(address, id);
+    this.#joined.set(name, { id, group });
     stack.move();
     return group;
   }
@@ -50,23 +59,25 @@ export class Groups implements Disposable {
     this.#attached.set(name, lid);
   }
 
-  /** Leaves a group, which an IP address names. */
-  leave(address: string, group: Gid): void {
-    const name = group.toString();
+  /** Leaves a group: its IP address names it, or its GID. */
+  leave(address: string, named: Gid): void {
+    const name = named.toString();
     const lid = this.#attached.get(name);
-    if (lid === undefined) return this.#leaveJoined(address, group);
-    this.#qp.detachMcast(group, lid);
+    if (lid === undefined) return this.#leaveJoined(address, name);
+    this.#qp.detachMcast(named, lid);
     this.#attached.delete(name);
   }
 
-  #leaveJoined(address: string, group: Gid): void {
-    const id = this.#ids.get(address);
-    if (id === undefined) {
+  #leaveJoined(address: string, name: string): void {
+    const found = this.#joined.entries()
+      .find(([key, { group }]) => key === name || group.toString() === name);
+    if (found === undefined) {
       throw new TypeError(`Cannot leave group ${address}: the socket has not joined it`);
     }
+    const [key, { id, group }] = found;
     this.#qp.detachMcast(group, 0);
     id.close();
-    this.#ids.delete(address);
+    this.#joined.delete(key);
   }
 
   [Symbol.dispose](): void {

@@ -107,10 +107,10 @@ export class Receiver {
     const { size } = this.#slots = new Slots((mr.length - overflow) / slotSize);
     this.#depth = size - maxQueued;
     this.#messages = new Array(size).fill(undefined);
-    const rest = overflow > 0 ? [mr.slice(size * slotSize, overflow)] : [];
+    const rest = overflow > 0 ? [mr.sge(size * slotSize, overflow)] : [];
     this.#requests = new RecvRequestList({ capacity: size, maxSge: 1 + rest.length });
     for (let i = 0; i < size; i++) {
-      this.#requests.set(i, { wrId: i, sge: [mr.slice(i * slotSize, slotSize), ...rest] });
+      this.#requests.set(i, { wrId: i, sge: [mr.sge(i * slotSize, slotSize), ...rest] });
     }
     this.#post();
     this.#incoming = new Incoming({

@@ -105,7 +105,7 @@ export class Sender {
       ? { opcode: WrOpcode.SEND_WITH_IMM, immData: qpNum } as const
       : {};
     for (let i = 0; i < size; i++) {
-      this.#requests.set(i, { wrId: i, sge: mr.slice(i * slotSize, slotSize), ...opcode });
+      this.#requests.set(i, { wrId: i, sge: mr.sge(i * slotSize, slotSize), ...opcode });
     }
     this.#loop = loopOf(parts.cq, {
       read: () => {

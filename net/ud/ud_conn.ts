@@ -279,9 +279,9 @@ export class UdConn
   receive(
     given?: Uint8Array<ArrayBuffer> | ReceiveOptions,
   ): Promise<[Uint8Array<ArrayBuffer>, UdAddress]> {
-    if (given === undefined) return this.#receiver.receive();
+    if (arguments.length === 0) return this.#receiver.receive();
     return asPromise(() => {
-      const { buffer, signal } = readReceive(given);
+      const { buffer, signal } = readReceive(given, arguments[1]);
       return this.#receiver.receive(buffer, signal);
     });
   }
@@ -523,14 +523,17 @@ export class UdConn
       }
       const closing = this.#closing.signal;
       const ends = signal === undefined ? closing : AbortSignal.any([closing, signal]);
-      return this.#groupAddress(await this.#groups.join(address, this.#routes.local, ends), 0);
+      return this.#groupAddress(
+        await this.#groups.join(address, group, this.#routes.local, ends),
+        0,
+      );
     });
   }
 
   /**
    * Leaves a multicast group that `UdConn.join` has joined.
    *
-   * @param address The IP address of the group, as it was joined.
+   * @param address The IP address of the group, or the GID that `UdConn.join` has given.
    * @throws As `UdConn.join`; {TypeError} if the socket is not in the group.
    */
   leave(address: string): void {

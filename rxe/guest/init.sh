@@ -94,11 +94,14 @@ ip link set lo up
 netdev=dummy0
 if [ -n "$LAN" ]; then
   netdev=$(interface "$LAN")
-  printf '127.0.0.1 localhost\n10.0.0.1 host1\n10.0.0.2 host2\n' >/root/run/hosts
-  # A minimal system does not have this file.
-  [ -e /root/etc/hosts ] || : >/root/etc/hosts
-  mount -o bind /root/run/hosts /root/etc/hosts || fail "the names of the hosts cannot be set"
+  names='10.0.0.1 host1\n10.0.0.2 host2'
+else
+  names="10.0.0.1 $HOST_NAME"
 fi
+printf "127.0.0.1 localhost\n$names\n" >/root/run/hosts
+# A minimal system does not have this file.
+[ -e /root/etc/hosts ] || : >/root/etc/hosts
+mount -o bind /root/run/hosts /root/etc/hosts || fail "the names of the hosts cannot be set"
 if [ -n "$FORWARDED" ]; then
   nat=$(interface "$FORWARDED")
   ip addr add 10.0.2.15/24 dev "$nat" && ip link set "$nat" up || fail "$nat cannot be set up"

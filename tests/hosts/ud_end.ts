@@ -74,14 +74,14 @@ export class UdEnd extends OpenDevice {
   }
 
   #post(offset: number): void {
-    this.#qp.postRecv({ wrId: offset, sge: this.#mr.slice(offset, SLOT) });
+    this.#qp.postRecv({ wrId: offset, sge: this.#mr.sge(offset, SLOT) });
   }
 
   /** Waits for a datagram, and posts its receive again. */
   async receive(): Promise<Arrived> {
     const [wc] = await waitFor(this.#recvCq);
     const { wrId, byteLen } = wc!.check();
-    const bytes = this.#mr.slice(Number(wrId), byteLen).bytes.slice();
+    const bytes = this.#mr.sge(Number(wrId), byteLen).bytes.slice();
     this.#run.count(1);
     this.#post(Number(wrId));
     const [grh, payload] = [bytes.subarray(0, Grh.SIZE), bytes.subarray(Grh.SIZE)];
@@ -91,8 +91,8 @@ export class UdEnd extends OpenDevice {
   /** Sends a datagram, and waits for the completion. */
   async send({ ah, qpn, ...route }: Target, payload: Uint8Array): Promise<void> {
     const offset = (DEPTH + this.#nextSlot++ % DEPTH) * SLOT;
-    this.#mr.slice(offset, payload.length).bytes.set(payload);
-    const sge = this.#mr.slice(offset, payload.length);
+    this.#mr.sge(offset, payload.length).bytes.set(payload);
+    const sge = this.#mr.sge(offset, payload.length);
     this.#qp.postSend({ sge, ah, remoteQpn: qpn, remoteQkey: QKEY });
     const packet = { ...route, hopLimit: HOP_LIMIT, destQp: qpn, qkey: QKEY };
     this.#sent.push({ ...packet, payload: payload.toHex() });

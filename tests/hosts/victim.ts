@@ -23,7 +23,7 @@ const mr = new MemoryRegion(pd, LENGTH, ACCESS);
 const cap = { maxSendWr: DEPTH, maxRecvWr: DEPTH };
 const qp = new QueuePair(pd, { qpType: QpType.RC, sendCq: cq, recvCq: cq, cap });
 qp.init({ portNum: 1, gidIndex, qpAccessFlags: ACCESS });
-const sge = mr.slice(0);
+const sge = mr.sge();
 for (let i = 0; i < DEPTH; i++) qp.postRecv({ sge });
 
 const options = { ...CONNECT, device, gidIndex };

@@ -17,12 +17,12 @@ const EXCHANGED: readonly (readonly [name: string, order: readonly number[], mes
   ],
   ["RcConn#read", [2, 1, 0], "Cannot use remote memory 16: it is not an object with addr, length"],
   [
-    "RcConn#fetchAdd",
+    "RcConn#fetchAndAdd",
     [2, 1, 0],
     "Cannot use remote memory 1n: it is not an object with addr, length",
   ],
   [
-    "RcConn#compareSwap",
+    "RcConn#compareAndSwap",
     [2, 0, 1, 3],
     "Cannot use remote memory 0n: it is not an object with addr",
   ],

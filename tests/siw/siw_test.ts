@@ -71,7 +71,7 @@ class Bed extends OpenDevice {
     const connected = client.connect(left);
     const server = await this.request();
     server.prepare(right);
-    right.postRecv({ sge: this.mr.slice(2048, 64) });
+    right.postRecv({ sge: this.mr.sge(2048, 64) });
     await server.accept(right);
     await connected;
     await client.establish();
@@ -109,19 +109,19 @@ test("Both ends know their states, and messages, writes and reads go through", a
   assertEquals([client.state, server.state], ["ESTABLISHED", "ESTABLISHED"]);
   assertEquals([left.state, right.state], [QpState.INIT, QpState.INIT]);
   const { mr } = bed;
-  mr.slice(0, 64).bytes.set(DATA(64));
-  left.postSend({ sge: mr.slice(0, 64) });
+  mr.sge(0, 64).bytes.set(DATA(64));
+  left.postSend({ sge: mr.sge(0, 64) });
   await bed.complete(2);
-  assertEquals(mr.slice(2048, 64).bytes.slice(), DATA(64));
+  assertEquals(mr.sge(2048, 64).bytes.slice(), DATA(64));
   const { addr, rkey } = mr;
   const write = { opcode: WrOpcode.RDMA_WRITE, rkey } as const;
-  left.postSend({ ...write, sge: mr.slice(0, 64), remoteAddr: addr + 1024n });
+  left.postSend({ ...write, sge: mr.sge(0, 64), remoteAddr: addr + 1024n });
   await bed.complete(1);
-  assertEquals(mr.slice(1024, 64).bytes.slice(), DATA(64));
+  assertEquals(mr.sge(1024, 64).bytes.slice(), DATA(64));
   const read = { opcode: WrOpcode.RDMA_READ, rkey } as const;
-  left.postSend({ ...read, sge: mr.slice(3072, 64), remoteAddr: addr + 1024n });
+  left.postSend({ ...read, sge: mr.sge(3072, 64), remoteAddr: addr + 1024n });
   await bed.complete(1);
-  assertEquals(mr.slice(3072, 64).bytes.slice(), DATA(64));
+  assertEquals(mr.sge(3072, 64).bytes.slice(), DATA(64));
   const ended = server.disconnected();
   assertEquals(await client.disconnect({ timeout: 10_000 }), true);
   await ended;
@@ -170,7 +170,7 @@ test("CmId talks to rdma_server and rdma_client", async (bed) => {
       const id = await bed.routed(port);
       const qp = bed.newQp(QpType.RC);
       id.prepare(qp);
-      qp.postRecv({ sge: bed.mr.slice(2048, 16) });
+      qp.postRecv({ sge: bed.mr.sge(2048, 16) });
       try {
         await id.connect(qp);
       } catch (error) {
@@ -179,7 +179,7 @@ test("CmId talks to rdma_server and rdma_client", async (bed) => {
         await new Promise((resolve) => setTimeout(resolve, 50));
         continue;
       }
-      qp.postSend({ sge: bed.mr.slice(0, 16) });
+      qp.postSend({ sge: bed.mr.sge(0, 16) });
       await bed.complete(2);
       await id.disconnect({ timeout: 10_000 });
       break;
@@ -192,10 +192,10 @@ test("CmId talks to rdma_server and rdma_client", async (bed) => {
   const server = await bed.request();
   const qp = bed.newQp(QpType.RC);
   server.prepare(qp);
-  qp.postRecv({ sge: bed.mr.slice(2048, 16) });
+  qp.postRecv({ sge: bed.mr.sge(2048, 16) });
   await server.accept(qp);
   await bed.complete(1);
-  qp.postSend({ sge: bed.mr.slice(0, 16) });
+  qp.postSend({ sge: bed.mr.sge(0, 16) });
   await bed.complete(1);
   await server.disconnected();
   const { code, stdout, stderr } = await peer.ending;

@@ -93,7 +93,7 @@ export function ofConstructors(_: Given): void {
 }
 
 export function ofRequests({ qp, mr, ah, list, wc }: Given): void {
-  const sge = mr.slice(0, 8);
+  const sge = mr.sge(0, 8);
   const remote = { remoteAddr: 8n, rkey: 1 };
   // @ts-expect-error An RDMA write without `rkey`.
   qp.postSend({ opcode: WrOpcode.RDMA_WRITE, sge, remoteAddr: 8n });
@@ -116,7 +116,7 @@ export function ofRequests({ qp, mr, ah, list, wc }: Given): void {
   // @ts-expect-error An opcode that only builders offer.
   qp.postSend({ opcode: WrOpcode.TSO, sge });
   // @ts-expect-error Bytes where a part of a region is asked.
-  qp.postSend({ sge: mr.slice(0, 8).bytes });
+  qp.postSend({ sge: mr.sge(0, 8).bytes });
   // @ts-expect-error The number of the handle.
   qp.postSend({ sge, ah: ah.unsafeHandle, remoteQpn: 1, remoteQkey: 1 });
   // @ts-expect-error A datagram without `remoteQkey`.
@@ -169,7 +169,7 @@ export async function ofConnections({ conn }: Given): Promise<void> {
 
 /** What is right compiles: the types refuse no more than that. */
 export function right({ pd, cq, qp, mr, ah, wc }: Given): string {
-  const sge = mr.slice(0, 8);
+  const sge = mr.sge(0, 8);
   const init = { qpType: QpType.UD, sendCq: cq, recvCq: cq, cap: { maxSendWr: 1, maxRecvWr: 1 } };
   new QueuePair(pd, init);
   if (qp.srq) new QueuePair(pd, { ...init, cap: { maxSendWr: 1 }, srq: qp.srq });

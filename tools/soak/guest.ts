@@ -76,16 +76,16 @@ function replies(stack: AsyncDisposableStack): Step {
   return async () => {
     const all = Array.from({ length: LIST }, () => message());
     for (const [i, bytes] of all.entries()) {
-      right.qp.postRecv({ wrId: i, sge: right.mr.slice(i * SLOT, SLOT) });
-      left.qp.postRecv({ wrId: LIST + i, sge: left.mr.slice((LIST + i) * SLOT, SLOT) });
+      right.qp.postRecv({ wrId: i, sge: right.mr.sge(i * SLOT, SLOT) });
+      left.qp.postRecv({ wrId: LIST + i, sge: left.mr.sge((LIST + i) * SLOT, SLOT) });
       left.mr.bytes.set(bytes, i * SLOT);
-      left.qp.postSend({ wrId: i, sge: left.mr.slice(i * SLOT, 64), ...toRight });
+      left.qp.postSend({ wrId: i, sge: left.mr.sge(i * SLOT, 64), ...toRight });
     }
     for (const wc of await rxe.waitFor(right.cq, LIST)) {
       const at = Number(wc.check().wrId) * SLOT;
       same(right.mr.bytes.subarray(at + GRH, at + wc.byteLen), all[at / SLOT]!);
       const ah = path.to(wc, right.mr.grhAt(at));
-      const sge = right.mr.slice(at + GRH, 64);
+      const sge = right.mr.sge(at + GRH, 64);
       right.qp.postSend({ wrId: LIST, sge, ah, remoteQpn: wc.srcQp, remoteQkey: QKEY });
     }
     for (const wc of await rxe.waitFor(left.cq, 2 * LIST)) {
@@ -168,7 +168,7 @@ function queuePairs(): Step {
   return () => {
     for (const make of [rxe.udPair, rxe.connectedPair]) {
       using pair = make();
-      for (const { qp, mr } of [pair.left, pair.right]) qp.postRecv({ sge: mr.slice(0, SLOT) });
+      for (const { qp, mr } of [pair.left, pair.right]) qp.postRecv({ sge: mr.sge(0, SLOT) });
     }
   };
 }

@@ -238,7 +238,7 @@ export class AddressHandle extends NativeResource<IbvAh> {
    *
    * function reply(qp: QueuePair, mr: MemoryRegion, wc: WorkCompletion): void {
    *   using ah = AddressHandle.fromWc(mr.pd, 1, wc, mr.grhAt(0));
-   *   qp.postSend({ sge: mr.slice(40, 8), ah, remoteQpn: wc.srcQp, remoteQkey: 0x1111_1111 });
+   *   qp.postSend({ sge: mr.sge(40, 8), ah, remoteQpn: wc.srcQp, remoteQkey: 0x1111_1111 });
    * }
    * ```
    *
@@ -268,7 +268,7 @@ export class AddressHandle extends NativeResource<IbvAh> {
     given?: Grh | PacketOptions,
   ): Promise<AddressHandle> {
     return await inTurn(async () => {
-      const { grh, signal } = readPacketOptions(given);
+      const { grh, signal } = readPacketOptions(given, arguments[4]);
       const creation = creationFromWc(pd, portNum, wc, grh);
       return await callLater({ ...creation, cause: "datagram" }, signal);
     });

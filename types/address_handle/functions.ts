@@ -65,7 +65,7 @@ export async function initAhFromWcAsync(
   given?: Grh | PacketOptions,
 ): Promise<AhAttr> {
   return await inTurn(async () => {
-    const { grh, signal } = readPacketOptions(given);
+    const { grh, signal } = readPacketOptions(given, arguments[4]);
     return await callLater(computation(context, portNum, wc, grh), signal);
   });
 }

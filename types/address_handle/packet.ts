@@ -2,6 +2,7 @@ import {
   instanceOf,
   isForeign,
   noneOf,
+  nothingBehind,
   object,
   snapshot,
   uint16,
@@ -27,10 +28,12 @@ export interface PacketOptions extends AbortOptions {
   readonly grh?: Grh | undefined;
 }
 
-/** Reads what a call about a packet is given: a GRH alone, or options. */
+/** Reads what a call about a packet is given: a GRH alone, or options; and what is behind it, which is refused. */
 export function readPacketOptions(
   given: Grh | PacketOptions | undefined,
+  extra: unknown,
 ): { readonly grh: Grh | undefined; readonly signal: AbortSignal | undefined } {
+  nothingBehind(extra, "{ grh, signal }");
   if (given === undefined || given instanceof Grh) return { grh: given, signal: undefined };
   const { grh, signal } = snapshot(given, "options", ["grh", "signal"]);
   return { grh, signal: checkSignal(signal) };
@@ -67,7 +70,12 @@ export function readPacket(
  */
 export function checkWc(wc: WcAddress): WcAddress {
   const { wcFlags, slid, sl, dlidPathBits } = object(wc, "work completion");
-  if (wcFlags === undefined && isForeign(wc, ["wcFlags"])) throw noneOf(wc, "work completion");
+  if (wcFlags === undefined && isForeign(wc, ["wcFlags"])) {
+    const error = noneOf(wc, "work completion");
+    // As of ibv_create_ah_from_wc() of C.
+    if (wc instanceof Grh) error.message += "; the order is portNum, wc, grh";
+    throw error;
+  }
   return {
     wcFlags: uint32(wcFlags, "wcFlags"),
     slid: uint16(slid, "slid"),

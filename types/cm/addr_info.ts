@@ -179,8 +179,9 @@ export function readLookUp(
 
 /** The error of what `getaddrinfo(3)` returns. */
 export function lookUpError(action: string, value: number): CmError {
-  const reason = FAILURES[value] ?? `getaddrinfo gives ${value}`;
-  return new CmError(`Cannot ${action}: ${reason}`, undefined, value);
+  const hint = FAILURES[value];
+  const reason = hint ?? `getaddrinfo gives ${value}`;
+  return new CmError(`Cannot ${action}: ${reason}`, undefined, value, { hint });
 }
 
 function cStringOf(value: string | undefined, what: string): Uint8Array<ArrayBuffer> | null {

@@ -4,7 +4,14 @@ import { handleAddress, handleAt, nativeView } from "../../ffi/pointers.ts";
 import { nonblockingRdmacm, rdmacm } from "../../ffi/rdmacm.ts";
 import { allocStruct, readField, readNative } from "../../ffi/struct.ts";
 import { type AbortOptions, checkSignal, signalOf } from "../../wait/abort.ts";
-import { boolean, integer, positiveInt, snapshot, uint64 } from "../../internal/checks.ts";
+import {
+  boolean,
+  integer,
+  nothingBehind,
+  positiveInt,
+  snapshot,
+  uint64,
+} from "../../internal/checks.ts";
 import { REASON_MS } from "../../internal/cm_reasons.ts";
 import { made, partsIn } from "../../internal/made.ts";
 import { Deadline } from "../../wait/deadline.ts";
@@ -271,7 +278,7 @@ export class CmId extends NativeResource<RdmaCmId> {
   /** Aborts when the id is closed. It is made on first use. */
   #ending: AbortController | undefined;
   /** The multicast groups that the id has not left. */
-  readonly #groups: Groups = new Groups();
+  readonly #groups: Groups;
   readonly #address: bigint;
   #device: DeviceInfo | undefined;
   /** The attributes of a state of this connection. */
@@ -295,6 +302,7 @@ export class CmId extends NativeResource<RdmaCmId> {
     super(CmId.#KIND, handle, [channel]);
     this.portSpace = readNative(handle, fields.ps) as PortSpace;
     this.#states = new CmStates(this, this.portSpace, request ? "REQUESTED" : "IDLE");
+    this.#groups = new Groups(this.portSpace);
     this.#channel = channel;
     this.#address = handleAddress(handle);
     this.#events.handlers.set(this.#address, (event) => this.#receive(event));
@@ -746,6 +754,7 @@ export class CmId extends NativeResource<RdmaCmId> {
    * @throws {VerbsError} If the system refuses; EINVAL if the peer has taken back its request.
    */
   reject(given?: Uint8Array | RejectOptions): void {
+    nothingBehind(arguments[1], "reject({ privateData, ece })");
     const { privateData, ece = false } = readRejection(given);
     const hasEce = boolean(ece, "ece");
     const bytes = checkPrivateData(privateData, "rejection", serviceOf(this));
@@ -840,10 +849,10 @@ export class CmId extends NativeResource<RdmaCmId> {
    * IPv6 address may have a network interface behind it: `ff12::1%eth0`.
    * @returns How datagrams reach the group: `ahAttr` for `new AddressHandle(pd, ahAttr)`, and the queue pair number and
    * qkey for sends.
-   * @throws {TypeError} If the id has no device yet, or is not for datagrams.
+   * @throws {TypeError} If the id has no device yet.
    * @throws {RangeError} If the address is that of a host.
    * @throws {CmError} If the group cannot be joined.
-   * @throws {VerbsError} If the system refuses, for instance EADDRNOTAVAIL, or ENOSYS over iWARP.
+   * @throws {VerbsError} If the system refuses, for instance EINVAL if the id is not for datagrams, or ENOSYS over iWARP.
    */
   async joinMulticast(
     address: string,

@@ -15,6 +15,12 @@ import { hintAddress } from "./address_causes.ts";
 import { CmEventType } from "./enums.ts";
 import type { SocketAddress } from "./socket_address.ts";
 
+/** What is known of a failure. */
+interface CmErrorDetails {
+  readonly hint?: string | undefined;
+  readonly privateData?: Uint8Array<ArrayBuffer> | undefined;
+}
+
 /**
  * A failure that a connection event reports: of an address, a route, a connection or a multicast group. The message
  * names the action, the event and the cause.
@@ -48,18 +54,21 @@ export class CmError extends Error {
    * ```
    */
   readonly privateData: Uint8Array<ArrayBuffer> | undefined;
+  /** The likely cause, and where it is known its remedy; `undefined` if the cause is not known. The message has it too. */
+  readonly hint: string | undefined;
 
   /** @ignore Describes a failure. */
   constructor(
     message: string,
     event: CmEventType | undefined,
     status: number,
-    privateData?: Uint8Array<ArrayBuffer>,
+    { hint, privateData }: CmErrorDetails = {},
   ) {
     super(message);
     this.event = event;
     this.status = status;
     this.privateData = privateData;
+    this.hint = hint;
   }
 }
 
@@ -99,25 +108,30 @@ export function eventError(
   privateData?: Uint8Array<ArrayBuffer>,
   peer?: SocketAddress,
 ): CmError {
-  const cause = exists && event === TYPE.UNREACHABLE
-    ? MOVED_NEIGHBOUR
+  const [cause, hint] = exists && event === TYPE.UNREACHABLE
+    ? [MOVED_NEIGHBOUR, MOVED_NEIGHBOUR]
     : reasonOf(event, status, peer);
   const message = `Cannot ${action}: the event is ${nameOf(CmEventType, event)} (${cause})`;
-  return new CmError(message, event, status, privateData);
+  return new CmError(message, event, status, { hint, privateData });
 }
 
-function reasonOf(event: CmEventType, status: number, peer: SocketAddress | undefined): string {
+/** What the status of an event means, and the likely cause of it. */
+function reasonOf(
+  event: CmEventType,
+  status: number,
+  peer: SocketAddress | undefined,
+): [reason: string, hint: string | undefined] {
   // The status of this event is positive, as in errno.
   if (status < 0 || event === TYPE.ADDRINFO_ERROR) {
     const value = Math.abs(status);
     const code = errnoName(value);
-    const cause = (peer && hintAddress(code, peer)) ?? CAUSES[event]?.[code];
-    return `${code}: ${errnoDescription(value)}${cause === undefined ? "" : `; ${cause}`}`;
+    const hint = (peer && hintAddress(code, peer)) ?? CAUSES[event]?.[code];
+    return [`${code}: ${errnoDescription(value)}${hint === undefined ? "" : `; ${hint}`}`, hint];
   }
   const { REJECTED, UNREACHABLE } = TYPE;
   const reasons = event === REJECTED ? REJECT_REASONS : event === UNREACHABLE ? SIDR_STATUSES : {};
-  const reason = reasons[status];
-  return reason === undefined ? `status ${status}` : `${status}: ${reason}`;
+  const hint = reasons[status];
+  return [hint === undefined ? `status ${status}` : `${status}: ${hint}`, hint];
 }
 
 /** Calls a function of librdmacm. If that fails, this throws the error. */

@@ -4,7 +4,8 @@ import { readField } from "../../ffi/struct.ts";
 import { causeOf, type Causes } from "../core/causes.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import type { CheckOptions } from "../core/errors.ts";
-import { CmEventType } from "./enums.ts";
+import { isOfDatagrams } from "./cm_options.ts";
+import { CmEventType, type PortSpace } from "./enums.ts";
 import { callCm } from "./errors.ts";
 
 interface JoinAttr {
@@ -32,15 +33,21 @@ export class Groups {
   /** The newest first, as librdmacm finds them. */
   readonly #groups: Group[] = [];
 
+  readonly #hint: CheckOptions;
+
+  constructor(portSpace: PortSpace) {
+    this.#hint = { hint: (code) => causeOf(JOIN_CAUSES, code, portSpace) };
+  }
+
   /** Asks to join a group. Returns the number that its events have. */
   join(id: RdmaCmId, sockaddr: DataView<ArrayBuffer>, sendOnly: boolean): bigint {
     const number = ++joins;
     if (sendOnly) {
       const own = { compMask: 3, addr: new Uint8Array(sockaddr.buffer) };
       const { view } = joinCodec.write({ joinFlags: 1 }, own);
-      callCm("rdma_join_multicast_ex", "join group", [id, view, number], HINT);
+      callCm("rdma_join_multicast_ex", "join group", [id, view, number], this.#hint);
     } else {
-      callCm("rdma_join_multicast", "join group", [id, sockaddr, number], HINT);
+      callCm("rdma_join_multicast", "join group", [id, sockaddr, number], this.#hint);
     }
     this.#groups.unshift({ number, sockaddr, isJoined: false });
     return number;
@@ -84,9 +91,15 @@ function isSame(left: DataView, right: DataView): boolean {
   return new Uint8Array(left.buffer).every((byte, i) => byte === right.getUint8(i));
 }
 
-// A number that Linux uses internally (ENOTSUPP), which errno(3) does not have.
-export const JOIN_CAUSES: Causes = [["errno 524", "Linux joins only IPv4 groups over RoCE"]];
-
-const HINT: CheckOptions = {
-  hint: (code) => causeOf(JOIN_CAUSES, code, {}),
-};
+export const JOIN_CAUSES: Causes<PortSpace> = [
+  // A number that Linux uses internally (ENOTSUPP), which errno(3) does not have.
+  [
+    "errno 524",
+    "Linux joins only IPv4 groups over RoCE. UdConn.join() with deviceOnly leaves out the network",
+  ],
+  [
+    "EINVAL",
+    "Only ids for datagrams join groups: new CmId(channel, PortSpace.UDP)",
+    (portSpace) => !isOfDatagrams(portSpace),
+  ],
+];

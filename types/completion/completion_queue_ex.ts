@@ -86,9 +86,9 @@ const ALWAYS: readonly ReaderOp[] = [
 
 /** The function pointers that flags need, where their names differ. */
 const READERS: Readonly<Record<string, ReaderOp>> = {
-  WITH_IMM: "read_imm_data",
-  WITH_COMPLETION_TIMESTAMP: "read_completion_ts",
-  WITH_COMPLETION_TIMESTAMP_WALLCLOCK: "read_completion_wallclock_ns",
+  IMM: "read_imm_data",
+  COMPLETION_TIMESTAMP: "read_completion_ts",
+  COMPLETION_TIMESTAMP_WALLCLOCK: "read_completion_wallclock_ns",
 };
 
 const ALL_FLAGS = Object.values(CreateCqWcFlags).reduce((all: number, flag) => all | flag, 0);
@@ -103,10 +103,10 @@ const ALL_FLAGS = Object.values(CreateCqWcFlags).reduce((all: number, flag) => a
  * import { CompletionQueueEx, type Context, CreateCqWcFlags } from "@rdma/ibverbs";
  *
  * function open(context: Context): CompletionQueueEx {
- *   const { WITH_BYTE_LEN, WITH_COMPLETION_TIMESTAMP } = CreateCqWcFlags;
+ *   const { BYTE_LEN, COMPLETION_TIMESTAMP } = CreateCqWcFlags;
  *   return new CompletionQueueEx(context, {
  *     cqe: 256,
- *     wcFlags: WITH_BYTE_LEN | WITH_COMPLETION_TIMESTAMP,
+ *     wcFlags: BYTE_LEN | COMPLETION_TIMESTAMP,
  *   });
  * }
  * ```
@@ -219,8 +219,8 @@ export const CQ_EX_CAUSES: Causes<{ readonly context: Context; readonly wcFlags:
   ],
 ];
 
-const CLOCK = CreateCqWcFlags.WITH_COMPLETION_TIMESTAMP |
-  CreateCqWcFlags.WITH_COMPLETION_TIMESTAMP_WALLCLOCK;
+const CLOCK = CreateCqWcFlags.COMPLETION_TIMESTAMP |
+  CreateCqWcFlags.COMPLETION_TIMESTAMP_WALLCLOCK;
 
 function specialOf(wcFlags: number): Words | undefined {
   const special = wcFlags & ~constants.IBV_WC_STANDARD_FLAGS;
@@ -232,7 +232,7 @@ function checkWcFlags(given: number | bigint | undefined): number {
   const flags = typeof given === "bigint" && given <= BigInt(ALL_FLAGS) ? Number(given) : given;
   integer(flags as number, "wcFlags", 0, ALL_FLAGS);
   // Sends are counted by queue pair: their address handles live until the sends complete.
-  return (flags as number) | CreateCqWcFlags.WITH_QP_NUM;
+  return (flags as number) | CreateCqWcFlags.QP_NUM;
 }
 
 function checkParentDomain(context: Context, pd: ProtectionDomain | undefined): void {
@@ -245,7 +245,7 @@ function checkParentDomain(context: Context, pd: ProtectionDomain | undefined): 
 /** A provider that leaves a reader out would end the process when it is called. */
 function checkReaders(cq: IbvCqEx, wcFlags: number): void {
   const needed = Object.entries(CreateCqWcFlags).filter(([, flag]) => (wcFlags & flag) !== 0)
-    .map(([name]) => READERS[name] ?? name.replace("WITH", "read").toLowerCase() as ReaderOp);
+    .map(([name]) => READERS[name] ?? `read_${name.toLowerCase()}` as ReaderOp);
   const missing = [...ALWAYS, ...needed].find((op) => !hasOwnOp(cq, "ibv_cq_ex", op));
   if (missing === undefined) return;
   verbs().ibv_destroy_cq(verbs().ibv_cq_ex_to_cq(cq)!);

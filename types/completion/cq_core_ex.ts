@@ -102,16 +102,16 @@ export class CqCoreEx<C = WorkCompletionEx> extends CqCore<C> {
     const wcFlags = v.ibv_wc_read_wc_flags(cq);
     wc.opcode = v.ibv_wc_read_opcode(cq);
     wc.wc_flags = wcFlags;
-    if (flags & F.WITH_BYTE_LEN) wc.byte_len = v.ibv_wc_read_byte_len(cq);
-    if (flags & F.WITH_IMM && wcFlags & (WcFlags.WITH_IMM | WcFlags.WITH_INV)) {
+    if (flags & F.BYTE_LEN) wc.byte_len = v.ibv_wc_read_byte_len(cq);
+    if (flags & F.IMM && wcFlags & (WcFlags.WITH_IMM | WcFlags.WITH_INV)) {
       const isInv = (wcFlags & WcFlags.WITH_INV) !== 0;
       // Immediate data is at the same place, and is in network byte order already.
       wc.invalidated_rkey = isInv ? v.ibv_wc_read_invalidated_rkey(cq) : v.ibv_wc_read_imm_data(cq);
     }
-    if (flags & F.WITH_SRC_QP) wc.src_qp = v.ibv_wc_read_src_qp(cq);
-    if (flags & F.WITH_SLID) wc.slid = v.ibv_wc_read_slid(cq);
-    if (flags & F.WITH_SL) wc.sl = v.ibv_wc_read_sl(cq);
-    if (flags & F.WITH_DLID_PATH_BITS) wc.dlid_path_bits = v.ibv_wc_read_dlid_path_bits(cq);
+    if (flags & F.SRC_QP) wc.src_qp = v.ibv_wc_read_src_qp(cq);
+    if (flags & F.SLID) wc.slid = v.ibv_wc_read_slid(cq);
+    if (flags & F.SL) wc.sl = v.ibv_wc_read_sl(cq);
+    if (flags & F.DLID_PATH_BITS) wc.dlid_path_bits = v.ibv_wc_read_dlid_path_bits(cq);
   }
 
   /** Reads what only such queues report to the extra bytes of a completion, which start at an offset. */
@@ -119,13 +119,13 @@ export class CqCoreEx<C = WorkCompletionEx> extends CqCore<C> {
     const extra = new Extra(view, at);
     const v = this.#verbs;
     const flags = this.#flags;
-    if (flags & F.WITH_COMPLETION_TIMESTAMP) extra.completionTs = v.ibv_wc_read_completion_ts(cq);
-    if (flags & F.WITH_COMPLETION_TIMESTAMP_WALLCLOCK) {
+    if (flags & F.COMPLETION_TIMESTAMP) extra.completionTs = v.ibv_wc_read_completion_ts(cq);
+    if (flags & F.COMPLETION_TIMESTAMP_WALLCLOCK) {
       extra.completionWallclockNs = v.ibv_wc_read_completion_wallclock_ns(cq);
     }
-    if (flags & F.WITH_CVLAN) extra.cvlan = v.ibv_wc_read_cvlan(cq);
-    if (flags & F.WITH_FLOW_TAG) extra.flowTag = v.ibv_wc_read_flow_tag(cq);
-    if (flags & F.WITH_TM_INFO) {
+    if (flags & F.CVLAN) extra.cvlan = v.ibv_wc_read_cvlan(cq);
+    if (flags & F.FLOW_TAG) extra.flowTag = v.ibv_wc_read_flow_tag(cq);
+    if (flags & F.TM_INFO) {
       v.ibv_wc_read_tm_info(cq, this.#tmPointer);
       extra.tmTag = this.#tm.tag;
       extra.tmPriv = this.#tm.priv;

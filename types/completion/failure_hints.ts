@@ -38,7 +38,8 @@ export const USUAL_CAUSES: Causes = [
   ["LOC_PROT_ERR", "A buffer is not within a live memory region that has the access it needs"],
   [
     "WR_FLUSH_ERR",
-    "The queue pair was in an error state before it reached this request: the first failed completion has the cause",
+    "The queue pair was in an error state before it reached this request: the first failed completion has the cause, " +
+    "unless the program itself has moved it to ERR",
   ],
   [
     "MW_BIND_ERR",

@@ -14,32 +14,31 @@ import { batchCore, type OtherBatch, WorkCompletionList } from "./work_completio
  */
 export const CreateCqWcFlags: {
   /** The attribute `byteLen`. */
-  readonly WITH_BYTE_LEN: CEnum.ibv_create_cq_wc_flags.IBV_WC_EX_WITH_BYTE_LEN;
+  readonly BYTE_LEN: CEnum.ibv_create_cq_wc_flags.IBV_WC_EX_WITH_BYTE_LEN;
   /** The attribute `immData`. */
-  readonly WITH_IMM: CEnum.ibv_create_cq_wc_flags.IBV_WC_EX_WITH_IMM;
+  readonly IMM: CEnum.ibv_create_cq_wc_flags.IBV_WC_EX_WITH_IMM;
   /** The attribute `qpNum`. */
-  readonly WITH_QP_NUM: CEnum.ibv_create_cq_wc_flags.IBV_WC_EX_WITH_QP_NUM;
+  readonly QP_NUM: CEnum.ibv_create_cq_wc_flags.IBV_WC_EX_WITH_QP_NUM;
   /** The attribute `srcQp`. */
-  readonly WITH_SRC_QP: CEnum.ibv_create_cq_wc_flags.IBV_WC_EX_WITH_SRC_QP;
+  readonly SRC_QP: CEnum.ibv_create_cq_wc_flags.IBV_WC_EX_WITH_SRC_QP;
   /** The attribute `slid`. */
-  readonly WITH_SLID: CEnum.ibv_create_cq_wc_flags.IBV_WC_EX_WITH_SLID;
+  readonly SLID: CEnum.ibv_create_cq_wc_flags.IBV_WC_EX_WITH_SLID;
   /** The attribute `sl`. */
-  readonly WITH_SL: CEnum.ibv_create_cq_wc_flags.IBV_WC_EX_WITH_SL;
+  readonly SL: CEnum.ibv_create_cq_wc_flags.IBV_WC_EX_WITH_SL;
   /** The attribute `dlidPathBits`. */
-  readonly WITH_DLID_PATH_BITS: CEnum.ibv_create_cq_wc_flags.IBV_WC_EX_WITH_DLID_PATH_BITS;
+  readonly DLID_PATH_BITS: CEnum.ibv_create_cq_wc_flags.IBV_WC_EX_WITH_DLID_PATH_BITS;
   /** Timestamps of the device, in cycles of its clock: `completionTs`. */
-  readonly WITH_COMPLETION_TIMESTAMP:
-    CEnum.ibv_create_cq_wc_flags.IBV_WC_EX_WITH_COMPLETION_TIMESTAMP;
+  readonly COMPLETION_TIMESTAMP: CEnum.ibv_create_cq_wc_flags.IBV_WC_EX_WITH_COMPLETION_TIMESTAMP;
   /** VLAN tags that the device removes: `cvlan`. */
-  readonly WITH_CVLAN: CEnum.ibv_create_cq_wc_flags.IBV_WC_EX_WITH_CVLAN;
+  readonly CVLAN: CEnum.ibv_create_cq_wc_flags.IBV_WC_EX_WITH_CVLAN;
   /** Tags of flow rules: `flowTag`. */
-  readonly WITH_FLOW_TAG: CEnum.ibv_create_cq_wc_flags.IBV_WC_EX_WITH_FLOW_TAG;
+  readonly FLOW_TAG: CEnum.ibv_create_cq_wc_flags.IBV_WC_EX_WITH_FLOW_TAG;
   /** Tag matching: `tmInfo`. */
-  readonly WITH_TM_INFO: CEnum.ibv_create_cq_wc_flags.IBV_WC_EX_WITH_TM_INFO;
+  readonly TM_INFO: CEnum.ibv_create_cq_wc_flags.IBV_WC_EX_WITH_TM_INFO;
   /** Timestamps in nanoseconds since 1970: `completionWallclockNs`. */
-  readonly WITH_COMPLETION_TIMESTAMP_WALLCLOCK:
+  readonly COMPLETION_TIMESTAMP_WALLCLOCK:
     CEnum.ibv_create_cq_wc_flags.IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK;
-} = members("ibv_create_cq_wc_flags", "IBV_WC_EX_");
+} = members("ibv_create_cq_wc_flags", "IBV_WC_EX_WITH_");
 
 /** The bytes behind the `struct ibv_wc` array, `EXTENDED`.extra of them for each completion. */
 const EXTRA = {
@@ -59,15 +58,15 @@ export const Extra: new (view: DataView, base: number) => Extra = accessorsOf(EX
  * @category Completions
  */
 export class WorkCompletionEx extends WorkCompletion {
-  /** Timestamp of the device, in cycles of its clock (`CreateCqWcFlags.WITH_COMPLETION_TIMESTAMP`). */
+  /** Timestamp of the device, in cycles of its clock (`CreateCqWcFlags.COMPLETION_TIMESTAMP`). */
   readonly completionTs: bigint;
-  /** Timestamp in nanoseconds since 1970 (`CreateCqWcFlags.WITH_COMPLETION_TIMESTAMP_WALLCLOCK`). */
+  /** Timestamp in nanoseconds since 1970 (`CreateCqWcFlags.COMPLETION_TIMESTAMP_WALLCLOCK`). */
   readonly completionWallclockNs: bigint;
-  /** VLAN tag that the device removed from the packet (`CreateCqWcFlags.WITH_CVLAN`). */
+  /** VLAN tag that the device removed from the packet (`CreateCqWcFlags.CVLAN`). */
   readonly cvlan: number;
-  /** Tag of the flow rule that the packet matched (`CreateCqWcFlags.WITH_FLOW_TAG`). */
+  /** Tag of the flow rule that the packet matched (`CreateCqWcFlags.FLOW_TAG`). */
   readonly flowTag: number;
-  /** Tag matching (`CreateCqWcFlags.WITH_TM_INFO`). */
+  /** Tag matching (`CreateCqWcFlags.TM_INFO`). */
   readonly tmInfo: {
     /** The tag of the message. */
     readonly tag: bigint;

@@ -9,6 +9,8 @@ import type { NativeRow } from "../../ffi/table/row.ts";
 import { rows, type Verbs } from "../../ffi/verbs.ts";
 import { certainCause, type CountOf, likelyCause } from "./class_causes.ts";
 
+const LINUX_ENOTSUPP = 524;
+
 /**
  * A verb failed. The message names the action, the verb, its errno and, where it is known, the cause.
  *
@@ -65,9 +67,12 @@ export class VerbsError extends Error {
     this.posted = posted;
   }
 
-  /** Whether the device, its driver, its provider or the installed libibverbs lacks the operation (EOPNOTSUPP, ENOSYS). */
+  /**
+   * Whether the device, its driver, its provider or the installed libibverbs lacks the operation (EOPNOTSUPP, ENOSYS, and
+   * 524, which is ENOTSUPP within Linux).
+   */
   get notSupported(): boolean {
-    return this.code === "EOPNOTSUPP" || this.code === "ENOSYS";
+    return this.code === "EOPNOTSUPP" || this.code === "ENOSYS" || this.errno === LINUX_ENOTSUPP;
   }
 }
 

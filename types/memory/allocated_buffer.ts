@@ -2,7 +2,7 @@ import { errno } from "../../ffi/errno.ts";
 import type { IbvBuf } from "../../ffi/handles.ts";
 import { verbs } from "../../ffi/library.ts";
 import { handleAt, nativeView } from "../../ffi/pointers.ts";
-import { integer, uint32 } from "../../internal/checks.ts";
+import { integer } from "../../internal/checks.ts";
 import { causeOf, type Causes } from "../core/causes.ts";
 import { instance } from "../core/checks.ts";
 import { namesOf } from "../core/enums.ts";
@@ -13,7 +13,7 @@ import { countsOf } from "../device/counts.ts";
 import { adopting, MemoryRegion } from "./memory_region.ts";
 import { Memory, takeOver } from "./memory_source.ts";
 import { ProtectionDomain } from "./protection_domain.ts";
-import { AccessFlags, REGISTER_CAUSES } from "./reg_mr.ts";
+import { AccessFlags, accessOf, REGISTER_CAUSES } from "./reg_mr.ts";
 
 export const EXPORT_CAUSES: Causes = [["ENODATA", "The memory of the buffer is no DMA buffer"]];
 
@@ -120,7 +120,7 @@ export class AllocatedBufferRegion extends MemoryRegion {
    */
   constructor(buf: AllocatedBuffer, access: number, offset: number = 0, length?: number) {
     instance(buf, AllocatedBuffer, "buf");
-    uint32(access, "access");
+    accessOf(access);
     const memory = memoryPart(buf, offset, length);
     const { start, bytes } = memory;
     const { pd } = buf;

@@ -15,7 +15,7 @@ import { Context } from "../device/context.ts";
 import { countsOf } from "../device/counts.ts";
 import { adopting, MemoryRegion } from "./memory_region.ts";
 import { ProtectionDomain } from "./protection_domain.ts";
-import { AccessFlags } from "./reg_mr.ts";
+import { AccessFlags, accessOf } from "./reg_mr.ts";
 
 /**
  * Attributes of `DeviceMemory` (`struct ibv_alloc_dm_attr`).
@@ -207,7 +207,7 @@ export class DeviceMemoryRegion extends MemoryRegion {
     const dmOffset = integer(given.dmOffset ?? 0, "dmOffset", 0, dm.length);
     const rest = dm.length - dmOffset;
     const length = integer(given.length ?? rest, "length", 1, rest);
-    const access = uint32(given.access, "access");
+    const access = accessOf(given.access);
     const range = [BigInt(dmOffset), BigInt(length)] as const;
     const args = [pd.unsafeHandle, dm.unsafeHandle, ...range, access] as const;
     const handle = call("ibv_reg_dm_mr", "register device memory", args, {

@@ -1,4 +1,4 @@
-import { integer, snapshot, uint32, uint64 } from "../../internal/checks.ts";
+import { integer, snapshot, uint64 } from "../../internal/checks.ts";
 import { causeOf, type Causes } from "../core/causes.ts";
 import { instance } from "../core/checks.ts";
 import { namesOf } from "../core/enums.ts";
@@ -6,7 +6,7 @@ import { call } from "../core/errors.ts";
 import { countsOf } from "../device/counts.ts";
 import { adopting, MemoryRegion } from "./memory_region.ts";
 import { ProtectionDomain } from "./protection_domain.ts";
-import { AccessFlags, WRITE_CAUSE } from "./reg_mr.ts";
+import { AccessFlags, accessOf, WRITE_CAUSE } from "./reg_mr.ts";
 
 /**
  * The null memory region (`ibv_alloc_null_mr`): the device discards what it writes there, and reads zeros. It has no
@@ -17,7 +17,7 @@ import { AccessFlags, WRITE_CAUSE } from "./reg_mr.ts";
  * import type { MemoryRegion, NullMemoryRegion, QueuePair } from "@rdma/ibverbs";
  *
  * function receiveStart(qp: QueuePair, mr: MemoryRegion, nothing: NullMemoryRegion): void {
- *   qp.postRecv({ sge: [mr.slice(0, 64), nothing.slice(0, 4032)] });
+ *   qp.postRecv({ sge: [mr.sge(0, 64), nothing.sge(0, 4032)] });
  * }
  * ```
  *
@@ -77,7 +77,7 @@ export class DmaBufMemoryRegion extends MemoryRegion {
     const offset = uint64(given.offset ?? 0, "offset");
     const length = integer(given.length, "length", 1, Number.MAX_SAFE_INTEGER);
     const addr = uint64(given.iova ?? offset, "iova");
-    const access = uint32(given.access, "access");
+    const access = accessOf(given.access);
     const args = [pd.unsafeHandle, offset, BigInt(length), addr, fd, access | 0] as const;
     const handle = call("ibv_reg_dmabuf_mr", "register DMA buffer", args, {
       detail: () => `${length} bytes from ${offset}, access ${namesOf(AccessFlags, access)}`,

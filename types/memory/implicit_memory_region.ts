@@ -1,7 +1,7 @@
 import type { IbvMr } from "../../ffi/handles.ts";
 import { NativeMemory } from "../../ffi/native_memory.ts";
 import { bufferAddress } from "../../ffi/pointers.ts";
-import { integer, uint32 } from "../../internal/checks.ts";
+import { integer } from "../../internal/checks.ts";
 import { causeOf } from "../core/causes.ts";
 import { instance } from "../core/checks.ts";
 import { namesOf } from "../core/enums.ts";
@@ -10,7 +10,7 @@ import { assertOpen } from "../core/resource.ts";
 import { countsOf } from "../device/counts.ts";
 import { adopting, MemoryRegion, MemorySlice } from "./memory_region.ts";
 import { ProtectionDomain } from "./protection_domain.ts";
-import { AccessFlags, REGISTER_CAUSES } from "./reg_mr.ts";
+import { AccessFlags, accessOf, REGISTER_CAUSES } from "./reg_mr.ts";
 import { deregister } from "./region.ts";
 
 /** `SIZE_MAX`: the whole address space. */
@@ -42,7 +42,7 @@ export class ImplicitMemoryRegion extends MemoryRegion {
    */
   constructor(pd: ProtectionDomain, access: number) {
     instance(pd, ProtectionDomain, "pd");
-    const flags = (uint32(access, "access") | AccessFlags.ON_DEMAND) >>> 0;
+    const flags = (accessOf(access) | AccessFlags.ON_DEMAND) >>> 0;
     const args = [pd.unsafeHandle, 0n, WHOLE, flags | 0] as const;
     const handle = call("ibv_reg_mr", "register the address space", args, {
       detail: () => `access ${namesOf(AccessFlags, flags)}`,

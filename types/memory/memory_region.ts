@@ -56,7 +56,7 @@ export let regionCore: (mr: MemoryRegion) => Region;
 
 /**
  * A memory region (`struct ibv_mr`): memory that is registered with a device, which may then read and write it.
- * Requests name a part of a region: `MemoryRegion.slice`. The program reads
+ * Requests name a part of a region: `MemoryRegion.sge`. The program reads
  * and writes the same bytes: `MemoryRegion.bytes`.
  *
  * The rights decide what the device does with the memory. To send from it, 0 is enough. To receive into it, it needs
@@ -81,7 +81,7 @@ export let regionCore: (mr: MemoryRegion) => Region;
  * using context = Context.open();
  * using pd = new ProtectionDomain(context);
  * using mr = new MemoryRegion(pd, 64 * 1024, AccessFlags.LOCAL_WRITE);
- * const { bytes } = mr.slice(0, 1024); // shared with the device
+ * const { bytes } = mr.sge(0, 1024); // shared with the device
  * ```
  *
  * @example Memory that a peer may write to
@@ -221,12 +221,12 @@ export class MemoryRegion extends NativeResource<IbvMr> {
    * @param length Its length in bytes. If it is left out, the part extends to the region's end.
    * @throws {RangeError} If the part is not within the region.
    */
-  slice(offset: number, length: number = this.length - offset): MemorySlice {
+  sge(offset: number = 0, length: number = this.length - offset): MemorySlice {
     return new MemorySlice(this, offset, length);
   }
 
   /**
-   * The bytes of the region, shared with the device. Those of a part are `mr.slice(offset, length).bytes`.
+   * The bytes of the region, shared with the device. Those of a part are `mr.sge(offset, length).bytes`.
    *
    * @throws {TypeError} If the region is disposed, or this process cannot access its memory.
    */
@@ -246,7 +246,7 @@ export class MemoryRegion extends NativeResource<IbvMr> {
 }
 
 /**
- * A part of a memory region, as a scatter/gather element. `MemoryRegion.slice`
+ * A part of a memory region, as a scatter/gather element. `MemoryRegion.sge`
  * makes it.
  *
  * @category Memory
@@ -264,7 +264,7 @@ export class MemorySlice implements Sge {
   readonly lkey: number;
 
   /**
-   * Takes a part of a region, as `MemoryRegion.slice` does.
+   * Takes a part of a region, as `MemoryRegion.sge` does.
    *
    * @throws {RangeError} If the part is not within the region.
    */

@@ -1,7 +1,7 @@
 import { errno } from "../../ffi/errno.ts";
 import { verbs } from "../../ffi/library.ts";
 import { members } from "../../ffi/members.ts";
-import { integer, snapshot, uint32, uint64 } from "../../internal/checks.ts";
+import { integer, snapshot, uint64 } from "../../internal/checks.ts";
 import { causeOf } from "../core/causes.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance } from "../core/checks.ts";
@@ -14,7 +14,7 @@ import { DmaHandle } from "./dma_handle.ts";
 import { adopting, MemoryRegion } from "./memory_region.ts";
 import { checkSource, type Memory, type MemorySource } from "./memory_source.ts";
 import { ProtectionDomain } from "./protection_domain.ts";
-import { AccessFlags, REGISTER_CAUSES } from "./reg_mr.ts";
+import { AccessFlags, accessOf, REGISTER_CAUSES } from "./reg_mr.ts";
 
 /**
  * Attributes of a `MemoryRegionEx` (`struct ibv_mr_init_attr`). The memory is one of `source`, `buf` and `fd`.
@@ -90,7 +90,7 @@ export class MemoryRegionEx extends MemoryRegion {
   constructor(pd: ProtectionDomain, attr: MrInitAttr) {
     instance(pd, ProtectionDomain, "pd");
     const given = snapshot(attr, "memory region", NAMES);
-    const access = uint32(given.access, "access");
+    const access = accessOf(given.access);
     if (given.iova !== undefined) uint64(given.iova, "iova");
     const { dmah } = given;
     if (dmah !== undefined && rootOf(instance(dmah, DmaHandle, "dmah")) !== rootOf(pd)) {

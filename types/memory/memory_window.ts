@@ -140,7 +140,7 @@ export let windowCore: (mw: MemoryWindow) => WindowCore;
  *   const bindInfo = { mr, length: 1024, mwAccessFlags: AccessFlags.REMOTE_WRITE };
  *   await done({ opcode: WrOpcode.BIND_MW, mw, rkey: incRkey(mw.rkey), bindInfo });
  *   // The peer needs mr.addr and mw.rkey to write.
- *   const sge = mr.slice(2048, 8);
+ *   const sge = mr.sge(2048, 8);
  *   await done({ opcode: WrOpcode.RDMA_WRITE, sge, remoteAddr: mr.addr, rkey: mw.rkey });
  *   // From here on it cannot write any more.
  *   await done({ opcode: WrOpcode.LOCAL_INV, invalidateRkey: mw.rkey });

@@ -1,11 +1,11 @@
-import { cutTo } from "../../internal/caller.ts";
+import { cutTo, ofCaller } from "../../internal/caller.ts";
 import { errno } from "../../ffi/errno.ts";
 import type { IbvMr } from "../../ffi/handles.ts";
 import { nonblocking, verbs } from "../../ffi/library.ts";
 import type { CEnum } from "../../ffi/layout.ts";
 import { members } from "../../ffi/members.ts";
 import { type AbortOptions, signalOf } from "../../wait/abort.ts";
-import { snapshot, uint32, uint64 } from "../../internal/checks.ts";
+import { show, snapshot, uint32, uint64 } from "../../internal/checks.ts";
 import { abortable } from "../core/abortable.ts";
 import { type Cause, causeOf, type Causes } from "../core/causes.ts";
 import { instance } from "../core/checks.ts";
@@ -89,15 +89,36 @@ function readArguments(
 ): Plan {
   return cutTo(readArguments, () => {
     instance(pd, ProtectionDomain, "pd");
+    if (typeof options === "number") throw lengthOfBuffer(options);
     const { iova, signal } = snapshot(options, "options", names);
     return {
       pd,
       provide: checkSource(source),
-      access: uint32(access, "access"),
+      access: accessOf(access),
       iova: iova === undefined ? undefined : uint64(iova, "iova"),
       signal: signalOf({ signal }),
     };
   });
+}
+
+/** The error of `ibv_reg_mr(pd, addr, length, access)` of C. */
+function lengthOfBuffer(given: number): TypeError {
+  return new TypeError(
+    `Cannot use options ${given}: a buffer has its own length: write (pd, buffer, access)`,
+  );
+}
+
+/** Reads rights, which callers leave out, or give by name. */
+export function accessOf(access: number): number {
+  if (typeof access === "number") return uint32(access, "access");
+  throw ofCaller(
+    new TypeError(
+      `Cannot use access ${
+        show(access)
+      }: it is not a number, such as AccessFlags.LOCAL_WRITE, or 0 to send only`,
+    ),
+    accessOf,
+  );
 }
 
 /** Registers memory (`ibv_reg_mr`, `ibv_reg_mr_iova`). */

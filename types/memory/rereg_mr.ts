@@ -1,7 +1,7 @@
 import { errno, errnoName } from "../../ffi/errno.ts";
 import { verbs } from "../../ffi/library.ts";
 import { members } from "../../ffi/members.ts";
-import { snapshot, uint32 } from "../../internal/checks.ts";
+import { snapshot } from "../../internal/checks.ts";
 import { causeOf } from "../core/causes.ts";
 import { instance } from "../core/checks.ts";
 import { failure } from "../core/errors.ts";
@@ -9,7 +9,7 @@ import { rootOf } from "../core/resource.ts";
 import { adopting, MemoryRegion, regionCore } from "./memory_region.ts";
 import { checkSource, type Memory, type MemorySource } from "./memory_source.ts";
 import { pdCore, ProtectionDomain } from "./protection_domain.ts";
-import { REGISTER_CAUSES } from "./reg_mr.ts";
+import { accessOf, REGISTER_CAUSES } from "./reg_mr.ts";
 
 const CHANGE = members("ibv_rereg_mr_flags", "IBV_REREG_MR_CHANGE_");
 const ERR = members("ibv_rereg_mr_err_code", "IBV_REREG_MR_ERR_");
@@ -101,7 +101,7 @@ function readChange(mr: MemoryRegion, change: RegMrChange): Plan {
     flags,
     pd,
     provide: source === undefined ? undefined : checkSource(source),
-    access: access === undefined ? 0 : uint32(access, "access"),
+    access: access === undefined ? 0 : accessOf(access),
   };
 }
 

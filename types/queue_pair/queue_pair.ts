@@ -143,7 +143,7 @@ export interface ProviderQp<Init extends QpInitAttr = QpInitAttr> {
  * // remoteAddr and rkey are `addr` and `rkey` of a region of the peer.
  * function write(qp: QueuePair, mr: MemoryRegion, remoteAddr: bigint, rkey: number): void {
  *   const opcode = WrOpcode.RDMA_WRITE_WITH_IMM;
- *   qp.postSend({ opcode, sge: mr.slice(0, 64), remoteAddr, rkey, immData: 7 });
+ *   qp.postSend({ opcode, sge: mr.sge(0, 64), remoteAddr, rkey, immData: 7 });
  * }
  *
  * function expectWrite(qp: QueuePair): void {
@@ -169,6 +169,10 @@ export class QueuePair extends NativeResource<IbvQp> {
   readonly qpNum: number;
   /** The protection domain. */
   readonly pd: ProtectionDomain;
+  /** The completion queue of the sends, as it was given. */
+  readonly sendCq: CompletionQueue | undefined;
+  /** The completion queue of the receives, as it was given. */
+  readonly recvCq: CompletionQueue | undefined;
   /** The shared receive queue that the queue pair takes its receives from. */
   readonly srq: SharedReceiveQueue | undefined;
   /** XRC_RECV: the domain. */
@@ -237,6 +241,8 @@ export class QueuePair extends NativeResource<IbvQp> {
     this.qpNum = states.qpNum;
     this.#base = base;
     this.pd = pd;
+    this.sendCq = sendCq;
+    this.recvCq = recvCq;
     this.srq = srq;
     this.xrcd = xrcd;
     this.rwqIndTbl = rwqIndTbl;

@@ -42,7 +42,7 @@ export interface Begun {
  * function write(qp: QueuePairEx, mr: MemoryRegion, remoteAddr: bigint, rkey: number): void {
  *   using wr = qp.wrStart();
  *   wr.wrFlags = 0;
- *   wr.rdmaWrite(rkey, remoteAddr).setSge(mr.slice(0, 64));
+ *   wr.rdmaWrite(rkey, remoteAddr).setSge(mr.sge(0, 64));
  *   wr.wrId = 1;
  *   wr.wrFlags = SendFlags.SIGNALED;
  *   wr.rdmaWrite(rkey, remoteAddr + 64n).setInlineData(new Uint8Array(8));

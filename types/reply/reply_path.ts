@@ -100,7 +100,7 @@ export interface ReplyPathInit {
  *   for (let i = 0; i < count; i++) {
  *     if (batch.status(i) !== 0) batch.at(i).check(); // throws
  *     const offset = batch.wrIdLow(i); // the receive was posted with the offset of its buffer as wrId
- *     replies.setSge(i, mr.slice(offset + 40, batch.byteLen(i) - 40));
+ *     replies.setSge(i, mr.sge(offset + 40, batch.byteLen(i) - 40));
  *     replies.setAh(i, path.toAt(batch, i, mr, offset));
  *     replies.setRemote(i, batch.srcQp(i), 0x1111_1111);
  *   }
@@ -212,7 +212,7 @@ export class ReplyPath extends Resource {
     given?: Grh | PacketOptions,
   ): Promise<AddressHandle> {
     return await inTurn(() => {
-      const { grh, signal } = readPacketOptions(given);
+      const { grh, signal } = readPacketOptions(given, arguments[2]);
       return this.#makeAsync(this.#addressOf(wc, grh), this.#maxPending, signal);
     });
   }

@@ -272,7 +272,7 @@ export const CREATE_CAUSES: Causes<
 > = [
   [
     "EOPNOTSUPP",
-    "The device has no work queues; devices of mlx4, mlx5 and mana have them",
+    "The device has no work queues; devices of mlx4 and mlx5 have them",
     ({ context }) => context.queryDeviceEx().maxWqTypeRq === 0,
   ],
   [

@@ -205,7 +205,7 @@ function readElement(sge: Sge): Element {
   }
   if (ArrayBuffer.isView(sge)) {
     throw new TypeError(
-      "Cannot use sge: a device needs registered memory, such as mr.slice(0, 64)",
+      "Cannot use sge: a device needs registered memory, such as mr.sge(0, 64)",
     );
   }
   const { addr, length, lkey } = snapshot(sge, "sge", ["addr", "length", "lkey"]);

@@ -13,7 +13,7 @@ import {
 import { AddressHandle, type AhCore, ahCore } from "../address_handle/address_handle.ts";
 import { instance } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
-import { assertOpen } from "../core/resource.ts";
+import { assertOpen, Resource } from "../core/resource.ts";
 import type { Sge } from "../memory/memory_region.ts";
 import { MemoryWindow, MwType, windowCore } from "../memory/memory_window.ts";
 import {
@@ -462,7 +462,7 @@ const ELEMENT: readonly string[] = ["addr", "length", "lkey", "mr", "offset"];
 function unknownAttribute(request: object, name: string, purpose: Purpose): TypeError {
   const isElement = /^\d+$/.test(name);
   const names = purpose === "send" ? [...SEND_NAMES] : RECV_NAMES;
-  if (isElement) return notRequest(request, purpose);
+  if (isElement || request instanceof Resource) return notRequest(request, purpose);
   const error = noAttribute(`${purpose} request`, name, names);
   if (ELEMENT.includes(name) && !("sge" in request)) error.message += "; write { sge }";
   else if (name === "addr" && purpose === "send") {
@@ -481,5 +481,8 @@ function notRequest(value: unknown, purpose: Purpose): TypeError {
 function remedy(value: unknown): string {
   if (typeof value !== "object" || value === null) return "";
   if ("then" in value) return ", await it first";
+  if (ArrayBuffer.isView(value) || value instanceof Resource) {
+    return ": write { sge: mr.sge(offset, length) }, a part of registered memory";
+  }
   return Symbol.iterator in value && !Array.isArray(value) ? ", make an array of its elements" : "";
 }

@@ -163,7 +163,7 @@ export interface SendAttributes {
  * import { type AddressHandle, type MemoryRegion, type SendRequest, WrOpcode } from "@rdma/ibverbs";
  *
  * function requests(mr: MemoryRegion, ah: AddressHandle, remoteAddr: bigint, rkey: number): SendRequest[] {
- *   const sge = mr.slice(0, 64);
+ *   const sge = mr.sge(0, 64);
  *   return [
  *     { sge, ah, remoteQpn: 18, remoteQkey: 0x1111_1111 },
  *     { sge },

@@ -178,7 +178,7 @@ async function idsWhile(step: () => void): Promise<string[]> {
 deviceTest("doctor reports datagrams with a wrong qkey", async () => {
   using pair = udPair();
   const { ah, left, right } = pair;
-  const send = { sge: left.mr.slice(0, 4), ah, remoteQpn: right.qp.qpNum, remoteQkey: QKEY + 1 };
+  const send = { sge: left.mr.sge(0, 4), ah, remoteQpn: right.qp.qpNum, remoteQkey: QKEY + 1 };
   const ids = await idsWhile(() => {
     left.qp.postSend(send);
     left.cq.poll(16);
@@ -189,7 +189,7 @@ deviceTest("doctor reports datagrams with a wrong qkey", async () => {
 deviceTest("doctor reports messages without a receive, on both ends", async () => {
   using pair = connectedPair(QpType.RC);
   const { left } = pair;
-  left.qp.postSend({ sge: left.mr.slice(0, 4) });
+  left.qp.postSend({ sge: left.mr.sge(0, 4) });
   assertEquals(await idsWhile(() => {}), ["no-receive", "peer-no-receive"]);
 });
 
@@ -198,6 +198,6 @@ deviceTest("doctor reports requests that nobody answers", async () => {
   using end = new OpenDevice(RXE);
   const { qp, mr } = makeEnd(end.pd, QpType.RC);
   connect(qp, pair.right.qp.qpNum, selfAddress(end.context));
-  qp.postSend({ sge: mr.slice(0, 4) });
+  qp.postSend({ sge: mr.sge(0, 4) });
   assertEquals(await idsWhile(() => {}), ["retries"]);
 });

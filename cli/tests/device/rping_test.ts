@@ -61,12 +61,12 @@ async function idleServer(bed: CmDevice, bytes: number): Promise<void> {
   const [sendCq, recvCq, mr] = [bed.newCq(), bed.newCq(), bed.newMr()];
   const qp = bed.newQp(QpType.RC, { sendCq, recvCq });
   id.prepare(qp);
-  for (let i = 0; i < 2; i++) qp.postRecv({ sge: mr.slice(0, 16) });
+  for (let i = 0; i < 2; i++) qp.postRecv({ sge: mr.sge(0, 16) });
   await id.accept(qp);
   const ended = id.disconnected();
   for (let i = 0; i < 2; i++) {
     if ((await waitFor(recvCq))[0]!.status !== WcStatus.SUCCESS) break;
-    qp.postSend({ sge: mr.slice(0, bytes) });
+    qp.postSend({ sge: mr.sge(0, bytes) });
     await waitFor(sendCq);
   }
   await ended;
@@ -101,7 +101,7 @@ deviceTest(
       await id.establish();
       const ended = id.disconnected();
       new DataView(mr.bytes.buffer).setUint32(12, Number(size));
-      if (size !== 0) qp.postSend({ sge: mr.slice(0, 16) });
+      if (size !== 0) qp.postSend({ sge: mr.sge(0, 16) });
       const { code, stderr } = await serving;
       assertEquals(code, 1);
       assertStringIncludes(stderr, `${words}`);

@@ -24,7 +24,7 @@ stubTest("watch counts the packets of a port", async () => {
 async function sendDatagram(): Promise<void> {
   using pair = udPair();
   const { left, right, toRight } = pair;
-  right.qp.postRecv({ sge: right.mr.slice(0, 100) });
+  right.qp.postRecv({ sge: right.mr.sge(0, 100) });
   left.qp.postSend(toRight);
   for (const { cq } of [left, right]) await waitFor(cq);
 }

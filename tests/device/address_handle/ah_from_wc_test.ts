@@ -38,8 +38,8 @@ async function request(pair: Pair, family: Family): Promise<{ wc: WorkCompletion
   const { left, right } = pair;
   const attr = selfAddress(pair.context, family);
   using ah = new AddressHandle(pair.pd, { ...attr, grh: { ...attr.grh!, trafficClass: 0x24 } });
-  right.qp.postRecv({ sge: right.mr.slice(0, 1024) });
-  left.qp.postSend({ sge: left.mr.slice(0, 8), ah, remoteQpn: right.qp.qpNum, remoteQkey: QKEY });
+  right.qp.postRecv({ sge: right.mr.sge(0, 1024) });
+  left.qp.postSend({ sge: left.mr.sge(0, 8), ah, remoteQpn: right.qp.qpNum, remoteQkey: QKEY });
   (await waitFor(left.cq))[0]!.check();
   const [wc] = await waitFor(right.cq);
   return { wc: wc!.check(), grh: right.mr.grhAt(0) };
@@ -66,14 +66,14 @@ for (const family of ["ipv4", "ipv6", "link-local"] as const) {
       for (const [name, make] of Object.entries(WAYS)) {
         using ah = await make({ pd, path, wc, grh });
         left.mr.bytes.fill(0);
-        left.qp.postRecv({ sge: left.mr.slice(0, 1024) });
-        right.mr.slice(2048, 5).bytes.set([1, 2, 3, 4, 5]);
-        const sge = right.mr.slice(2048, 5);
+        left.qp.postRecv({ sge: left.mr.sge(0, 1024) });
+        right.mr.sge(2048, 5).bytes.set([1, 2, 3, 4, 5]);
+        const sge = right.mr.sge(2048, 5);
         right.qp.postSend({ sge, ah, remoteQpn: wc.srcQp, remoteQkey: QKEY });
         (await waitFor(right.cq))[0]!.check();
         const [reply] = await waitFor(left.cq);
         assertEquals([reply!.check().byteLen, reply!.srcQp], [45, right.qp.qpNum], name);
-        assertEquals([...left.mr.slice(40, 5).bytes], [1, 2, 3, 4, 5], name);
+        assertEquals([...left.mr.sge(40, 5).bytes], [1, 2, 3, 4, 5], name);
       }
     },
   );

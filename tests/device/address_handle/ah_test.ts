@@ -25,8 +25,8 @@ import {
 
 /** Sends a datagram from left to right and gives the GRH it came with. */
 async function grhThrough({ left, right, toRight }: Pair, ah: AddressHandle): Promise<Grh> {
-  right.qp.postRecv({ sge: right.mr.slice(0, 1024) });
-  const sge = left.mr.slice(0, 16);
+  right.qp.postRecv({ sge: right.mr.sge(0, 1024) });
+  const sge = left.mr.sge(0, 16);
   left.qp.postSend({ ...toRight, sge, ah });
   (await waitFor(left.cq))[0]!.check();
   assertEquals((await waitFor(right.cq))[0]!.check().byteLen, Grh.SIZE + 16);
@@ -111,8 +111,8 @@ deviceTest("AddressHandle that is disposed lives until its send is polled", asyn
   using pair = udPair();
   const { left, right, ah } = pair;
   using destroyed = spy(verbs(), "ibv_destroy_ah");
-  right.qp.postRecv({ sge: right.mr.slice(0, 1024) });
-  left.qp.postSend({ ...pair.toRight, sge: left.mr.slice(0, 8) });
+  right.qp.postRecv({ sge: right.mr.sge(0, 1024) });
+  left.qp.postSend({ ...pair.toRight, sge: left.mr.sge(0, 8) });
   ah.close();
   assertEquals(ah.disposed, true);
   assertEquals((await waitFor(right.cq))[0]!.status, WcStatus.SUCCESS);

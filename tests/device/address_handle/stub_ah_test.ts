@@ -27,15 +27,15 @@ function openPair(): Pair {
 async function exchange(
   from: End,
   to: End,
-  post: (sge: ReturnType<End["mr"]["slice"]>) => void,
+  post: (sge: ReturnType<End["mr"]["sge"]>) => void,
 ): Promise<WorkCompletion> {
-  to.mr.slice(0, 256).bytes.fill(0xee);
-  to.qp.postRecv({ sge: to.mr.slice(0, 256) });
-  from.mr.slice(1024, DATA.length).bytes.set(DATA);
-  post(from.mr.slice(1024, DATA.length));
+  to.mr.sge(0, 256).bytes.fill(0xee);
+  to.qp.postRecv({ sge: to.mr.sge(0, 256) });
+  from.mr.sge(1024, DATA.length).bytes.set(DATA);
+  post(from.mr.sge(1024, DATA.length));
   const [wc] = await waitFor(to.cq);
   assertEquals(wc!.check().byteLen, Grh.SIZE + DATA.length);
-  assertEquals(to.mr.slice(Grh.SIZE, DATA.length).bytes, DATA);
+  assertEquals(to.mr.sge(Grh.SIZE, DATA.length).bytes, DATA);
   await waitFor(from.cq);
   return wc!;
 }
@@ -65,7 +65,7 @@ stubTest("new AddressHandle() needs no GRH on an InfiniBand port", async () => {
     assertEquals([wc.wcFlags & WcFlags.GRH, wc.slid, wc.srcQp], [0, IB_LID, left.qp.qpNum]);
   }
   // the place of the GRH
-  assertEquals(right.mr.slice(0, Grh.SIZE).bytes, new Uint8Array(Grh.SIZE).fill(0xee));
+  assertEquals(right.mr.sge(0, Grh.SIZE).bytes, new Uint8Array(Grh.SIZE).fill(0xee));
 });
 
 stubTest("AddressHandle.fromWc() makes a reply's address with a GRH", async () => {
@@ -91,7 +91,7 @@ const FROM_AFAR = { slid: 0x4321, srcQp: 0x654321, sl: 13, pathBits: 6, data: DA
 
 /** Has a datagram arrive from another port of the fabric. */
 async function receiveFromAfar({ qp, mr, cq }: End): Promise<WorkCompletion> {
-  qp.postRecv({ sge: mr.slice(0, 256) });
+  qp.postRecv({ sge: mr.sge(0, 256) });
   deliverDatagram(qp, FROM_AFAR);
   const [wc] = await waitFor(cq);
   const { slid, srcQp, sl, dlidPathBits } = wc!.check();

@@ -33,17 +33,17 @@ for (const [family, hostname] of Object.entries(HOSTS)) {
     assertEquals([left.state, right.state], [QpState.RTS, QpState.RTS]);
     const mr = bed.newMr();
     mr.bytes.set(bytes("hello"));
-    right.postRecv({ sge: mr.slice(64, 64) });
-    left.postSend({ sge: mr.slice(0, 5) });
+    right.postRecv({ sge: mr.sge(64, 64) });
+    left.postSend({ sge: mr.sge(0, 5) });
     const completions = bed.cq.completions();
     for (let i = 0; i < 2; i++) (await completions.next()).value!.check();
     await completions.return();
-    assertEquals(mr.slice(64, 5).bytes.slice(), bytes("hello"));
+    assertEquals(mr.sge(64, 5).bytes.slice(), bytes("hello"));
     for (const [offset, qp] of [[128, left], [192, right]] as const) {
       const remote = { remoteAddr: mr.addr, rkey: mr.rkey };
-      qp.postSend({ opcode: WrOpcode.RDMA_READ, sge: mr.slice(offset, 5), ...remote });
+      qp.postSend({ opcode: WrOpcode.RDMA_READ, sge: mr.sge(offset, 5), ...remote });
       (await waitFor(bed.cq))[0]!.check();
-      assertEquals(mr.slice(offset, 5).bytes.slice(), bytes("hello"));
+      assertEquals(mr.sge(offset, 5).bytes.slice(), bytes("hello"));
     }
     const ended = server.disconnected();
     assertEquals(await client.disconnect({ timeout: 10_000 }), true);
@@ -113,8 +113,8 @@ deviceTest(
     right.qp.attachMcast(group.ahAttr.grh.dgid);
     for (const { ahAttr, qpNum, qkey } of [ud!, group]) {
       using ah = new AddressHandle(bed.pd, ahAttr);
-      right.qp.postRecv({ sge: right.mr.slice(0, 1024) });
-      left.qp.postSend({ sge: left.mr.slice(0, 8), ah, remoteQpn: qpNum, remoteQkey: qkey });
+      right.qp.postRecv({ sge: right.mr.sge(0, 1024) });
+      left.qp.postSend({ sge: left.mr.sge(0, 8), ah, remoteQpn: qpNum, remoteQkey: qkey });
       for (const { cq } of [left, right]) (await waitFor(cq))[0]!.check();
     }
     right.qp.detachMcast(group.ahAttr.grh.dgid);

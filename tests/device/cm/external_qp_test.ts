@@ -29,7 +29,7 @@ for (const [name, given] of [["number", true], ["object", false]] as const) {
     const { id: server } = await bed.request();
     move(right, server);
     const mr = bed.newMr();
-    right.postRecv({ sge: mr.slice(64, 64) });
+    right.postRecv({ sge: mr.sge(64, 64) });
     const accepted = server.accept(given ? right.qpNum : right);
     await connected;
     // connect() has moved the queue pair to INIT if it has it.
@@ -38,9 +38,9 @@ for (const [name, given] of [["number", true], ["object", false]] as const) {
     await accepted;
     assertEquals([left.state, right.state], [RTS, RTS]);
     mr.bytes.set(bytes("hello"));
-    left.postSend({ sge: mr.slice(0, 5) });
+    left.postSend({ sge: mr.sge(0, 5) });
     for (const wc of await waitFor(bed.cq, 2)) wc.check();
-    assertEquals(mr.slice(64, 5).bytes.slice(), bytes("hello"));
+    assertEquals(mr.sge(64, 5).bytes.slice(), bytes("hello"));
     const ended = server.disconnected();
     assertEquals(await client.disconnect({ timeout: 10_000 }), true);
     await ended;
@@ -115,7 +115,7 @@ deviceTest(
       assertEquals(rights & all, narrow ? 0 : all);
       const mr = bed.newMr();
       const remote = { remoteAddr: mr.addr, rkey: mr.rkey };
-      right.postSend({ opcode: WrOpcode.RDMA_WRITE, sge: mr.slice(64, 8), ...remote });
+      right.postSend({ opcode: WrOpcode.RDMA_WRITE, sge: mr.sge(64, 8), ...remote });
       const [wc] = await waitFor(bed.cq);
       assertEquals(wc!.ok, !narrow);
       server.close();

@@ -12,7 +12,7 @@ const patience = (): { signal: AbortSignal } => ({ signal: AbortSignal.timeout(2
 function endFor(bed: CmDevice, id: CmId): End {
   const end = makeEnd(bed.pd, QpType.UD);
   id.prepare(end.qp);
-  end.qp.postRecv({ sge: end.mr.slice(0, 1024) });
+  end.qp.postRecv({ sge: end.mr.sge(0, 1024) });
   return end;
 }
 
@@ -31,7 +31,7 @@ deviceTest(
       if (i < 2) continue;
       const [sender] = ends;
       using ah = new AddressHandle(bed.pd, ahAttr);
-      sender!.qp.postSend({ sge: sender!.mr.slice(0, 8), ah, remoteQpn: qpNum, remoteQkey: qkey });
+      sender!.qp.postSend({ sge: sender!.mr.sge(0, 8), ah, remoteQpn: qpNum, remoteQkey: qkey });
     }
     const counts = [2, 1, 1];
     for (const [i, { cq }] of ends.entries()) {
@@ -56,7 +56,7 @@ deviceTest(
     });
     using group = new AddressHandle(bed.pd, pathTo(dgid));
     using own = new AddressHandle(bed.pd, pathTo(host));
-    const sge = sender.mr.slice(0, 8);
+    const sge = sender.mr.sge(0, 8);
     const remoteQkey = 0x0123_4567;
     sender.qp.postSend({ wrId: 1, sge, ah: group, remoteQpn: 0xff_ffff, remoteQkey });
     sender.qp.postSend({ wrId: 2, sge, ah: own, remoteQpn: member.qp.qpNum, remoteQkey });

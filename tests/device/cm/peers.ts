@@ -92,7 +92,7 @@ function endFor(bed: CmDevice, id: CmId, { count, size }: Messages): End {
   const qp = bed.newQp(type, { sendCq: sends, recvCq: receives, cap });
   const mr = bed.newMr();
   id.prepare(qp);
-  const sge = type === QpType.UD ? mr.slice(0, GRH + size) : mr.slice(GRH, size);
+  const sge = type === QpType.UD ? mr.sge(0, GRH + size) : mr.sge(GRH, size);
   for (let i = 0; i < count; i++) qp.postRecv({ sge });
   return { qp, sends, receives, mr };
 }
@@ -104,7 +104,7 @@ async function send(
   to: Partial<SendRequest> = {},
 ): Promise<void> {
   for (let i = 0; i < count; i++) {
-    qp.postSend({ ...to, sge: mr.slice(GRH, size) } as SendRequest);
+    qp.postSend({ ...to, sge: mr.sge(GRH, size) } as SendRequest);
   }
   for (const completion of await waitFor(sends, count)) completion.check();
 }

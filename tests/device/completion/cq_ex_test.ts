@@ -27,8 +27,8 @@ deviceTest("CompletionQueueEx gives the completions of sends and receives", asyn
   const { left, right } = pair;
   const opcode = WrOpcode.SEND_WITH_IMM;
   for (const i of [0, 1, 2]) {
-    right.qp.postRecv({ wrId: 100 + i, sge: right.mr.slice(i * 64, 64) });
-    left.qp.postSend({ ...pair.toRight, wrId: i, opcode, immData: i, sge: left.mr.slice(0, i) });
+    right.qp.postRecv({ wrId: 100 + i, sge: right.mr.sge(i * 64, 64) });
+    left.qp.postSend({ ...pair.toRight, wrId: i, opcode, immData: i, sge: left.mr.sge(0, i) });
   }
   const sent = await waitFor(left.cq, 3);
   assertEquals(sent.map((wc) => wc.check().wrId), [0n, 1n, 2n]);
@@ -64,8 +64,8 @@ deviceTest("CompletionQueueEx.resize() keeps the completions it holds", async ()
 
 stubTest("CompletionQueueEx and queryRtValuesEx() read the adapter's clock", async () => {
   using context = Context.open(STUB);
-  const { WITH_COMPLETION_TIMESTAMP, WITH_BYTE_LEN } = CreateCqWcFlags;
-  const wcFlags = WITH_COMPLETION_TIMESTAMP | WITH_BYTE_LEN;
+  const { COMPLETION_TIMESTAMP, BYTE_LEN } = CreateCqWcFlags;
+  const wcFlags = COMPLETION_TIMESTAMP | BYTE_LEN;
   const cq = new CompletionQueueEx(context, { cqe: 63, wcFlags });
   const pd = new ProtectionDomain(context);
   const cap = { maxSendWr: 8, maxRecvWr: 8 };

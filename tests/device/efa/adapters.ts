@@ -90,12 +90,12 @@ export class End {
 
   /** Posts a receive of 64 bytes; its place is its number. */
   receive(place: number): void {
-    this.qp.postRecv({ wrId: place, sge: this.adapter.mr.slice(place, 64) });
+    this.qp.postRecv({ wrId: place, sge: this.adapter.mr.sge(place, 64) });
   }
 
   /** Posts a send of 64 bytes, whose place is its number too. */
   send(place: number, ah: AddressHandle, to: End): void {
-    const sge = this.adapter.mr.slice(place, 64);
+    const sge = this.adapter.mr.sge(place, 64);
     this.qp.postSend({ wrId: place, sge, ah, remoteQpn: to.qp.qpNum, remoteQkey: QKEY });
   }
 }

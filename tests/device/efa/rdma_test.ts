@@ -36,7 +36,7 @@ class Access {
     const { addr, rkey } = this.peer.adapter.mr;
     wr.wrId = place;
     wr[begin](rkey, addr + BigInt(place)).setUdAddr(this.ah, this.peer.qp.qpNum, QKEY)
-      .setSge(this.own.adapter.mr.slice(place, length));
+      .setSge(this.own.adapter.mr.sge(place, length));
   }
 
   /** One request alone. Gives the status of its completion. */

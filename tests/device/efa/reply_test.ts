@@ -86,7 +86,7 @@ efaTest("A path answers a batch, and tells the address", async (fabric) => {
     const gid = from.adapter.context.queryGid(1, 0);
     path.writeAttr(attr, batch, 0, mr, 0);
     assertEquals(new Uint8Array(attr.buffer, 0, 16), gid.bytes);
-    requests.set(0, { sge: mr.slice(0, 64), remoteQpn: batch.srcQp(0), remoteQkey: QKEY });
+    requests.set(0, { sge: mr.sge(0, 64), remoteQpn: batch.srcQp(0), remoteQkey: QKEY });
     requests.setAh(0, path.toAt(batch, 0, mr, 0));
     from.receive(128);
     talk.server.qp.postSend(requests);

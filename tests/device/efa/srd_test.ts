@@ -34,8 +34,8 @@ efaTest("Sends that end in another order keep their handle until all are done", 
   try {
     // One post rings the doorbell once: the last of them is the first to go.
     from.qp.postSend([0, 1, 2, 3].map((i) => {
-      fabric.left.mr.slice(64 * i, 64).bytes.fill(i + 1);
-      const sge = fabric.left.mr.slice(64 * i, 64);
+      fabric.left.mr.sge(64 * i, 64).bytes.fill(i + 1);
+      const sge = fabric.left.mr.sge(64 * i, 64);
       const where = { ah: i === 0 ? ah : others, remoteQpn: to.qp.qpNum, remoteQkey: QKEY };
       return { wrId: i, sge, ...where };
     }));
@@ -50,7 +50,7 @@ efaTest("Sends that end in another order keep their handle until all are done", 
     writeStub("efa", "ordered");
   }
   const received = await take(to.cq, 4);
-  const first = received.map(({ wrId }) => fabric.right.mr.slice(Number(wrId), 64).bytes[0]);
+  const first = received.map(({ wrId }) => fabric.right.mr.sge(Number(wrId), 64).bytes[0]);
   assertEquals(first, [4, 3, 2, 1]);
 });
 
@@ -74,18 +74,18 @@ efaTest("Messages are as long as the adapter's packets", async ({ left, right })
   const { maxMsgSz } = left.context.queryPort(1);
   const [from, to] = [left.ud(), right.ud()];
   const where = { ah: left.to(right), remoteQpn: to.qpNum, remoteQkey: QKEY };
-  left.mr.slice(0, maxMsgSz).bytes.fill(7);
-  to.postRecv({ sge: right.mr.slice(0, 40 + maxMsgSz) });
-  from.postSend({ ...where, sge: left.mr.slice(0, maxMsgSz) });
+  left.mr.sge(0, maxMsgSz).bytes.fill(7);
+  to.postRecv({ sge: right.mr.sge(0, 40 + maxMsgSz) });
+  from.postSend({ ...where, sge: left.mr.sge(0, maxMsgSz) });
   const [wc] = await take(right.cq, 1);
-  assertEquals([wc!.byteLen, right.mr.slice(0, 40 + maxMsgSz).bytes[39 + maxMsgSz]], [
+  assertEquals([wc!.byteLen, right.mr.sge(0, 40 + maxMsgSz).bytes[39 + maxMsgSz]], [
     40 + maxMsgSz,
     7,
   ]);
   await take(left.cq, 1);
   const srd = new End(left);
   for (const qp of [from, srd.qp]) {
-    const sge = left.mr.slice(0, maxMsgSz + 1);
+    const sge = left.mr.sge(0, maxMsgSz + 1);
     assertThrows(() => qp.postSend({ ...where, sge }), RangeError, `allows ${maxMsgSz}`);
   }
 });
@@ -108,5 +108,5 @@ efaTest("What is not EFA's is refused, and says so", ({ left }) => {
   assertThrows(() => qp.activate({ qkey: 1, portNum: 2 }), RangeError);
   assertEquals(qp.state, QpState.RESET);
   qp.activate({ qkey: 1 });
-  assertThrows(() => qp.postSend({ sge: left.mr.slice(0, 8) } as never), TypeError, "ah");
+  assertThrows(() => qp.postSend({ sge: left.mr.sge(0, 8) } as never), TypeError, "ah");
 });

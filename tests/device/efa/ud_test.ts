@@ -8,7 +8,7 @@ import { type Adapter, efaTest, HEADROOM, QKEY, STRANGER } from "./adapters.ts";
 
 /** Posts a receive of 64 bytes; its place is its number. */
 function receive({ mr }: Adapter, qp: QueuePair, place: number): void {
-  qp.postRecv({ wrId: BigInt(place), sge: mr.slice(place, 64) });
+  qp.postRecv({ wrId: BigInt(place), sge: mr.sge(place, 64) });
 }
 
 efaTest(
@@ -16,13 +16,13 @@ efaTest(
   async ({ left, right }) => {
     const [from, to] = [left.ud(), right.ud()];
     const where = { ah: left.to(right), remoteQpn: to.qpNum, remoteQkey: QKEY };
-    left.mr.slice(0, 5).bytes.set([1, 2, 3, 4, 5]);
+    left.mr.sge(0, 5).bytes.set([1, 2, 3, 4, 5]);
     for (const place of [1024, 2048]) receive(right, to, place);
-    from.postSend({ ...where, sge: left.mr.slice(0, 5) });
+    from.postSend({ ...where, sge: left.mr.sge(0, 5) });
     // A handle to another one comes first, so that the number of the second is not 0.
     using _ = right.to(right);
     using _second = right.to(left);
-    from.postSend({ ...where, sge: left.mr.slice(0, 5), inline: true });
+    from.postSend({ ...where, sge: left.mr.sge(0, 5), inline: true });
     const numbers = calls("create_ah").map(({ ah }) => ah);
     const received = await waitFor(right.cq, 2);
     assertEquals(
@@ -32,10 +32,10 @@ efaTest(
     assertEquals((await waitFor(left.cq, 2)).map(({ status }) => status), [0, 0]);
     for (const place of [1024, 2048]) {
       assertEquals(
-        right.mr.slice(place, HEADROOM + 5).bytes.slice(HEADROOM),
-        left.mr.slice(0, 5).bytes.slice(),
+        right.mr.sge(place, HEADROOM + 5).bytes.slice(HEADROOM),
+        left.mr.sge(0, 5).bytes.slice(),
       );
-      assertEquals(right.mr.slice(place, HEADROOM).bytes.every((byte) => byte === 0), true);
+      assertEquals(right.mr.sge(place, HEADROOM).bytes.every((byte) => byte === 0), true);
     }
   },
 );

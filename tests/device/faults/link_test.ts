@@ -139,7 +139,7 @@ deviceTest("A send over a link that is down fails, and its completion names the 
   connect(left.qp, right.qp.qpNum, selfAddress(context));
   connect(right.qp, left.qp.qpNum, selfAddress(context));
   await link.set("down");
-  left.qp.postSend({ sge: left.mr.slice(0, 8) });
+  left.qp.postSend({ sge: left.mr.sge(0, 8) });
   const [completion] = await waitFor(left.cq);
   const { message } = assertThrows(() => completion!.check(), WorkCompletionError);
   assertStringIncludes(message, `Port ${PORT} of ${DOOMED} is DOWN`);

@@ -129,7 +129,7 @@ export class Load {
   #send(): void {
     if (this.#underWay >= DEPTH) return;
     const { qp, mr } = this.#end;
-    const sge = mr.slice(0, 8);
+    const sge = mr.sge(0, 8);
     qp.postSend({ sge, ah: this.#ah, remoteQpn: qp.qpNum, remoteQkey: QKEY });
     this.#underWay++;
   }

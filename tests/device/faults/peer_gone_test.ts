@@ -27,7 +27,7 @@ interface Remote {
 
 /** Writes to the peer until it fails. The result is the status. */
 async function writeUntilFailure({ qp, cq, mr }: End, remote: Remote): Promise<string> {
-  const sge = mr.slice(0, 8);
+  const sge = mr.sge(0, 8);
   for (;;) {
     qp.postSend({ opcode: WrOpcode.RDMA_WRITE, sge, ...remote });
     const [wc] = await waitFor(cq);

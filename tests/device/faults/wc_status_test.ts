@@ -57,7 +57,7 @@ interface Fault {
 }
 
 function part({ mr }: End, length = SIZE): Sge {
-  return mr.slice(0, length);
+  return mr.sge(0, length);
 }
 
 function withoutKey(end: End): Sge {
@@ -70,7 +70,7 @@ function remote({ mr }: End): { remoteAddr: bigint; rkey: number } {
 }
 
 function readOnly({ pd }: Pair): Sge {
-  return new MemoryRegion(pd, SIZE, 0).slice(0);
+  return new MemoryRegion(pd, SIZE, 0).sge();
 }
 
 /** Sends to the right end, which receives into `into`. */

@@ -44,7 +44,7 @@ export function makeEverything(): Everything {
   const ud = new QueuePair(pd, { qpType: QpType.UD, sendCq: cq, recvCq: cq, cap });
   ud.activateUd({ portNum: PORT, qkey: QKEY });
   const srq = new SharedReceiveQueue(pd, { maxWr: 8 });
-  srq.postRecv({ sge: mr.slice(0, 64) });
+  srq.postRecv({ sge: mr.sge(0, 64) });
   const rc = new QueuePair(pd, {
     qpType: QpType.RC,
     sendCq: cq,
@@ -60,13 +60,13 @@ export function makeEverything(): Everything {
 
 /** Posts receives, and sends to them that may not have completed yet. */
 export function postWork({ ud, mr, ah }: Everything): void {
-  for (let i = 0; i < RECVS; i++) ud.postRecv({ sge: mr.slice(SIZE * i, 1024) });
+  for (let i = 0; i < RECVS; i++) ud.postRecv({ sge: mr.sge(SIZE * i, 1024) });
   sendAll(ud, ud.qpNum, mr, ah);
 }
 
 function sendAll(ud: QueuePair, remoteQpn: number, mr: MemoryRegion, ah: AddressHandle): void {
   for (let i = 0; i < SENDS; i++) {
-    ud.postSend({ sge: mr.slice(2048, 512), ah, remoteQpn, remoteQkey: QKEY });
+    ud.postSend({ sge: mr.sge(2048, 512), ah, remoteQpn, remoteQkey: QKEY });
   }
 }
 
@@ -99,7 +99,7 @@ async function forget(): Promise<void> {
     const { ud, pd } = all;
     const bytes = new Uint8Array(SIZE * SENDS);
     const mr = new MemoryRegion(pd, bytes, AccessFlags.LOCAL_WRITE);
-    for (let i = 0; i < SENDS; i++) ud.postRecv({ sge: mr.slice(SIZE * i, 1024) });
+    for (let i = 0; i < SENDS; i++) ud.postRecv({ sge: mr.sge(SIZE * i, 1024) });
     waitForAll(all);
     return ud.qpNum;
   })();

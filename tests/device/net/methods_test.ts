@@ -111,8 +111,8 @@ deviceTest("Each method of RcListener and RcConn works on rxe", async () => {
     break;
   }
   assertEquals(text(await client.read(memory.remote, 8, 8)), "written!");
-  assertEquals(await client.fetchAdd(memory.remote, 0, 5n), 0n);
-  assertEquals(await client.compareSwap(memory.remote, 0, 5n, 6n), 5n);
+  assertEquals(await client.fetchAndAdd(memory.remote, 0, 5n), 0n);
+  assertEquals(await client.compareAndSwap(memory.remote, 0, 5n, 6n), 5n);
   for (const word of ["4", "5"]) await client.send(bytes(word));
   {
     using message = await server.borrow();

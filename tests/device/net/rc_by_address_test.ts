@@ -32,7 +32,7 @@ deviceTest("listenRc() and connectRc() connect by IPv4 and IPv6", async () => {
     using memory = await server.expose(16);
     await client.write(memory.remote, 8, bytes("written!"));
     assertEquals(text(await client.read(memory.remote, 8, 8)), "written!");
-    assertEquals(await client.fetchAdd(memory.remote, 0, 5n), 0n);
+    assertEquals(await client.fetchAndAdd(memory.remote, 0, 5n), 0n);
     await server.send(bytes("the last"));
     await server.close();
     assertEquals([text(await client.receive()), await client.receive()], ["the last", null]);

@@ -20,7 +20,7 @@ deviceTest("QueuePair.postSend() posts what comes before the queue is full", asy
   const room = left.qp.query().cap.maxSendWr;
   const requests = new SendRequestList({ capacity: room + 64 });
   for (let i = 0; i < room + 64; i++) {
-    requests.set(i, { ...toRight, sge: left.mr.slice(0, 8), wrId: i });
+    requests.set(i, { ...toRight, sge: left.mr.sge(0, 8), wrId: i });
   }
   const error = postError(() => left.qp.postSend(requests));
   assertEquals([error.verb, error.code], ["ibv_post_send", "ENOMEM"]);
@@ -37,7 +37,7 @@ deviceTest("A send from memory of another protection domain fails", async () => 
   using pair = udPair();
   using pd = new ProtectionDomain(pair.context);
   const { left, toRight } = pair;
-  left.qp.postSend({ ...toRight, wrId: 6n, sge: new MemoryRegion(pd, 64, 0).slice(0, 8) });
+  left.qp.postSend({ ...toRight, wrId: 6n, sge: new MemoryRegion(pd, 64, 0).sge(0, 8) });
   const [wc] = await waitFor(left.cq);
   assertEquals([wc!.wrId, wc!.ok], [6n, false]);
   const hint = differs("flushesFaultySends")

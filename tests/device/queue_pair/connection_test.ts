@@ -12,20 +12,20 @@ for (const name of ["RC", "UC"] as const) {
     const { left, right, context } = pair;
     const { gidIndex } = gidOf(context, "ipv4");
     for (const { qp } of [left, right]) qp.init({ portNum: PORT, gidIndex, qpAccessFlags });
-    right.qp.postRecv({ wrId: 4, sge: right.mr.slice(0, 8) });
+    right.qp.postRecv({ wrId: 4, sge: right.mr.sge(0, 8) });
     for (const [mine, peer] of [[left.qp, right.qp], [right.qp, left.qp]] as const) {
       const address = JSON.parse(JSON.stringify(peer.address));
       if (name === "RC") mine.activateRc(address);
       else mine.activateUc(address);
     }
-    left.mr.slice(0, 8).bytes.fill(7);
-    left.qp.postSend({ wrId: 3, sge: left.mr.slice(0, 8) });
+    left.mr.sge(0, 8).bytes.fill(7);
+    left.qp.postSend({ wrId: 3, sge: left.mr.sge(0, 8) });
     assertEquals((await waitFor(left.cq))[0]!.check().wrId, 3n);
     assertEquals((await waitFor(right.cq))[0]!.check().wrId, 4n);
-    assertEquals(right.mr.slice(0, 8).bytes, new Uint8Array(8).fill(7));
+    assertEquals(right.mr.sge(0, 8).bytes, new Uint8Array(8).fill(7));
     const remoteAddr = right.mr.addr + 64n;
     const opcode = WrOpcode.RDMA_WRITE;
-    left.qp.postSend({ opcode, sge: left.mr.slice(0, 8), remoteAddr, rkey: right.mr.rkey });
+    left.qp.postSend({ opcode, sge: left.mr.sge(0, 8), remoteAddr, rkey: right.mr.rkey });
     (await waitFor(left.cq))[0]!.check();
   });
 }
@@ -37,7 +37,7 @@ deviceTest("QueuePair.activateRc() notices by its defaults that the peer is gone
   for (const { qp } of [left, right]) qp.init({ portNum: PORT, gidIndex });
   left.qp.activateRc(right.qp.address);
   right.qp.close();
-  left.qp.postSend({ sge: left.mr.slice(0, 8) });
+  left.qp.postSend({ sge: left.mr.sge(0, 8) });
   assertEquals((await waitFor(left.cq))[0]!.status, WcStatus.RETRY_EXC_ERR);
 });
 

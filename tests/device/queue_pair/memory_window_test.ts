@@ -37,9 +37,9 @@ async function access(
   opcode: typeof WrOpcode["RDMA_WRITE" | "RDMA_READ"],
 ): Promise<[status: WcStatus, byte: number]> {
   const remoteAddr = right.mr.addr + 64n;
-  left.mr.slice(0, 1).bytes[0]!++;
-  left.qp.postSend({ opcode, sge: left.mr.slice(0, 1), remoteAddr, rkey });
-  return [(await waitFor(left.cq))[0]!.status, right.mr.slice(64, 1).bytes[0]!];
+  left.mr.sge(0, 1).bytes[0]!++;
+  left.qp.postSend({ opcode, sge: left.mr.sge(0, 1), remoteAddr, rkey });
+  return [(await waitFor(left.cq))[0]!.status, right.mr.sge(64, 1).bytes[0]!];
 }
 
 for (const [name, type] of Object.entries(MwType)) {
@@ -93,7 +93,7 @@ deviceTest("MemoryWindow keeps its region, whichever is closed first", async () 
   await bind(pair, mw);
   const [remoteAddr, { left, right }] = [pair.right.mr.addr + 64n, pair];
   right.mr.close();
-  const sge = left.mr.slice(0, 1);
+  const sge = left.mr.sge(0, 1);
   left.qp.postSend({ opcode: RDMA_WRITE, sge, remoteAddr, rkey: mw.rkey });
   (await waitFor(left.cq))[0]!.check();
   mw.close();

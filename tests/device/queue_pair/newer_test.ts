@@ -83,14 +83,14 @@ deviceTest("WrBuilder.atomicWrite() puts 8 bytes at the peer where the device ha
   wr.complete();
   const [wc] = await waitFor(left.cq);
   if (!has(pair, HAS_ATOMIC_WRITE)) {
-    assertEquals([wc!.status, right.mr.slice(16, 8).bytes], [
+    assertEquals([wc!.status, right.mr.sge(16, 8).bytes], [
       WcStatus.LOC_QP_OP_ERR,
       new Uint8Array(8),
     ]);
     return;
   }
-  assertEquals([wc!.check().opcode, right.mr.slice(16, 8).bytes], [WcOpcode.ATOMIC_WRITE, value]);
-  assertEquals([right.mr.slice(15, 1).bytes[0], right.mr.slice(24, 1).bytes[0]], [0, 0]);
+  assertEquals([wc!.check().opcode, right.mr.sge(16, 8).bytes], [WcOpcode.ATOMIC_WRITE, value]);
+  assertEquals([right.mr.sge(15, 1).bytes[0], right.mr.sge(24, 1).bytes[0]], [0, 0]);
 });
 
 deviceTest("WrBuilder.flush() completes where the device and libibverbs have it", async () => {
@@ -103,7 +103,7 @@ deviceTest("WrBuilder.flush() completes where the device and libibverbs have it"
   right.qp.modify({ qpAccessFlags: REMOTE_ACCESS | FLUSH_GLOBAL });
   using mr = new MemoryRegion(pd, 4096, LOCAL_WRITE | REMOTE_ACCESS | FLUSH_GLOBAL);
   const wr = left.qp.wrStart();
-  wr.rdmaWrite(mr.rkey, mr.addr).setSge(left.mr.slice(0, 8));
+  wr.rdmaWrite(mr.rkey, mr.addr).setSge(left.mr.sge(0, 8));
   wr.flush(mr.rkey, mr.addr, 8, PlacementType.GLOBAL, SelectivityLevel.RANGE);
   wr.flush(mr.rkey, mr.addr, 0, PlacementType.GLOBAL, SelectivityLevel.MR);
   wr.complete();
@@ -137,18 +137,18 @@ deviceTest("ON_DEMAND regions send, write and read where the device has them", a
   using to = make();
   // One packet from and to the start of a page: __rxe_odp_mr_copy() of Linux 7.3 leaves out the offset within the page.
   from.bytes.fill(7).fill(0, 32768);
-  right.qp.postRecv({ sge: to.slice(0, 1024) });
-  left.qp.postSend({ sge: from.slice(8192, 1024) });
+  right.qp.postRecv({ sge: to.sge(0, 1024) });
+  left.qp.postSend({ sge: from.sge(8192, 1024) });
   const remote = { remoteAddr: to.addr + 16384n, rkey: to.rkey };
-  left.qp.postSend({ opcode: WrOpcode.RDMA_WRITE, sge: from.slice(0, 1024), ...remote });
-  left.qp.postSend({ opcode: WrOpcode.RDMA_READ, sge: from.slice(32768, 1024), ...remote });
+  left.qp.postSend({ opcode: WrOpcode.RDMA_WRITE, sge: from.sge(0, 1024), ...remote });
+  left.qp.postSend({ opcode: WrOpcode.RDMA_READ, sge: from.sge(32768, 1024), ...remote });
   for (const wc of await waitFor(left.cq, 3)) wc.check();
   assertEquals((await waitFor(right.cq))[0]!.check().byteLen, 1024);
   for (
     const bytes of [
-      to.slice(0, 1024).bytes,
-      to.slice(16384, 1024).bytes,
-      from.slice(32768, 1024).bytes,
+      to.sge(0, 1024).bytes,
+      to.sge(16384, 1024).bytes,
+      from.sge(32768, 1024).bytes,
     ]
   ) {
     assertEquals(bytes, new Uint8Array(1024).fill(7));
@@ -170,8 +170,8 @@ deviceTest("An AllocatedBuffer carries traffic where libibverbs has it", async (
   using other = again();
   other.bytes.fill(5);
   from.bytes.fill(9);
-  right.qp.postRecv([{ sge: to.slice(0, 64) }, { sge: to.slice(64, 64) }]);
-  left.qp.postSend([{ sge: from.slice(0, 64) }, { sge: other }]);
+  right.qp.postRecv([{ sge: to.sge(0, 64) }, { sge: to.sge(64, 64) }]);
+  left.qp.postSend([{ sge: from.sge(0, 64) }, { sge: other }]);
   for (const wc of await waitFor(left.cq, 2)) wc.check();
   for (const wc of await waitFor(right.cq, 2)) assertEquals(wc.check().byteLen, 64);
   assertEquals(

@@ -36,7 +36,7 @@ deviceTest("ReplyPath answers after its program has reset the queue pair", async
   using path = new ReplyPath(pd, { portNum: PORT, maxPeers: 1 });
   const { qp, cq, mr } = makeEnd(pd, QpType.UD);
   const reply = (ah: AddressHandle): void =>
-    qp.postSend({ sge: mr.slice(0, 8), ah, remoteQpn: qp.qpNum, remoteQkey: QKEY });
+    qp.postSend({ sge: mr.sge(0, 8), ah, remoteQpn: qp.qpNum, remoteQkey: QKEY });
   qp.activateUd({ portNum: PORT, qkey: QKEY });
   await link.add(FIRST);
   const { LOC_QP_OP_ERR, WR_FLUSH_ERR } = WcStatus;
@@ -144,7 +144,7 @@ deviceTest("ReplyPath.to() never gives a handle of an address that has gone", as
       await new Promise((resolve) => setTimeout(resolve, 0));
       const ah = answer(path, peers[i % peers.length]!);
       if (ah === undefined) continue;
-      qp.postSend({ sge: mr.slice(0, 8), ah, remoteQpn: qp.qpNum, remoteQkey: QKEY });
+      qp.postSend({ sge: mr.sge(0, 8), ah, remoteQpn: qp.qpNum, remoteQkey: QKEY });
       await waitFor(cq);
     }
   }

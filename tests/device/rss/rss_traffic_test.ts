@@ -46,7 +46,7 @@ function startReceivers({ pd, workQueues }: Bench): Map<number, Receiver> {
     const mr = new MemoryRegion(pd, wq.maxWr * ROOM, AccessFlags.LOCAL_WRITE);
     wq.postRecv(Array.from({ length: wq.maxWr }, (_, i) => ({
       wrId: BigInt(i),
-      sge: mr.slice(i * ROOM, ROOM),
+      sge: mr.sge(i * ROOM, ROOM),
     })));
     return [wq.wqNum, { wq, mr }];
   }));
@@ -55,7 +55,7 @@ function startReceivers({ pd, workQueues }: Bench): Map<number, Receiver> {
 /** The bytes that a completed receive brought. */
 function received(receivers: ReadonlyMap<number, Receiver>, wc: WorkCompletion): Uint8Array {
   const { mr } = receivers.get(wc.qpNum)!;
-  return mr.slice(Number(wc.wrId) * ROOM, wc.check().byteLen).bytes;
+  return mr.sge(Number(wc.wrId) * ROOM, wc.check().byteLen).bytes;
 }
 
 function manyFlows(count: number): RssFlow[] {
@@ -127,12 +127,12 @@ stubTest("Raw packet queue pairs without a table receive by themselves", async (
   const mr = bench.newMr();
   const frame = frameOf(manyFlows(1)[0]!);
   qp.modify({ qpState: QpState.INIT, portNum: ETHERNET_PORT });
-  qp.postRecv({ wrId: 5n, sge: mr.slice(0, ROOM) });
+  qp.postRecv({ wrId: 5n, sge: mr.sge(0, ROOM) });
   qp.modify({ qpState: QpState.RTR });
   deliver(qp, [frame]);
   const [wc] = await waitFor(bench.cq);
   assertEquals([wc!.wrId, wc!.qpNum], [5n, qp.qpNum]);
-  assertEquals(mr.slice(0, frame.length).bytes, frame);
+  assertEquals(mr.sge(0, frame.length).bytes, frame);
   assert(qp.rwqIndTbl === undefined);
 });
 

@@ -11,7 +11,7 @@ stubTest("A work queue that is moved to ERR flushes its receives", async () => {
   const [wq, other] = bench.workQueues as [WorkQueue, WorkQueue];
   const mr = bench.newMr();
   wq.modify({ wqState: RDY });
-  wq.postRecv([{ wrId: 7n, sge: mr.slice(0, 64) }, { wrId: 2n ** 64n - 1n }]);
+  wq.postRecv([{ wrId: 7n, sge: mr.sge(0, 64) }, { wrId: 2n ** 64n - 1n }]);
   other.postRecv({ wrId: 9n });
   wq.modify({ wqState: ERR });
   const flushed = await waitFor(wq.cq, 2);

@@ -47,10 +47,10 @@ deviceTest("Two queue pairs take their receives from one shared queue", async ()
   const { srq, senders, receivers, cq } = device;
   const mr = device.newMr();
   const list = new RecvRequestList({ capacity: 4 });
-  for (let i = 0; i < 4; i++) list.set(i, { wrId: i, sge: mr.slice(i * 64, 64) });
+  for (let i = 0; i < 4; i++) list.set(i, { wrId: i, sge: mr.sge(i * 64, 64) });
   srq.postRecv(list, 0, 3);
-  srq.postRecv({ wrId: 3, sge: mr.slice(192, 64) });
-  for (const { qp, mr } of [...senders, ...senders]) qp.postSend({ sge: mr.slice(0, 9) });
+  srq.postRecv({ wrId: 3, sge: mr.sge(192, 64) });
+  for (const { qp, mr } of [...senders, ...senders]) qp.postSend({ sge: mr.sge(0, 9) });
   const received = await waitFor(cq, 4);
   assertEquals(received.map((wc) => wc.check().wrId).sort(), [0n, 1n, 2n, 3n]);
   const numbers = new Set(received.map(({ qpNum }) => qpNum));
@@ -60,13 +60,13 @@ deviceTest("Two queue pairs take their receives from one shared queue", async ()
 deviceTest("SharedReceiveQueue.modify() sets a limit that sends an event once", async () => {
   using device = new Shared(1);
   const { context, srq, senders: [sender], cq } = device;
-  srq.postRecv(Array.from({ length: 3 }, () => ({ sge: device.newMr().slice(0) })));
+  srq.postRecv(Array.from({ length: 3 }, () => ({ sge: device.newMr().sge() })));
   srq.modify({ srqLimit: 2 });
   assertEquals(srq.query().srqLimit, 2);
   await withDeadline(new Error("Cannot wait for event: it does not come"), async (signal) => {
     const events = context.events({ signal });
     const event = events.next();
-    for (let i = 0; i < 2; i++) sender!.qp.postSend({ sge: sender!.mr.slice(0, 1) });
+    for (let i = 0; i < 2; i++) sender!.qp.postSend({ sge: sender!.mr.sge(0, 1) });
     const { value } = await event;
     assertEquals(value!.eventType, EventType.SRQ_LIMIT_REACHED);
     assertEquals(value!.element === srq, true);

@@ -51,12 +51,12 @@ stubTest("A message for an XRC target goes to the queue that it names", async ()
   const receiver = new QueuePair(pd, { qpType: QpType.XRC_RECV, xrcd });
   assertEquals(srq.srqNum !== other.srqNum, true);
   connect(receiver);
-  srq.postRecv({ wrId: 5, sge: mr.slice(0, 64) });
-  other.postRecv({ wrId: 6, sge: mr.slice(64, 64) });
+  srq.postRecv({ wrId: 5, sge: mr.sge(0, 64) });
+  other.postRecv({ wrId: 6, sge: mr.sge(64, 64) });
   deliverXrc(receiver.qpNum, other.srqNum, Uint8Array.of(1, 2, 3));
   const [received] = await waitFor(cq);
   assertEquals([received!.check().wrId, received!.byteLen], [6n, 3]);
-  assertEquals([...mr.slice(64, 3).bytes], [1, 2, 3]);
+  assertEquals([...mr.sge(64, 3).bytes], [1, 2, 3]);
 });
 
 stubTest("new OpenedQueuePair() shares a receiving queue pair of the domain", async () => {
@@ -68,7 +68,7 @@ stubTest("new OpenedQueuePair() shares a receiving queue pair of the domain", as
   assertEquals([opened.qpNum, opened.qpType], [made.qpNum, QpType.XRC_RECV]);
   connect(opened);
   made.close();
-  srq.postRecv({ wrId: 1, sge: mr.slice(0, 64) });
+  srq.postRecv({ wrId: 1, sge: mr.sge(0, 64) });
   deliverXrc(opened.qpNum, srq.srqNum, Uint8Array.of(9));
   assertEquals((await waitFor(cq))[0]!.check().wrId, 1n);
   const error = assertThrows(() => new OpenedQueuePair({ xrcd, qpNum: 0x123456 }), VerbsError);

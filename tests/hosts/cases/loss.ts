@@ -49,7 +49,7 @@ interface Counts {
 /** Keeps RC requests in progress until one fails. The result is how they failed. */
 async function outlive({ qp, cq, mr }: End, victim: Victim, counts: Counts): Promise<string[]> {
   const failed: string[] = [];
-  const sge = mr.slice(0, LENGTH);
+  const sge = mr.sge(0, LENGTH);
   let posted = 0;
   const post = (): void => {
     const remote = { remoteAddr: BigInt(victim.addr), rkey: victim.rkey };

@@ -28,7 +28,7 @@ async function useRc(run: Run): Promise<void> {
     const block = new Uint8Array(BLOCK).fill(i);
     await conn.write(memory, 0, block);
     assertEquals(await conn.read(memory, 0, BLOCK), block);
-    assertEquals(await conn.fetchAdd(memory, COUNTER, 3n), BigInt(3 * i));
+    assertEquals(await conn.fetchAndAdd(memory, COUNTER, 3n), BigInt(3 * i));
     run.count(1);
   }
   await conn.close();

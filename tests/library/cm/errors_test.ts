@@ -37,10 +37,14 @@ Deno.test("an error of an event names the event and a likely cause", () => {
     [TYPE.DEVICE_REMOVAL, 0, "(status 0)", ""],
   ] as const;
   for (const [type, status, start, cause] of cases) {
-    const { message, event } = errorOf(type, status);
+    const { message, event, hint } = errorOf(type, status);
     assertStringIncludes(message, start);
     assertStringIncludes(message, cause);
     assertEquals(event, type);
+    if (hint !== undefined) assert(message.endsWith(`${hint})`));
+    // The text of errno is no hint.
+    const isKnown = !["", "No such file", "Invalid argument)"].includes(cause);
+    assertEquals(hint !== undefined, isKnown, message);
   }
 });
 
@@ -67,7 +71,8 @@ Deno.test("getAddrInfo() says in words what getaddrinfo(3) returns", async () =>
   for (const [value, reason] of Object.entries(words)) {
     const answer = { value: Number(value), errno: 0 };
     using _failing = stub(nonblockingRdmacm(), "rdma_getaddrinfo", () => Promise.resolve(answer));
-    const { message, status } = await assertRejects(() => getAddrInfo("host"), CmError);
+    const { message, status, hint } = await assertRejects(() => getAddrInfo("host"), CmError);
     assertEquals([message.split(": ").at(-1), status], [reason, Number(value)]);
+    assertEquals(hint, value === "-11" ? undefined : reason);
   }
 });

@@ -19,9 +19,9 @@ import { onPd, testsWith } from "../recorded.ts";
 
 const ALL = Object.values(CreateCqWcFlags).reduce((all: number, flag) => all | flag, 0);
 const {
-  WITH_BYTE_LEN,
-  WITH_COMPLETION_TIMESTAMP: TS,
-  WITH_COMPLETION_TIMESTAMP_WALLCLOCK: WALLCLOCK,
+  BYTE_LEN,
+  COMPLETION_TIMESTAMP: TS,
+  COMPLETION_TIMESTAMP_WALLCLOCK: WALLCLOCK,
 } = CreateCqWcFlags;
 
 /** `cq` is cq0 in the recorder. */
@@ -68,11 +68,11 @@ onPd.test("CompletionQueueEx() names the values that a device may not report", (
   };
   const hintOf = (call: () => unknown): string | undefined => assertThrows(call, VerbsError).hint;
   assertEquals(
-    hintOf(make(WITH_BYTE_LEN | CreateCqWcFlags.WITH_CVLAN)),
-    "Not every device reports WITH_CVLAN (wcFlags)",
+    hintOf(make(BYTE_LEN | CreateCqWcFlags.CVLAN)),
+    "Not every device reports CVLAN (wcFlags)",
   );
-  assertEquals(hintOf(make(WITH_BYTE_LEN))!.includes("wcFlags"), false);
-  assertEquals(hintOf(make(TS)), "Not every device reports WITH_COMPLETION_TIMESTAMP (wcFlags)");
+  assertEquals(hintOf(make(BYTE_LEN))!.includes("wcFlags"), false);
+  assertEquals(hintOf(make(TS)), "Not every device reports COMPLETION_TIMESTAMP (wcFlags)");
   recorder.answer("ibv_query_device_ex", { completion_timestamp_mask: 0n });
   const reason = ". This one has no clock: its completionTimestampMask is 0";
   for (const flag of [TS, WALLCLOCK]) assertEquals(hintOf(make(flag))!.endsWith(reason), true);
@@ -91,13 +91,13 @@ onAll.test("CompletionQueueEx.poll() reads every value that the queue was create
 });
 
 onPd.test("CompletionQueueEx calls no reader that the queue was not created for", ({ context }) => {
-  for (const [i, wcFlags] of [0, WITH_BYTE_LEN, TS | WALLCLOCK].entries()) {
+  for (const [i, wcFlags] of [0, BYTE_LEN, TS | WALLCLOCK].entries()) {
     const cq = new CompletionQueueEx(context, { cqe: 64, wcFlags });
     // A reader that is called without its flag would be a violation here, and a crash elsewhere.
     recorder.complete(`cq${i}`, { ...FULL, wc_flags: WcFlags.WITH_IMM });
     const [wc] = cq.poll();
     assertEquals([wc!.wrId, wc!.qpNum], [FULL.wr_id, FULL.qp_num]);
-    assertEquals(wc!.byteLen, wcFlags & WITH_BYTE_LEN ? FULL.byte_len : 0);
+    assertEquals(wc!.byteLen, wcFlags & BYTE_LEN ? FULL.byte_len : 0);
     assertEquals(wc!.completionTs, wcFlags & TS ? FULL.timestamp : 0n);
     assertEquals([wc!.immData, wc!.srcQp, wc!.tmInfo.tag], [0, 0, 0n]);
   }

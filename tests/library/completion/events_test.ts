@@ -39,7 +39,7 @@ async function waitForQueueOf(cq: CompletionQueue, count: number): Promise<void>
 test("CompletionQueue.reqNotify() waits for solicited ones when told so", async () => {
   using pair = udPair();
   const { right, left } = pair;
-  for (let i = 0; i < 2; i++) right.qp.postRecv({ sge: right.mr.slice(i * 64, 64) });
+  for (let i = 0; i < 2; i++) right.qp.postRecv({ sge: right.mr.sge(i * 64, 64) });
   right.cq.reqNotify(true);
   send(pair);
   await waitForQueueOf(left.cq, 1);

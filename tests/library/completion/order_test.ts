@@ -11,7 +11,7 @@ import {
 import { Random } from "../../random.ts";
 import { openRecorder } from "../recorded.ts";
 
-const wcFlags = CreateCqWcFlags.WITH_COMPLETION_TIMESTAMP;
+const wcFlags = CreateCqWcFlags.COMPLETION_TIMESTAMP;
 
 /** Numbers of completions as they were found; each has its number as timestamp as well. */
 async function play(isExtended: boolean, seed: number): Promise<void> {

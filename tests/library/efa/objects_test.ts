@@ -68,7 +68,7 @@ Deno.test("A failed send of SRD is done as others are, and a failed receive is n
     const qp = new SrdQueuePair(pd, { sendCq: cq, recvCq: cq, cap });
     qp.activate({ qkey: 7 });
     const ah = fixture.ah();
-    const request = { sge: mr.slice(0, 8), ah, remoteQpn: 1, remoteQkey: 7 };
+    const request = { sge: mr.sge(0, 8), ah, remoteQpn: 1, remoteQkey: 7 };
     qp.postSend([request, request]);
     ah.close();
     recorder.take();
@@ -104,8 +104,8 @@ Deno.test("A builder of SRD gives RDMA its memory and its receiver, and posts wh
   const { mr } = fixture;
   const { qp, ah } = buildOn(fixture, SEND | RDMA_READ | RDMA_WRITE);
   const wr = qp.wrStart();
-  wr.rdmaRead(0x4242, 0x1_0000_0001n).setUdAddr(ah, 0xabcdef, 0x8000_0001).setSge(mr.slice(0, 8));
-  wr.rdmaWrite(0x4343, 0x2000).setUdAddr(ah, 2, 3).setSge(mr.slice(8, 8));
+  wr.rdmaRead(0x4242, 0x1_0000_0001n).setUdAddr(ah, 0xabcdef, 0x8000_0001).setSge(mr.sge(0, 8));
+  wr.rdmaWrite(0x4343, 0x2000).setUdAddr(ah, 2, 3).setSge(mr.sge(8, 8));
   wr.send().setUdAddr(ah, 4, 5).setInlineData(new Uint8Array(2));
   recorder.take();
   wr.complete();
@@ -127,7 +127,7 @@ Deno.test("A builder of SRD gives RDMA its memory and its receiver, and posts wh
     ["set_inline_data"],
     ["complete"],
   ]);
-  const request = { opcode: WrOpcode.RDMA_READ, rkey: 1, remoteAddr: 0, sge: mr.slice(0, 8) };
+  const request = { opcode: WrOpcode.RDMA_READ, rkey: 1, remoteAddr: 0, sge: mr.sge(0, 8) };
   assertThrows(() => qp.postSend(request), TypeError, "type SRD has no opcode RDMA_READ");
 });
 
@@ -139,7 +139,7 @@ Deno.test("A builder of SRD refuses what the adapter cannot do, and posts nothin
   const closed = fixture.ah();
   closed.close();
   const refused: [() => unknown, ErrorConstructor, string][] = [
-    [() => read().setSge(mr.slice(0, 8)).complete(), TypeError, "needs an address handle"],
+    [() => read().setSge(mr.sge(0, 8)).complete(), TypeError, "needs an address handle"],
     [() => qp.wrStart().localInv(1).setUdAddr(ah, 1, 1).complete(), TypeError, "has no opcode"],
     [() => qp.wrStart().rdmaWriteImm(1, 8, 1), TypeError, "SendOpsFlags.RDMA_WRITE_WITH_IMM"],
     [() => qp.wrStart().rdmaWrite(1, 8).setInlineData(new Uint8Array(1)), TypeError, "inline"],

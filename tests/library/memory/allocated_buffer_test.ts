@@ -27,8 +27,8 @@ onPd.test("AllocatedBuffer is zeroed memory, whose bytes its regions share", ({ 
   using part = new AllocatedBufferRegion(buffer, LOCAL_WRITE, 4000);
   using other = new MemoryRegionEx(pd, { access: LOCAL_WRITE, buf: buffer, offset: 4000 });
   assertEquals([part.buf, part.length, part.addr], [buffer, 1000, buffer.addr + 4000n]);
-  assertEquals([other.length, other.slice(8).addr], [1000, buffer.addr + 4008n]);
-  part.slice(7, 1).bytes[0] = 9;
+  assertEquals([other.length, other.sge(8).addr], [1000, buffer.addr + 4008n]);
+  part.sge(7, 1).bytes[0] = 9;
   assertEquals([buffer.bytes[4007], other.bytes[7]], [9, 9]);
 });
 
@@ -111,10 +111,10 @@ onPd.test("MemoryRegionEx has the addresses that it is given, or those of the me
   const bytes = new Uint8Array(64);
   using own = new MemoryRegionEx(pd, { access: LOCAL_WRITE, source: bytes });
   assertEquals([own.addr, own.length], [bufferAddress(bytes), 64]);
-  own.slice(3, 1).bytes[0] = 7;
+  own.sge(3, 1).bytes[0] = 7;
   assertEquals(bytes[3], 7);
   using moved = new MemoryRegionEx(pd, { access: 0, source: 64, iova: 0x1000 });
-  assertEquals(moved.slice(8).addr, 0x1008n);
+  assertEquals(moved.sge(8).addr, 0x1008n);
   recorder.take();
   using foreign = new MemoryRegionEx(pd, { access: 0, fd: 5, offset: 65536, length: 100 });
   assertEquals([foreign.addr, foreign.length], [65536n, 100]);

@@ -67,8 +67,8 @@ function makeAndForget(waits: boolean): WeakRef<object>[] {
   const set = new ObjectSet();
   for (const name of NAMES) void set[name];
   const { ud, wq, srq, mr, userMr, ah, cq, context } = set;
-  for (const queue of [ud, wq, srq]) queue.postRecv({ sge: userMr.slice(0, 64) });
-  ud.postSend({ sge: mr.slice(0, 32), ah, remoteQpn: 1, remoteQkey: 1 });
+  for (const queue of [ud, wq, srq]) queue.postRecv({ sge: userMr.sge(0, 64) });
+  ud.postSend({ sge: mr.sge(0, 32), ah, remoteQpn: 1, remoteQkey: 1 });
   if (waits) {
     cq.completions().next().catch(() => {});
     context.events().next().catch(() => {});

@@ -47,31 +47,31 @@ onPd.test("MemoryRegion registers the part of the buffer that a view shows", ({ 
   for (const view of views) {
     using mr = new MemoryRegion(pd, view, LOCAL_WRITE);
     assertEquals([mr.addr, mr.length], [bufferAddress(buffer) + 8n, 16]);
-    mr.slice(1, 2).bytes.set([7, 8]);
+    mr.sge(1, 2).bytes.set([7, 8]);
     assertEquals([...new Uint8Array(buffer, 9, 2)], [7, 8]);
   }
 });
 
-onPd.test("MemoryRegion.slice() stays within its region, to the byte", ({ pd }) => {
+onPd.test("MemoryRegion.sge() stays within its region, to the byte", ({ pd }) => {
   using mr = new MemoryRegion(pd, 100, LOCAL_WRITE);
-  const slice = mr.slice(60);
+  const slice = mr.sge(60);
   assertEquals([slice.addr, slice.length, slice.lkey], [mr.addr + 60n, 40, mr.lkey]);
-  assertEquals(mr.slice(60, 40).bytes.length, 40);
-  assertEquals(mr.slice(100, 0).length, 0);
+  assertEquals(mr.sge(60, 40).bytes.length, 40);
+  assertEquals(mr.sge(100, 0).length, 0);
   for (const [offset, length] of [[60, 41], [101, 0], [-1, 1], [0.5, 1]] as const) {
-    assertThrows(() => mr.slice(offset, length), Error, "Cannot use");
-    assertThrows(() => mr.slice(offset, length).bytes, Error, "Cannot use");
+    assertThrows(() => mr.sge(offset, length), Error, "Cannot use");
+    assertThrows(() => mr.sge(offset, length).bytes, Error, "Cannot use");
   }
 });
 
 onPd.test("MemoryRegion refuses its memory when the buffer is detached", ({ pd }) => {
   using mr = new MemoryRegion(pd, 64, LOCAL_WRITE);
-  const slice = mr.slice(0, 8);
+  const slice = mr.sge(0, 8);
   const moved = mr.bytes.buffer.transfer();
   const message = "Cannot use memory region: its buffer is detached";
   assertThrows(() => mr.bytes, TypeError, message);
   assertThrows(() => slice.bytes, TypeError, message);
-  assertThrows(() => mr.slice(0, 8), TypeError, message);
+  assertThrows(() => mr.sge(0, 8), TypeError, message);
   mr.close();
   assertEquals(moved.byteLength, 64);
 });

@@ -29,8 +29,8 @@ for (const iova of [0, 0x1000, 0xffff_ffff_0000_0000n]) {
     using mr = new MemoryRegion(pd, bytes, REMOTE_READ, { iova });
     const args = argsOf("ibv_reg_mr_iova");
     assertEquals([args.addr, args.iova, args.length], [bufferAddress(bytes), BigInt(iova), 64n]);
-    assertEquals([mr.addr, mr.slice(8).addr], [BigInt(iova), BigInt(iova) + 8n]);
-    mr.slice(3, 1).bytes[0] = 7;
+    assertEquals([mr.addr, mr.sge(8).addr], [BigInt(iova), BigInt(iova) + 8n]);
+    mr.sge(3, 1).bytes[0] = 7;
     assertEquals(bytes[3], 7);
     assertThrows(() => regionCore(mr).assertReadable(), TypeError, "are not those of this process");
   });
@@ -48,9 +48,9 @@ onPd.test("MemoryRegion.createAsync() registers on another thread", async ({ pd 
 onPd.test("NullMemoryRegion has slices of any offset and no bytes", ({ pd }) => {
   using mr = new NullMemoryRegion(pd);
   assertEquals(argsOf("ibv_alloc_null_mr"), { pd: "pd0" });
-  const { addr, length, lkey } = mr.slice(2 ** 40, 100);
+  const { addr, length, lkey } = mr.sge(2 ** 40, 100);
   assertEquals([addr, length, lkey], [2n ** 40n, 100, mr.lkey]);
-  for (const use of [() => mr.bytes, () => mr.slice(0, 4).bytes, () => mr.grhAt(0)]) {
+  for (const use of [() => mr.bytes, () => mr.sge(0, 4).bytes, () => mr.grhAt(0)]) {
     assertThrows(use, TypeError, "its memory is not of this process");
   }
   assertThrows(() => regionCore(mr).assertReadable(), TypeError, "are not those of this process");
@@ -107,8 +107,8 @@ onPd.test("ImplicitMemoryRegion registers the whole address space, and allocates
     assertEquals(slice.addr, bufferAddress(slice.bytes));
     assertEquals(slice.lkey, mr.lkey);
   }
-  assertThrows(() => mr.slice(0, 1).bytes, RangeError, "the region has not allocated it");
-  assertThrows(() => mr.slice(slices[0]!.offset, 101).bytes, RangeError, "length");
+  assertThrows(() => mr.sge(0, 1).bytes, RangeError, "the region has not allocated it");
+  assertThrows(() => mr.sge(slices[0]!.offset, 101).bytes, RangeError, "length");
   const view = slices[0]!.bytes;
   mr.close();
   assertEquals(view.length, 0);
@@ -134,7 +134,7 @@ onPd.test("ProtectionDomain.import() and MemoryRegion.import() give those of the
     using imported = MemoryRegion.import(other, mr.handle, mr.addr);
     assertEquals([imported.addr, imported.length], [mr.addr, 4096]);
     assertEquals([imported.lkey, imported.rkey], [mr.lkey, mr.rkey]);
-    assertEquals(imported.slice(8).addr, mr.addr + 8n);
+    assertEquals(imported.sge(8).addr, mr.addr + 8n);
     assertThrows(() => imported.bytes, TypeError, "not of this process");
   }
   const ends = recorder.take().map(({ verb }) => verb).filter((verb) =>
@@ -158,7 +158,7 @@ onPd.test("DeviceMemory copies bytes in and out, and is freed after its regions"
   const mr = new DeviceMemoryRegion(pd, dm, { dmOffset: 64, length: 32, access: ZERO_BASED });
   const args = argsOf("ibv_reg_dm_mr");
   assertEquals([args.dm, args.dm_offset, args.length], ["dm0", 64n, 32n]);
-  assertEquals([mr.addr, mr.length, mr.slice(4).addr], [0n, 32, 4n]);
+  assertEquals([mr.addr, mr.length, mr.sge(4).addr], [0n, 32, 4n]);
   using rest = new DeviceMemoryRegion(pd, dm, { dmOffset: 200, access: 0 });
   assertEquals(rest.length, 56);
   dm.close();
@@ -218,9 +218,9 @@ onPd.test("DeviceMemory.import() leaves the memory to the process that allocated
 onPd.test("An ImplicitMemoryRegion has the bytes that it has allocated, and no others", ({ pd }) => {
   const mr = new ImplicitMemoryRegion(pd, 0);
   const { offset, length } = mr.allocate(100);
-  assertEquals(mr.slice(offset + 1, length - 1).bytes.length, length - 1);
-  assertThrows(() => mr.slice(offset + 1, length).bytes, RangeError, "length");
-  for (const use of [() => mr.slice(offset + length, 1).bytes, () => mr.bytes]) {
+  assertEquals(mr.sge(offset + 1, length - 1).bytes.length, length - 1);
+  assertThrows(() => mr.sge(offset + 1, length).bytes, RangeError, "length");
+  for (const use of [() => mr.sge(offset + length, 1).bytes, () => mr.bytes]) {
     assertThrows(use, RangeError, "the region has not allocated it");
   }
 });

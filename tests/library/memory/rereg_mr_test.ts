@@ -44,9 +44,9 @@ onPd.test("reregMr() registers other memory, and frees the old memory", (recorde
 
 onPd.test("reregMr() refuses requests that were made with the old object", ({ pd }) => {
   const mr = new MemoryRegion(pd, 4096, 0);
-  const slice = mr.slice(0, 10);
+  const slice = mr.sge(0, 10);
   using _next = reregMr(mr, { access: 1 });
-  for (const use of [() => slice.bytes, () => mr.slice(0), () => reregMr(mr, { access: 0 })]) {
+  for (const use of [() => slice.bytes, () => mr.sge(0), () => reregMr(mr, { access: 0 })]) {
     assertThrows(use, TypeError, "it is disposed");
   }
   mr.close();

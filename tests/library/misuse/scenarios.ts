@@ -17,7 +17,7 @@ function strayCompletions(): Case[] {
       what: "stray completion",
       id: `A completion of an unknown queue pair has status ${status} and opcode ${opcode}`,
       run: ({ cq, cqEx, ud, batch, batchEx, mr, ah }) => {
-        ud.postSend({ sge: mr.slice(0, 8), ah, remoteQpn: 1, remoteQkey: 1 });
+        ud.postSend({ sge: mr.sge(0, 8), ah, remoteQpn: 1, remoteQkey: 1 });
         for (const qp_num of [...values, ud.qpNum]) {
           for (const label of ["cq0", "cq1"]) {
             recorder.complete(label, {

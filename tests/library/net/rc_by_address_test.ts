@@ -209,12 +209,13 @@ test("An RcConn gives no rights before it knows its peer, and sends nothing befo
   assert(given.slice(0, given.indexOf("post")).includes(all));
 });
 
-test("RcConn.remoteAddr has the IP address and the port of the peer", async () => {
+test("RcConn.remoteAddr and localAddr have the IP addresses and the ports of the ends", async () => {
   await using listener = await listenRc({ port });
   await using client = await connectRc(to);
   await using server = await listener.accept();
   assertEquals(client.remoteAddr, { hostname: client.peer.gid.replace("::ffff:", ""), port });
   assertEquals(server.remoteAddr!.hostname, server.peer.gid.replace("::ffff:", ""));
+  assertEquals([server.localAddr, client.localAddr], [client.remoteAddr, server.remoteAddr]);
 });
 
 test("listenRc() looks for the host of a request on another thread, as a stranger", async () => {

@@ -168,8 +168,8 @@ pair.test("RcConn refuses every call from the moment it is being closed", async 
     () => client.expose(8),
     () => client.write(remote, 0, bytes("x")),
     () => client.read(remote, 0, 1),
-    () => client.fetchAdd(remote, 0, 1n),
-    () => client.compareSwap(remote, 0, 0n, 1n),
+    () => client.fetchAndAdd(remote, 0, 1n),
+    () => client.compareAndSwap(remote, 0, 0n, 1n),
     () => client.write(remote, 0, bytes("x"), { immData: 1 }),
   ];
   const assertRefused = (call: () => Promise<unknown>): Promise<unknown> =>
@@ -329,9 +329,9 @@ pair.test("RcConn.write() and read() refuse a buffer that code of the caller has
 pair.test("RcConn names the numbers of atomics as its own arguments", async ({ client, server }) => {
   const [{ remote }, wrong] = [await server.expose(8), "5" as never];
   const calls = {
-    add: () => client.fetchAdd(remote, 0, wrong),
-    compare: () => client.compareSwap(remote, 0, wrong, 1n),
-    swap: () => client.compareSwap(remote, 0, 1n, wrong),
+    add: () => client.fetchAndAdd(remote, 0, wrong),
+    compare: () => client.compareAndSwap(remote, 0, wrong, 1n),
+    swap: () => client.compareAndSwap(remote, 0, 1n, wrong),
   };
   for (const [name, call] of Object.entries(calls)) {
     await assertRejects(
@@ -353,11 +353,11 @@ test("RcConn writes, reads and does atomics in memory of the peer", async () => 
   assertEquals(await client.read(remote, 16, 9000), data);
   const buffer = new Uint8Array(500);
   assertEquals(await client.read(remote, 116, buffer), data.slice(100, 600));
-  const results = await Promise.all([1n, 2, 3n].map((add) => client.fetchAdd(remote, 0, add)));
+  const results = await Promise.all([1n, 2, 3n].map((add) => client.fetchAndAdd(remote, 0, add)));
   assertEquals(results, [0n, 1n, 3n]);
-  assertEquals(await client.compareSwap(remote, 0, 5n, 9n), 6n);
-  assertEquals(await client.compareSwap(remote, 0, 6n, 2n ** 64n - 1n), 6n);
-  assertEquals(await client.fetchAdd(remote, 0, 2n), 2n ** 64n - 1n);
+  assertEquals(await client.compareAndSwap(remote, 0, 5n, 9n), 6n);
+  assertEquals(await client.compareAndSwap(remote, 0, 6n, 2n ** 64n - 1n), 6n);
+  assertEquals(await client.fetchAndAdd(remote, 0, 2n), 2n ** 64n - 1n);
   assertEquals(
     new DataView(memory.bytes.buffer, memory.bytes.byteOffset).getBigUint64(0, true),
     1n,

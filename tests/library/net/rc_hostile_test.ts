@@ -47,7 +47,7 @@ class RawPeer implements Disposable {
     this.#qp = new QueuePair(this.#pd, { qpType: QpType.RC, sendCq, recvCq, cap });
     const { gidIndex } = gidOf(this.#context, "ipv4");
     this.#qp.init({ portNum: PORT, gidIndex, qpAccessFlags: AccessFlags.REMOTE_WRITE });
-    for (let i = 0; i < 64; i++) this.#qp.postRecv({ wrId: i, sge: this.#mr.slice(0, 4096) });
+    for (let i = 0; i < 64; i++) this.#qp.postRecv({ wrId: i, sge: this.#mr.sge(0, 4096) });
   }
 
   /** Connects to this queue pair, which says hello. */
@@ -70,7 +70,7 @@ class RawPeer implements Disposable {
     opcode: typeof WrOpcode["SEND" | "SEND_WITH_IMM"] = WrOpcode.SEND_WITH_IMM,
   ): void {
     const immData = (type << 28 | credits) >>> 0;
-    const sge = this.#mr.slice(4096, 16);
+    const sge = this.#mr.sge(4096, 16);
     this.#qp.postSend(opcode === WrOpcode.SEND ? { opcode, sge } : { opcode, sge, immData });
   }
 

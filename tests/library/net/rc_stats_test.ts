@@ -95,7 +95,8 @@ test("RcConn.remoteAddr has the addresses of TCP, and none that the program has 
     "127.0.0.1",
     false,
   ]);
+  assertEquals([server.localAddr, client.localAddr], [client.remoteAddr, server.remoteAddr]);
   const exchange = (address: RcAddress): Promise<RcAddress> => Promise.resolve(address);
   await using loop = await connectRc({ ...options, exchange });
-  assertEquals(loop.remoteAddr, undefined);
+  assertEquals([loop.remoteAddr, loop.localAddr], [undefined, undefined]);
 });

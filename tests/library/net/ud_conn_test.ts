@@ -271,6 +271,15 @@ test("UdConn.join() on the device only and leave() refuse what cannot work", asy
   await conn[Symbol.asyncDispose]();
 });
 
+test("UdConn.receive() refuses options behind a buffer, where a deadline would be lost", async () => {
+  await using conn = await listen();
+  const receive = conn.receive.bind(conn) as (...given: unknown[]) => Promise<unknown>;
+  for (const buffer of [new Uint8Array(8), undefined]) {
+    const call = (): Promise<unknown> => receive(buffer, { signal: AbortSignal.timeout(1) });
+    await assertRejects(call, TypeError, "write receive({ buffer, signal })");
+  }
+});
+
 test("UdConn.send() takes a copy or an heir of a sender, and refuses forged addresses", async () => {
   await using conn = await listen();
   await conn.send(bytes("x"), conn.addr);

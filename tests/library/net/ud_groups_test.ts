@@ -1,8 +1,10 @@
 // Groups that are joined by their IP addresses, without a network.
 import * as recorder from "../../provider/recorder.ts";
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { stub } from "@std/testing/mock";
 import { constants } from "node:os";
 import { structs } from "../../../ffi/layout.ts";
+import { CmId, type UdParam } from "../../../cm.ts";
 import { Gid, VerbsError } from "../../../mod.ts";
 import { listenUd, type UdConn } from "../../../net/mod.ts";
 import { settled } from "../../../wait/descriptors.ts";
@@ -41,8 +43,31 @@ test(
     assertEquals(recorder.takeOf("ibv_detach_mcast").length, 1);
     assertThrows(() => conn.leave(GROUP), TypeError, "has not joined");
     assertEquals((await conn.join(GROUP)).gid, gid);
+    conn.leave(gid);
+    assertEquals(net.takeCalls().slice(-2), ["leave_multicast", "destroy_id"]);
   },
 );
+
+test("UdConn.leave() leaves the group that InfiniBand has given to an IP address", async (conn) => {
+  const dgid = Gid.parse("ff12:401b:ffff::ef01:203");
+  const { joinMulticast } = CmId.prototype;
+  using _elsewhere = stub(
+    CmId.prototype,
+    "joinMulticast",
+    async function (this: CmId, ...given): Promise<UdParam> {
+      const param = await joinMulticast.apply(this, given);
+      return { ...param, ahAttr: { ...param.ahAttr, grh: { ...param.ahAttr.grh!, dgid } } };
+    },
+  );
+  for (const name of [GROUP, dgid.toString()]) {
+    recorder.take();
+    assertEquals((await conn.join(GROUP)).gid, dgid.toString());
+    conn.leave(name);
+    const calls = recorder.takeOf("ibv_attach_mcast", "ibv_detach_mcast");
+    const [attached, detached] = calls.map(({ args }) => args);
+    assertEquals(detached!.gid, attached!.gid);
+  }
+});
 
 test("UdConn.join() that fails leaves nothing", async (conn, { net }) => {
   net.fail("rdma_join_multicast", constants.errno.EADDRNOTAVAIL);

@@ -50,7 +50,7 @@ const PARTS: Readonly<Record<string, string | readonly string[]>> = {
     const cap = { maxSendWr: 1, maxRecvWr: 1 };
     const qp = new QueuePair(pd, { qpType: QpType.UD, sendCq: cq, recvCq: cq, cap });
     qp.activateUd({ portNum: 1, qkey: 1 });
-    qp.postRecv({ wrId: 1, sge: mr.slice(0, 100) });
+    qp.postRecv({ wrId: 1, sge: mr.sge(0, 100) });
     using ah = await AddressHandle.createAsync(pd, { portNum: 1, dlid: 1 });
     await context.events({ signal: AbortSignal.timeout(1) }).next().catch(() => {});
     await cq.completions({ signal: AbortSignal.timeout(1) }).next().catch(() => {});`,

@@ -103,7 +103,7 @@ Deno.test("Objects are made although their provider lacks what they do not need"
   recorder.overwrite("context0", "post_srq_ops", 0n);
   const { SEND } = SendOpsFlags;
   new QueuePairEx(pd, { qpType: QpType.RC, sendCq: cq, recvCq: cq, cap: CAP, sendOpsFlags: SEND });
-  new CompletionQueueEx(context, { cqe: 4, wcFlags: CreateCqWcFlags.WITH_SLID });
+  new CompletionQueueEx(context, { cqe: 4, wcFlags: CreateCqWcFlags.SLID });
   new SharedReceiveQueue(pd, { maxWr: 1 });
   recorder.overwrite("context0", "ops.post_recv", 0n);
   MAKE.xrc(fixture);

@@ -91,13 +91,13 @@ onRc.test("A send request keeps its memory when a getter of bindInfo sets anothe
   const other = new SendRequestList({ capacity: 1 });
   const bindInfo = {
     get mr(): MemoryRegion {
-      other.set(0, { sge: mr.slice(32, 16) });
+      other.set(0, { sge: mr.sge(32, 16) });
       return mr;
     },
     mwAccessFlags: 0,
   };
   const list = new SendRequestList({ capacity: 1 });
-  list.set(0, { opcode: WrOpcode.BIND_MW, sge: mr.slice(8, 4), mw, rkey: 3, bindInfo });
+  list.set(0, { opcode: WrOpcode.BIND_MW, sge: mr.sge(8, 4), mw, rkey: 3, bindInfo });
   qp.postSend(list);
   const [{ sges }] = posted()[0] as [ReturnType<typeof posted>[0][0]];
   assertEquals(sges.map(({ addr, length }) => [addr, length]), [["mr1+8", 4]]);

@@ -74,7 +74,7 @@ function steps(calls: Call[] = recorder.take()): unknown[][] {
 
 onExRc.test("WrBuilder calls the verb of each request and of its data", ({ ex, mr }) => {
   const [REMOTE, RKEY] = [0x10000, 0x4242];
-  const list = [mr.slice(0, 16), mr.slice(32, 8)] as const;
+  const list = [mr.sge(0, 16), mr.sge(32, 8)] as const;
   const bytes = Uint8Array.of(1, 2, 3, 4, 5);
   const wr = ex.wrStart();
   wr.send().setSge(list[0]);
@@ -114,7 +114,7 @@ Deno.test("QueuePairEx() needs the op that sets the receiver", () => {
 Deno.test("WrBuilder.sendTso() gives the header of the segments", () => {
   using parts = recordEx(RAW_PACKET);
   const wr = parts.ex.wrStart();
-  wr.sendTso(Uint8Array.of(1, 2, 3), 128).setSge(parts.mr.slice(64, 512));
+  wr.sendTso(Uint8Array.of(1, 2, 3), 128).setSge(parts.mr.sge(64, 512));
   wr.complete();
   const { lkey } = parts.mr;
   const expected = [["send_tso", "010203", 3, 128], ["set_sge", lkey, "mr0+64", 512]];
@@ -127,7 +127,7 @@ onExRc.test("WrBuilder calls no verb before complete(), and gives numbers in ful
   const wr = ex.wrStart();
   assertEquals(Deno.inspect(wr), "WrBuilder { length: 0 }");
   wr.rdmaRead(0xffff_ffff, 2n ** 64n - 1n);
-  wr.atomicFetchAdd(0x11, 0x2000, 2n ** 64n - 1n).setSge(mr.slice(0, 8));
+  wr.atomicFetchAdd(0x11, 0x2000, 2n ** 64n - 1n).setSge(mr.sge(0, 8));
   assertEquals({ length: wr.length, calls: recorder.take() }, { length: 2, calls: [] });
   wr.complete();
   assertEquals(steps(), [
@@ -176,7 +176,7 @@ onExRc.test("WrBuilder gives each request the number and the flags of its beginn
 onExUd.test("WrBuilder keeps the handles of datagrams until they complete", ({ ex, mr, pd, cq }) => {
   const ahs = [handle(pd), handle(pd)];
   const wr = ex.wrStart();
-  for (const ah of ahs) wr.send().setUdAddr(ah, 1, QKEY).setSge(mr.slice(0, 8));
+  for (const ah of ahs) wr.send().setUdAddr(ah, 1, QKEY).setSge(mr.sge(0, 8));
   wr.complete();
   const posted = [["send"], ["set_ud_addr", "ah0", 1, QKEY], ["set_sge", mr.lkey, "mr0+0", 8]];
   assertEquals(steps().slice(1, 4), posted);
@@ -192,13 +192,13 @@ onExUd.test("WrBuilder keeps the handles of datagrams until they complete", ({ e
 Deno.test("WrBuilder names the shared receive queue of extended reliable connections", () => {
   using parts = recordEx(XRC_SEND);
   const wr = parts.ex.wrStart();
-  wr.send().setXrcSrqn(0x1234).setSge(parts.mr.slice(0, 8));
-  wr.rdmaRead(1, 2).setSge(parts.mr.slice(0, 8));
+  wr.send().setXrcSrqn(0x1234).setSge(parts.mr.sge(0, 8));
+  wr.rdmaRead(1, 2).setSge(parts.mr.sge(0, 8));
   wr.complete();
   const numbers = steps().filter(([name]) => name === "set_xrc_srqn");
   assertEquals(numbers, [["set_xrc_srqn", 0x1234], ["set_xrc_srqn", 0]]);
   const other = parts.ex.wrStart();
-  other.send().setSge(parts.mr.slice(0, 8));
+  other.send().setSge(parts.mr.sge(0, 8));
   assertThrows(() => other.complete(), TypeError, "needs remoteSrqn");
   // The request has nothing of the one that was there before.
   const read = parts.ex.wrStart();
@@ -227,7 +227,7 @@ onExRc.test("WrBuilder keeps the regions of the memory windows that it binds", (
 
 onExRc.test("WrBuilder refuses calls in the wrong order before native code", ({ ex, mr }) => {
   const wr = ex.wrStart();
-  const setSge = (): unknown => wr.setSge(mr.slice(0, 8));
+  const setSge = (): unknown => wr.setSge(mr.sge(0, 8));
   const setInlineData = (): unknown => wr.setInlineData(new Uint8Array(1));
   const ofData = {
     setSge,
@@ -333,7 +333,7 @@ onExRc.test("WrBuilder refuses values out of range, and begins nothing then", ({
     [() => wr.setInlineData(new Uint8Array(65)), RangeError, "allows 64"],
     [() => wr.setSgeList([mr, mr, mr, mr]), RangeError, "there is room for 3"],
   );
-  wr.setSge(mr.slice(0, 8));
+  wr.setSge(mr.sge(0, 8));
   for (let i = 1; i < CAP.maxSendWr; i++) wr.send();
   assertThrows(() => wr.send(), RangeError, "the send queue has room for 9");
   wr.complete();
@@ -356,8 +356,8 @@ onExUd.test("WrBuilder.complete() checks as postSend() does, and posts nothing t
   const noHandle = "the address handle is disposed";
   const refused: [() => void, ErrorConstructor, string][] = [
     [built((wr) => wr.send()), TypeError, "it needs an address handle (ah)"],
-    [built((wr) => send(wr).setSge(mr.slice(0, 1025))), RangeError, "its message has 1025 bytes"],
-    [built((wr) => send(wr).setSge(gone.slice(0, 8)), gone), TypeError, "it is disposed"],
+    [built((wr) => send(wr).setSge(mr.sge(0, 1025))), RangeError, "its message has 1025 bytes"],
+    [built((wr) => send(wr).setSge(gone.sge(0, 8)), gone), TypeError, "it is disposed"],
     [built((wr) => wr.send().setUdAddr(closed, 1, 1), closed), TypeError, noHandle],
     [built(() => {}, ex), TypeError, "queue pair: it is disposed"],
   ];
@@ -452,7 +452,7 @@ onExRc.test("Code that runs while WrBuilder.bindMw() reads its attributes change
     ...bindInfo,
     get length() {
       second = ex.wrStart();
-      second.rdmaRead(1, 8).setSge(plain.slice(0, 8));
+      second.rdmaRead(1, 8).setSge(plain.sge(0, 8));
       return 8;
     },
   };

@@ -25,7 +25,7 @@ export const EFA_RECIPES: Readonly<Record<string, Recipe>> = {
       cqe: 4,
       channel,
       compVector: 1,
-      wcFlags: CreateCqWcFlags.WITH_BYTE_LEN,
+      wcFlags: CreateCqWcFlags.BYTE_LEN,
       flags: CreateCqAttrFlags.SINGLE_THREADED,
       parentDomain,
     },

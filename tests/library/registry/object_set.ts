@@ -230,13 +230,13 @@ const MAKE: { readonly [K in keyof Objects]: (set: ObjectSet) => Objects[K] } = 
   sends: ({ mr, ah }) => {
     const sends = new SendRequestList({ capacity: 4, maxSge: 2 });
     for (let i = 0; i < 4; i++) {
-      sends.set(i, { sge: mr.slice(0, 32), ah, remoteQpn: 1, remoteQkey: QKEY });
+      sends.set(i, { sge: mr.sge(0, 32), ah, remoteQpn: 1, remoteQkey: QKEY });
     }
     return sends;
   },
   recvs: ({ mr }) => {
     const recvs = new RecvRequestList({ capacity: 4, maxSge: 2 });
-    for (let i = 0; i < 4; i++) recvs.set(i, { sge: mr.slice(64 * i, 64) });
+    for (let i = 0; i < 4; i++) recvs.set(i, { sge: mr.sge(64 * i, 64) });
     return recvs;
   },
   batch: ({ cq }) => {

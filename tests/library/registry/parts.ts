@@ -149,7 +149,7 @@ const RKEY = 0x4242;
 const ready: Receiver = (set) => set.ready;
 
 function rdma(opcode: number, attributes: object): Request {
-  return { on: ready, make: ({ mr }) => ({ opcode, sge: mr.slice(0, 8), ...attributes }) };
+  return { on: ready, make: ({ mr }) => ({ opcode, sge: mr.sge(0, 8), ...attributes }) };
 }
 
 /** What a window is bound to. */
@@ -168,7 +168,7 @@ const REQUESTS: Readonly<Record<string, Request>> = {
       inline: true,
       fence: false,
       solicited: true,
-      sge: mr.slice(5, 12),
+      sge: mr.sge(5, 12),
       immData: 0x01020304,
       ah,
       remoteQpn: 0x123456,
@@ -177,7 +177,7 @@ const REQUESTS: Readonly<Record<string, Request>> = {
   },
   flags: {
     on: ready,
-    make: ({ mr }) => ({ sendFlags: SendFlags.SIGNALED | SendFlags.FENCE, sge: mr.slice(0, 8) }),
+    make: ({ mr }) => ({ sendFlags: SendFlags.SIGNALED | SendFlags.FENCE, sge: mr.sge(0, 8) }),
   },
   sendInv: rdma(WrOpcode.SEND_WITH_INV, { invalidateRkey: 0x5502 }),
   write: rdma(WrOpcode.RDMA_WRITE, { remoteAddr: REMOTE, rkey: RKEY }),
@@ -204,7 +204,7 @@ const REQUESTS: Readonly<Record<string, Request>> = {
       bindInfo: bindInfo(mr),
     }),
   },
-  xrc: { on: ({ xrcEx }) => xrcEx, make: ({ mr }) => ({ sge: mr.slice(0, 8), remoteSrqn: 0x77 }) },
+  xrc: { on: ({ xrcEx }) => xrcEx, make: ({ mr }) => ({ sge: mr.sge(0, 8), remoteSrqn: 0x77 }) },
 };
 
 /** Each request posted, and put into a list. */

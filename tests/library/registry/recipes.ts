@@ -183,7 +183,7 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
       cqe: 4,
       channel,
       compVector: 1,
-      wcFlags: CreateCqWcFlags.WITH_BYTE_LEN | CreateCqWcFlags.WITH_COMPLETION_TIMESTAMP,
+      wcFlags: CreateCqWcFlags.BYTE_LEN | CreateCqWcFlags.COMPLETION_TIMESTAMP,
       flags: CreateCqAttrFlags.SINGLE_THREADED,
       parentDomain,
     },
@@ -273,7 +273,7 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
   "MemoryRegion.createAsync": (
     { pd },
   ) => [pd, 4096, AccessFlags.LOCAL_WRITE, { iova: 4096, signal: signal() }],
-  "MemoryRegion#slice": () => [0, 64],
+  "MemoryRegion#sge": () => [0, 64],
   "MemoryRegion#grhAt": () => [64],
   "new MemorySlice": ({ mr }) => [mr, 0, 64],
   "new ProtectionDomain": ({ context }) => [context],
@@ -281,7 +281,7 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
     pd,
     AdviseMrAdvice.PREFETCH,
     AdviseMrFlags.FLUSH,
-    [mr.slice(0, 1024), mr.slice(2048, 512)],
+    [mr.sge(0, 1024), mr.sge(2048, 512)],
   ],
   "new DeviceMemory": ({ context }) => [context, { length: 64, logAlignReq: 3 }],
   "DeviceMemory.import": ({ context, dm }) => [context, dm.handle, 64],
@@ -327,9 +327,9 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
     const cap = { maxSendWr: 4, maxRecvWr: 4, maxSendSge: 2, maxRecvSge: 2, maxInlineData: 64 };
     return [pd, { qpType: QpType.RC, sendCq: cq, recvCq: cq, cap }];
   },
-  "QueuePair#postRecv": ({ mr }) => [{ wrId: 1, sge: mr.slice(0, 64) }],
+  "QueuePair#postRecv": ({ mr }) => [{ wrId: 1, sge: mr.sge(0, 64) }],
   "QueuePair#postRecv (list)": ({ mr }) => [
-    [{ wrId: 1, sge: [mr.slice(0, 16), mr.slice(64, 32)] }, { wrId: 2n ** 64n - 1n }],
+    [{ wrId: 1, sge: [mr.sge(0, 16), mr.sge(64, 32)] }, { wrId: 2n ** 64n - 1n }],
   ],
   "QueuePair#postRecv (prepared)": ({ recvs }) => [recvs, 1, 2],
   ...REQUEST_RECIPES,
@@ -337,12 +337,12 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
     [
       {
         wrId: 2n ** 64n - 1n,
-        sge: [mr.slice(0, 32), mr.slice(32, 8)],
+        sge: [mr.sge(0, 32), mr.sge(32, 8)],
         ah,
         remoteQpn: 1,
         remoteQkey: QKEY,
       },
-      { sge: mr.slice(64, 8), ah, remoteQpn: 1, remoteQkey: QKEY },
+      { sge: mr.sge(64, 8), ah, remoteQpn: 1, remoteQkey: QKEY },
     ],
   ],
   "QueuePair#postSend (prepared)": ({ sends }) => [sends, 1, 2],
@@ -389,11 +389,11 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
   "WrBuilder#setXrcSrqn": () => [5],
   "WrBuilder#setSge": ({ mr, builder }) => {
     builder.send();
-    return [mr.slice(0, 8)];
+    return [mr.sge(0, 8)];
   },
   "WrBuilder#setSgeList": ({ mr, builder }) => {
     builder.send();
-    return [[mr.slice(0, 8), mr.slice(8, 8)]];
+    return [[mr.sge(0, 8), mr.sge(8, 8)]];
   },
   "WrBuilder#setInlineData": ({ builder }) => {
     builder.send();
@@ -469,7 +469,7 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
       flagsMask: WqFlags.CVLAN_STRIPPING | WqFlags.SCATTER_FCS,
     },
   ],
-  "WorkQueue#postRecv": ({ mr }) => [{ wrId: 1, sge: mr.slice(0, 64) }],
+  "WorkQueue#postRecv": ({ mr }) => [{ wrId: 1, sge: mr.sge(0, 64) }],
   "WorkQueue#postRecv (prepared)": ({ recvs }) => [recvs, 1, 2],
   "new SharedReceiveQueue": ({ pd, cq }) => [
     pd,
@@ -481,9 +481,9 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
   ],
   "new SharedReceiveQueue (basic)": ({ pd }) => [pd, { maxWr: 4 }],
   "SharedReceiveQueue#modify": () => [{ maxWr: 16, srqLimit: 2 }],
-  "SharedReceiveQueue#postRecv": ({ mr }) => [{ wrId: 1, sge: mr.slice(0, 64) }],
+  "SharedReceiveQueue#postRecv": ({ mr }) => [{ wrId: 1, sge: mr.sge(0, 64) }],
   "SharedReceiveQueue#postRecv (list)": ({ mr }) => [
-    [{ wrId: 1, sge: [mr.slice(0, 16), mr.slice(64, 32)] }, { wrId: 2, sge: mr.slice(128, 8) }],
+    [{ wrId: 1, sge: [mr.sge(0, 16), mr.sge(64, 32)] }, { wrId: 2, sge: mr.sge(128, 8) }],
   ],
   "SharedReceiveQueue#postRecv (prepared)": ({ recvs }) => [recvs, 1, 2],
   "SharedReceiveQueue#postOps": ({ mr }) => [
@@ -493,7 +493,7 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
       flags: OpsFlags.SIGNALED | OpsFlags.TM_SYNC,
       unexpectedCnt: 3,
       recvWrId: 11,
-      sge: mr.slice(0, 64),
+      sge: mr.sge(0, 64),
       tag: 0x1234,
       mask: 0xffffn,
     },
@@ -505,10 +505,10 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
   "new XrcDomain": ({ context }) => [context, { fd: 5, oflags: 0o200 }],
   "new XrcDomain (private)": ({ context }) => [context],
   "new RecvRequestList": () => [{ capacity: 2, maxSge: 2 }],
-  "RecvRequestList#set": ({ mr }) => [0, { wrId: 1, sge: [mr.slice(0, 64)] }],
+  "RecvRequestList#set": ({ mr }) => [0, { wrId: 1, sge: [mr.sge(0, 64)] }],
   "RecvRequestList#set (addresses)": () => [0, { sge: [{ addr: 64n, length: 8, lkey: 1 }] }],
   "RequestList#setWrId": () => [0, 5],
-  "RequestList#setSge": ({ mr }) => [0, mr.slice(0, 32)],
+  "RequestList#setSge": ({ mr }) => [0, mr.sge(0, 32)],
   "RequestList#setSge (addresses)": () => [0, [{ addr: 64n, length: 8, lkey: 1 }]],
   "RequestList#setLength": () => [0, 5],
   "new SendRequestList": () => [{ capacity: 2, maxSge: 2 }],
@@ -577,7 +577,7 @@ export const RECEIVERS: Readonly<Record<string, Receiver>> = {
   Flow: ({ flow }) => flow,
   FlowActionEsp: ({ action }) => action,
   MemoryRegion: ({ mr }) => mr,
-  MemorySlice: ({ mr }) => mr.slice(0, 64),
+  MemorySlice: ({ mr }) => mr.sge(0, 64),
   ProtectionDomain: ({ pd }) => pd,
   QueuePair: ({ ud }) => ud,
   ReplyPath: ({ path }) => path,

@@ -124,8 +124,8 @@ on.test("ReplyPath closes all handles of a change that it can close", ({ pd }) =
 on.test("ReplyPath reads a GRH at its offset in a region or a slice, and nowhere else", (recorded) => {
   const { path, pd } = recorded;
   const { mr, batch } = received(pd);
-  const slice = mr.slice(1000, 100);
-  mr.slice(1060, 4).bytes.set([0x60, 0x0a, 0xbc, 0xde]);
+  const slice = mr.sge(1000, 100);
+  mr.sge(1060, 4).bytes.set([0x60, 0x0a, 0xbc, 0xde]);
   const attr = new DataView(new ArrayBuffer(32));
   const flowLabel = (memory: typeof slice | MemoryRegion, offset: number): number => {
     path.writeAttr(attr, batch, 0, memory, offset);
@@ -143,7 +143,7 @@ on.test("ReplyPath reads a GRH at its offset in a region or a slice, and nowhere
   }
   path.toAt(batch, 0, mr, 4056);
   assertThrows(() => path.toAt(batch, 0, mr, 4057), RangeError, "the memory has 4096 bytes");
-  assertThrows(() => path.toAt(batch, 0, mr.slice(0, 39), 0), RangeError, "has 39 bytes");
+  assertThrows(() => path.toAt(batch, 0, mr.sge(0, 39), 0), RangeError, "has 39 bytes");
   for (const offset of [0.5, NaN, "0", null, undefined]) {
     assertThrows(() => path.toAt(batch, 0, mr, offset as number), TypeError, "not an integer");
   }

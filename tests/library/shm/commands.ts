@@ -43,7 +43,7 @@ class Objects {
   sges(words: readonly string[]): MemorySlice[] {
     const [mr, offset, length, ...others] = words;
     if (mr === undefined) return [];
-    return [this.mr(mr).slice(Number(offset), Number(length)), ...this.sges(others)];
+    return [this.mr(mr).sge(Number(offset), Number(length)), ...this.sges(others)];
   }
 }
 
@@ -73,7 +73,7 @@ async function exchange(
   count: number,
   answers: number,
 ): Promise<void> {
-  const sge = mrs[0]!.slice(0, 64);
+  const sge = mrs[0]!.sge(0, 64);
   let received = 0;
   for await (const wc of cqs[cq]!.completions()) {
     if (wc.check().opcode !== WcOpcode.RECV) continue;
@@ -97,14 +97,14 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   },
   dereg: (o, mr) => o.mr(mr!)[Symbol.dispose](),
   fill(o, mr, offset, length, seed): void {
-    const bytes = o.mr(mr!).slice(Number(offset), Number(length)).bytes;
+    const bytes = o.mr(mr!).sge(Number(offset), Number(length)).bytes;
     bytes.forEach((_, i) => bytes[i] = pattern(i, Number(seed)));
   },
   check(o, mr, offset, length, seed): number {
-    const bytes = o.mr(mr!).slice(Number(offset), Number(length)).bytes;
+    const bytes = o.mr(mr!).sge(Number(offset), Number(length)).bytes;
     return bytes.findIndex((byte, i) => byte !== pattern(i, Number(seed)));
   },
-  bytes: (o, mr, offset, length) => o.mr(mr!).slice(Number(offset), Number(length)).bytes.toHex(),
+  bytes: (o, mr, offset, length) => o.mr(mr!).sge(Number(offset), Number(length)).bytes.toHex(),
   cq({ context, channel, cqs }, cqe, hasChannel): number {
     const init = { cqe: Number(cqe), channel: hasChannel === "1" ? channel : null };
     return cqs.push(new CompletionQueue(context, init)) - 1;
@@ -184,7 +184,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     o.qp(qp!).postSend({ ...request, ...hasImm && { immData }, ...to } as SendRequest);
   },
   async play(o, qp, cq, count): Promise<void> {
-    o.qp(qp!).postSend({ sge: o.mrs[0]!.slice(0, 64), signaled: false });
+    o.qp(qp!).postSend({ sge: o.mrs[0]!.sge(0, 64), signaled: false });
     await exchange(o, Number(qp), Number(cq), Number(count), Number(count) - 1);
   },
   serve: (o, qp, cq, count) => exchange(o, Number(qp), Number(cq), Number(count), Number(count)),

@@ -42,7 +42,7 @@ on.test("SharedReceiveQueue.srqNum is that of the device", ({ pd, cq }) => {
 on.test("SharedReceiveQueue.postRecv() posts objects and runs of prepared lists", ({ mr, pd }) => {
   const srq = new SharedReceiveQueue(pd, { maxWr: 16 });
   const list = new RecvRequestList({ capacity: 4 });
-  for (let i = 0; i < 4; i++) list.set(i, { wrId: i, sge: mr.slice(i, 1) });
+  for (let i = 0; i < 4; i++) list.set(i, { wrId: i, sge: mr.sge(i, 1) });
   recorder.take();
   srq.postRecv({ wrId: 9 });
   srq.postRecv(list, 1, 2);
@@ -64,7 +64,7 @@ on.test("SharedReceiveQueue.postOps() compares whole tags unless asked otherwise
   const { pd, cq, mr } = parts;
   const tmCap = { maxNumTags: 5, maxOps: 6 };
   const srq = new SharedReceiveQueue(pd, { maxWr: 7, srqType: TM, cq, tmCap });
-  srq.postOps({ opcode: TAG_ADD, tag: 3, sge: [mr.slice(8, 16), mr.slice(32, 4)] });
+  srq.postOps({ opcode: TAG_ADD, tag: 3, sge: [mr.sge(8, 16), mr.sge(32, 4)] });
   srq.postOps({ opcode: TAG_ADD, tag: 1n << 63n, mask: 0xff });
   const calls = recorder.takeOf("ibv_post_srq_ops");
   const elements = (calls[0]!.args["op[0].sg_list"] as RecordedStruct).elements;
@@ -82,7 +82,7 @@ on.test("SharedReceiveQueue.postOps() compares whole tags unless asked otherwise
 
 on.test("SharedReceiveQueue.postOps() refuses what does not go together", ({ pd, mr }) => {
   const srq = new SharedReceiveQueue(pd, { maxWr: 7 });
-  const gone = mr.slice(0, 8);
+  const gone = mr.sge(0, 8);
   mr.close();
   const post = (op: object) => () => srq.postOps(bad(op));
   const other = "its opcode has no attribute";

@@ -25,7 +25,7 @@ onRc.test("A list is posted whole after a part of it was refused by another queu
   const cap = { maxSendWr: 4, maxRecvWr: 4 };
   const other = new QueuePair(pd, { qpType: UC, sendCq: cq, recvCq: cq, cap });
   const list = new SendRequestList({ capacity: 2 });
-  const read = { opcode: WrOpcode.RDMA_READ, remoteAddr: 0, rkey: 1, sge: mr.slice(0, 8) };
+  const read = { opcode: WrOpcode.RDMA_READ, remoteAddr: 0, rkey: 1, sge: mr.sge(0, 8) };
   list.set(0, { ...read, wrId: 1 });
   list.set(1, { ...read, wrId: 2 });
   qp.postSend(list);
@@ -38,7 +38,7 @@ onRc.test("setLength() changes the length of the first element, and the request'
   const { qp, mr } = parts;
   assertEquals(qp.cap.maxInlineData, 64);
   const list = new SendRequestList({ capacity: 1, maxSge: 2 });
-  list.set(0, { inline: true, sge: [mr.slice(0, 32), mr.slice(100, 40)] });
+  list.set(0, { inline: true, sge: [mr.sge(0, 32), mr.sge(100, 40)] });
   list.setLength(0, 25);
   assertThrows(() => qp.postSend(list), RangeError, "its inline data has 65 bytes");
   list.setLength(0, 24);
@@ -51,12 +51,12 @@ onRc.test("Every request of a list is checked, also after one with inline data",
   const own = new MemoryRegion(pd, new Uint8Array(8), AccessFlags.LOCAL_WRITE);
   const gone = new MemoryRegion(pd, 8, AccessFlags.LOCAL_WRITE);
   const list = new SendRequestList({ capacity: 2 });
-  list.set(0, { inline: true, sge: own.slice(0, 8) });
-  list.set(1, { sge: gone.slice(0, 8) });
+  list.set(0, { inline: true, sge: own.sge(0, 8) });
+  list.set(1, { sge: gone.sge(0, 8) });
   gone.close();
   assertThrows(() => qp.postSend(list), TypeError, "memory region: it is disposed");
   assertEquals(recorder.takeOf("ibv_post_send"), []);
-  list.set(1, { sge: mr.slice(0, 8) });
+  list.set(1, { sge: mr.sge(0, 8) });
   qp.postSend(list);
 });
 

@@ -60,8 +60,8 @@ onRc.test("SendRequestList.set() writes what it read when a getter changes the s
   list.set(0, {
     wrId: 1,
     get sge() {
-      list.set(0, { wrId: 9, sge: [mr.slice(0, 9), mr.slice(0, 9)] });
-      return mr.slice(0, 5);
+      list.set(0, { wrId: 9, sge: [mr.sge(0, 9), mr.sge(0, 9)] });
+      return mr.sge(0, 5);
     },
   });
   qp.postSend(list);
@@ -72,19 +72,19 @@ onRc.test("SendRequestList.set() writes what it read when a getter changes the s
 onRc.test("A list of elements that grows while it is read does not reach the next request", (parts) => {
   const { qp, mr } = parts;
   const list = new SendRequestList({ capacity: 2 });
-  list.set(1, { wrId: 7, sge: mr.slice(1, 1) });
+  list.set(1, { wrId: 7, sge: mr.sge(1, 1) });
   const growing: unknown[] = [];
   growing.push({
     addr: 1n,
     lkey: 2,
     get length(): number {
-      if (growing.length < 4) growing.push(mr.slice(0, 64), mr.slice(0, 64), mr.slice(0, 64));
+      if (growing.length < 4) growing.push(mr.sge(0, 64), mr.sge(0, 64), mr.sge(0, 64));
       return 3;
     },
   });
   list.set(0, { sge: bad(growing) });
   let lengths = 0;
-  const proxy = new Proxy([mr.slice(0, 2), mr.slice(0, 2), mr.slice(0, 2), mr.slice(0, 2)], {
+  const proxy = new Proxy([mr.sge(0, 2), mr.sge(0, 2), mr.sge(0, 2), mr.sge(0, 2)], {
     get: (target, key) => key === "length" ? [1, 4][lengths++] ?? 4 : Reflect.get(target, key),
   });
   qp.postSend(list);
@@ -116,7 +116,7 @@ onUd.test("QueuePair.postSend() names the attributes that a datagram lacks", (pa
 
 onRc.test("QueuePair.postSend() names the attributes that an opcode lacks", ({ qp, mr }) => {
   const lacking = (opcode: WrOpcode, attributes: object = {}) => (): void =>
-    qp.postSend({ opcode, sge: mr.slice(0, 8), ...attributes } as SendRequest);
+    qp.postSend({ opcode, sge: mr.sge(0, 8), ...attributes } as SendRequest);
   const { RDMA_WRITE, RDMA_READ, ATOMIC_FETCH_AND_ADD, ATOMIC_CMP_AND_SWP } = WrOpcode;
   const atomic = { remoteAddr: 8n, rkey: 1 };
   const swap = lacking(ATOMIC_CMP_AND_SWP, { ...atomic, compareAdd: 0n });
@@ -164,33 +164,33 @@ onRc.test("QueuePair.postSend() names atomics that are not on 8 aligned bytes", 
     qp.postSend({ opcode: WrOpcode.ATOMIC_FETCH_AND_ADD, rkey: 1, compareAdd: 1, sge, remoteAddr });
   const works = "and ATOMIC_FETCH_AND_ADD works on 8";
   assertRefused(
-    [add(mr.slice(0, 8), 12), RangeError, "remoteAddr 0xc is not a multiple of 8"],
-    [add(mr.slice(0, 4)), RangeError, `its memory has 4 bytes, ${works}`],
-    [add(mr.slice(0, 16)), RangeError, `its memory has 16 bytes, ${works}`],
+    [add(mr.sge(0, 8), 12), RangeError, "remoteAddr 0xc is not a multiple of 8"],
+    [add(mr.sge(0, 4)), RangeError, `its memory has 4 bytes, ${works}`],
+    [add(mr.sge(0, 16)), RangeError, `its memory has 16 bytes, ${works}`],
   );
-  add([mr.slice(0, 4), mr.slice(4, 4)])();
+  add([mr.sge(0, 4), mr.sge(4, 4)])();
   assertEquals(postedIds(), [[0]]);
 });
 
 onRc.test("QueuePair.postSend() names inline data that exceeds the limit", ({ qp, mr }) => {
   const { maxInlineData } = qp.cap;
-  qp.postSend({ sge: mr.slice(0, maxInlineData), inline: true });
+  qp.postSend({ sge: mr.sge(0, maxInlineData), inline: true });
   assertEquals(posted()[0]![0]!.wr.send_flags, SendFlags.INLINE | SendFlags.SIGNALED);
   const send = (request: SendRequest) => (): void => qp.postSend({ ...request, inline: true });
   const read = { opcode: WrOpcode.RDMA_READ, remoteAddr: 8, rkey: 1, sge: mr };
-  const moved = Object.assign(mr.slice(0, 8), { addr: 16n });
+  const moved = Object.assign(mr.sge(0, 8), { addr: 16n });
   const plain = { addr: mr.addr, length: 8, lkey: mr.lkey };
   const tooLong = `its inline data has ${maxInlineData + 1} bytes, and the queue pair allows 64`;
   assertRefused(
-    [send({ sge: mr.slice(0, maxInlineData + 1) }), RangeError, tooLong],
+    [send({ sge: mr.sge(0, maxInlineData + 1) }), RangeError, tooLong],
     [send(read), TypeError, "RDMA_READ has no data that can be inline"],
     [send({ sge: plain }), TypeError, "not given as a slice of a memory region"],
     [send({ sge: moved }), TypeError, "not within its memory region"],
   );
   const list = new SendRequestList({ capacity: 2, maxSge: 2 });
-  list.set(1, { sge: [mr.slice(0, 8), mr.slice(8, 8)], inline: true });
+  list.set(1, { sge: [mr.sge(0, 8), mr.sge(8, 8)], inline: true });
   qp.postSend(list, 1, 1);
-  list.set(1, { sge: [mr.slice(0, 8), moved], inline: true });
+  list.set(1, { sge: [mr.sge(0, 8), moved], inline: true });
   assertThrows(() => qp.postSend(list, 1, 1), TypeError, "not within its memory region");
 });
 
@@ -201,8 +201,8 @@ onUd.test("A list that was posted is checked again after a disposal", (parts) =>
   const recvs = new RecvRequestList({ capacity: 1 });
   const target = datagram(parts);
   sends.set(0, target);
-  sends.set(1, { ...target, sge: [parts.mr.slice(0, 8), mr.slice(0, 8)] });
-  recvs.set(0, { sge: mr.slice(0, 64) });
+  sends.set(1, { ...target, sge: [parts.mr.sge(0, 8), mr.sge(0, 8)] });
+  recvs.set(0, { sge: mr.sge(0, 64) });
   qp.postSend(sends);
   qp.postRecv(recvs);
   mr.close();
@@ -235,7 +235,7 @@ onUd.test("A list that was posted is checked again by the rules of another queue
 onUd.test("A list that was posted is checked again after its length, flags or memory change", (parts) => {
   const { qp, mr } = parts;
   const list = new SendRequestList({ capacity: 1 });
-  list.set(0, { ...datagram(parts), sge: mr.slice(0, 2000) });
+  list.set(0, { ...datagram(parts), sge: mr.sge(0, 2000) });
   list.setLength(0, 100);
   qp.postSend(list);
   list.setLength(0, 1025);
@@ -246,41 +246,49 @@ onUd.test("A list that was posted is checked again after its length, flags or me
   assertThrows(() => qp.postSend(list), RangeError, "its inline data has 100 bytes");
   list.setSendFlags(0, SendFlags.SIGNALED);
   qp.postSend(list);
-  list.setSge(0, mr.slice(0, 1025));
+  list.setSge(0, mr.sge(0, 1025));
   assertThrows(() => qp.postSend(list), RangeError, "its message has 1025 bytes");
   const recvs = new RecvRequestList({ capacity: 1 });
-  recvs.set(0, { sge: mr.slice(0, 64) });
+  recvs.set(0, { sge: mr.sge(0, 64) });
   qp.postRecv(recvs);
   recvs.setLength(0, 39);
   assertThrows(() => qp.postRecv(recvs), RangeError, "its buffer has 39 bytes");
-  const sge = [mr.slice(0, 20), mr.slice(20, 19)];
+  const sge = [mr.sge(0, 20), mr.sge(20, 19)];
   assertThrows(
     () => qp.postRecv({ sge }),
     RangeError,
     "39 bytes, and on UD the GRH alone takes 40",
   );
   assertThrows(() => qp.postRecv({}), RangeError, "its buffer has 0 bytes");
-  qp.postRecv({ sge: [mr.slice(0, 20), mr.slice(20, 20)] });
+  qp.postRecv({ sge: [mr.sge(0, 20), mr.sge(20, 20)] });
 });
 
 Deno.test("A list that was posted is checked again when the MTU of the queue pair changes", () => {
   using parts = record(UD, {}, null);
   const { qp, mr } = parts;
   const list = new SendRequestList({ capacity: 1 });
-  list.set(0, { ...datagram(parts), sge: mr.slice(0, 1024) });
+  list.set(0, { ...datagram(parts), sge: mr.sge(0, 1024) });
   qp.postSend(list);
   recorder.answer("ibv_query_port", { active_mtu: 2 });
   qp.modify({ qpState: QpState.RTS, sqPsn: 0 });
   assertThrows(() => qp.postSend(list), RangeError, "the port's MTU allows 512");
-  list.set(0, { ...datagram(parts), sge: mr.slice(0, 512) });
+  list.set(0, { ...datagram(parts), sge: mr.sge(0, 512) });
   qp.postSend(list);
 });
 
 onRc.test("Requests say that bytes of JavaScript are no memory of the device", ({ qp }) => {
   const bytes = new Uint8Array(4) as never;
   for (const sge of [bytes, [bytes]]) {
-    assertThrows(() => qp.postSend({ sge }), TypeError, "such as mr.slice(0, 64)");
-    assertThrows(() => qp.postRecv({ sge }), TypeError, "such as mr.slice(0, 64)");
+    assertThrows(() => qp.postSend({ sge }), TypeError, "such as mr.sge(0, 64)");
+    assertThrows(() => qp.postRecv({ sge }), TypeError, "such as mr.sge(0, 64)");
+  }
+});
+
+onRc.test("A request that is memory itself is refused with the way to write it", ({ qp, mr }) => {
+  for (const request of [new Uint8Array(4), new Uint8Array(0), mr] as never[]) {
+    for (const post of [() => qp.postSend(request), () => qp.postRecv(request)]) {
+      assertThrows(post, TypeError, "is not a request: write { sge: mr.sge(offset, length) }");
+    }
   }
 });
 
@@ -290,7 +298,7 @@ Deno.test("A datagram on a port without a link layer has as many bytes as the lo
   recorder.answer("ibv_query_port", { link_layer: 0, active_mtu: 5, max_msg_sz: 100 });
   qp.modify({ qpState: QpState.RTS, sqPsn: 0 });
   const post = (length: number) => () =>
-    qp.postSend({ ...datagram(parts), sge: mr.slice(0, length) });
+    qp.postSend({ ...datagram(parts), sge: mr.sge(0, length) });
   assertThrows(post(101), RangeError, "allows 100");
   post(100)();
 });
@@ -311,15 +319,15 @@ onRc.test("VerbsError.posted is exact for a run that starts above 0", ({ qp }) =
 onRc.test("A memory region that a request no longer uses may be disposed", ({ qp, mr, pd }) => {
   const gone = new MemoryRegion(pd, 64, 0);
   const list = new SendRequestList({ capacity: 1, maxSge: 2 });
-  const both = [mr.slice(0, 8), gone.slice(0, 8)];
+  const both = [mr.sge(0, 8), gone.sge(0, 8)];
   list.set(0, { sge: both });
   qp.postSend({ sge: both });
-  list.setSge(0, mr.slice(0, 8));
+  list.setSge(0, mr.sge(0, 8));
   gone.close();
   qp.postSend(list);
-  list.setSge(0, [mr.slice(0, 8), mr.slice(0, 8)]);
+  list.setSge(0, [mr.sge(0, 8), mr.sge(0, 8)]);
   qp.postSend(list);
-  qp.postSend({ sge: mr.slice(0, 8) });
+  qp.postSend({ sge: mr.sge(0, 8) });
   assertEquals(postedIds(), [[0], [0], [0], [0]]);
   for (const use of [() => qp.postSend({ sge: both }), () => list.setSge(0, both)]) {
     assertThrows(use, TypeError, "Cannot use memory region: it is disposed");
@@ -332,7 +340,7 @@ onUc.test("QueuePair.postSend() reads inline data only at the addresses of its r
   const forged: MemorySlice = Object.create(MemorySlice.prototype);
   Object.assign(forged, { mr, offset: 0, addr: 16n, length: 8, lkey: mr.lkey });
   assertThrows(() => qp.postSend({ inline: true, sge: forged }), TypeError, "not within");
-  qp.postSend({ inline: true, sge: mr.slice(mr.length - 8, 8) });
+  qp.postSend({ inline: true, sge: mr.sge(mr.length - 8, 8) });
   assertEquals(posted().length, 1);
 });
 

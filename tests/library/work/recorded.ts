@@ -71,7 +71,7 @@ export function handle(pd: ProtectionDomain): AddressHandle {
 
 /** A datagram to some peer. */
 export function datagram({ pd, mr }: Recorded): SendRequest & { ah: AddressHandle } {
-  return { sge: mr.slice(0, 8), ah: handle(pd), remoteQpn: 3, remoteQkey: QKEY };
+  return { sge: mr.sge(0, 8), ah: handle(pd), remoteQpn: 3, remoteQkey: QKEY };
 }
 
 /** The requests of one call that posts. */

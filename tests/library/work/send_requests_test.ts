@@ -30,7 +30,7 @@ onRc.test("SendRequestList.setRdma() refuses atomics, which have operands at the
   const { mr, qp } = parts;
   const list = new SendRequestList({ capacity: 1 });
   const opcode = WrOpcode.ATOMIC_FETCH_AND_ADD;
-  list.set(0, { opcode, sge: mr.slice(0, 8), remoteAddr: 8n, rkey: 7, compareAdd: 5n });
+  list.set(0, { opcode, sge: mr.sge(0, 8), remoteAddr: 8n, rkey: 7, compareAdd: 5n });
   assertThrows(() => list.setRdma(0, 16n, 9), TypeError, "setAtomic()");
   list.setAtomic(0, 16n, 9, 6n);
   qp.postSend(list);
@@ -48,7 +48,7 @@ Deno.test("SendRequestList.setAtomic() needs both operands of a compare and swap
 
 onRc.test("SendRequestList.set() leaves nothing of the request that was there before", ({ qp, mr }) => {
   const list = new SendRequestList({ capacity: 1 });
-  const sge = mr.slice(0, 8);
+  const sge = mr.sge(0, 8);
   const target = { sge, remoteAddr: 8n, rkey: 0x99aa_bbcc };
   const atomic = { ...target, compareAdd: 1n << 63n, swap: 0xffff_ffff_ffff_ffffn };
   list.set(0, { ...atomic, opcode: WrOpcode.ATOMIC_CMP_AND_SWP });
@@ -78,7 +78,7 @@ Deno.test("SendRequestList.set() refuses attributes that the opcode does not hav
 
 onRc.test("SendRequestList.set() combines booleans and raw flags", ({ mr, qp }) => {
   const list = new SendRequestList({ capacity: 1 });
-  const sge = mr.slice(0, 8);
+  const sge = mr.sge(0, 8);
   const flags: [SendRequest, number][] = [
     [{}, SIGNALED],
     [{ inline: true }, SIGNALED | INLINE],
@@ -121,10 +121,10 @@ onUd.test("SendRequestList.setLength() counts from the length that the request h
   const { qp, mr } = parts;
   const list = new SendRequestList({ capacity: 1, maxSge: 2 });
   const target = datagram(parts);
-  list.set(0, { ...target, sge: [mr.slice(0, 100), mr.slice(0, 50)] });
+  list.set(0, { ...target, sge: [mr.sge(0, 100), mr.sge(0, 50)] });
   list.set(0, { ...target, sge: [] });
   assertThrows(() => list.setLength(0, 50), RangeError, "it has no memory");
-  list.setSge(0, big.slice(0, 10));
+  list.setSge(0, big.sge(0, 10));
   list.setLength(0, 1024);
   qp.postSend(list);
   list.setLength(0, 1025);
@@ -133,7 +133,7 @@ onUd.test("SendRequestList.setLength() counts from the length that the request h
   assertEquals(posted()[0]![0]!.sges[0]!.length, 1024);
   list.setSge(0, { addr: 4096n, length: 8, lkey: 1 });
   list.setLength(0, 0xffff_ffff);
-  list.setSge(0, big.slice(8000, 100));
+  list.setSge(0, big.sge(8000, 100));
   list.setLength(0, 192);
   assertThrows(() => list.setLength(0, 193), RangeError, "length 193: it is not within 0 to 192");
 });

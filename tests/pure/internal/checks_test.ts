@@ -117,6 +117,7 @@ Deno.test("snapshot() reads each property once and refuses unknown names", () =>
   const inC = (): unknown =>
     snapshot({ send_cq: 1 } as object, "things", ["recvCq", "sendCq"] as never[]);
   assertThrows(inC, TypeError, 'there is no attribute "send_cq"; it is "sendCq"');
+  const { signal } = new AbortController();
   const nouns: [object, string[], string][] = [
     [{ qp_type: 2 }, ["qpType"], 'there is no attribute "qp_type"; it is "qpType"'],
     [{ type: 2 }, ["qpType"], 'there is no attribute "type"; it is "qpType"'],
@@ -143,8 +144,16 @@ Deno.test("snapshot() reads each property once and refuses unknown names", () =>
     [{ hostname: "10.0.0.1" }, ["portNum", "gidIndex"], "there is no attribute"],
     [{ timeout: 1 }, ["maxQueued", "signal"], "; each call takes signal: AbortSignal.timeout("],
     [{ sgList: [] }, ["sge"], '; it is "sge", one element or an array'],
-    [{ data: [] }, ["sge"], "; write { sge: mr.slice(offset, length) }"],
+    [{ data: [] }, ["sge"], "; write { sge: mr.sge(offset, length) }"],
     [{ attr: {} }, ["maxWr"], "; its attributes stand here"],
+    [{ port: 1 }, ["portNum"], '; it is "portNum"'],
+    [{ portNum: 1 }, ["port"], '; it is "port"'],
+    [{ gidIndex: 1 }, ["dgid", "sgidIndex"], '; it is "sgidIndex"'],
+    [{ accessFlags: 1 }, ["qpAccessFlags"], '; it is "qpAccessFlags"'],
+    [{ retryCnt: 1 }, ["retryCount"], '; it is "retryCount"'],
+    [{ flags: 1 }, ["sendFlags"], '; it is "sendFlags"'],
+    [{ flags: 1 }, ["flags", "sendFlags"], ""],
+    [{ signal }, ["responderResources"], "; it is in the options, the next argument"],
     [{ wr: {} }, ["remoteQpn"], "; its attributes stand in the request itself"],
   ];
   for (const [source, names, words] of nouns) {
@@ -152,7 +161,6 @@ Deno.test("snapshot() reads each property once and refuses unknown names", () =>
     if (words === "") read();
     else assertThrows(read, TypeError, words);
   }
-  const { signal } = new AbortController();
   assertThrows(
     () => snapshot<object>(signal, "options", ["signal"] as never[]),
     TypeError,

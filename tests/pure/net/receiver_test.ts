@@ -39,7 +39,7 @@ class Bed {
       mr: {
         length: this.memory.length,
         bytes: this.memory,
-        slice: (_: number, length: number) => ({ addr: 0n, length, lkey: 1 }),
+        sge: (_: number, length: number) => ({ addr: 0n, length, lkey: 1 }),
       },
       batch: new WorkCompletionList(64),
       headroom: GRH,
