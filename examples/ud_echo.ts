@@ -1,5 +1,5 @@
 /**
- * Echoes datagrams, without verbs: `@rdma/ibverbs/net` has sockets for datagrams, in the shape of `Deno.DatagramConn`.
+ * Echoes datagrams, without verbs: `@rdma/ibverbs/net` has sockets for datagrams, much like `Deno.DatagramConn`.
  * The server sends each datagram back to its sender. It gets the sender's address with the datagram.
  *
  * ```text

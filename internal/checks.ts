@@ -127,7 +127,10 @@ export function callable<F>(value: F, what: string): F {
 
 export function boolean(value: boolean, what: string): boolean {
   if (typeof value === "boolean") return value;
-  throw ofCaller(new TypeError(`Cannot use ${what} ${show(value)}: it is not a boolean`), boolean);
+  throw ofCaller(
+    new TypeError(`Cannot use ${what} ${show(value)}: it is not a boolean, true or false`),
+    boolean,
+  );
 }
 
 /** A class to check against. Its constructor may be abstract or private. */
@@ -160,10 +163,16 @@ export function withArticle(name: string): string {
 }
 
 /** Checks that a value is a Uint8Array. Returns it. A Proxy of one is refused: its methods do not work. */
+/** How to make bytes of what is given in their place. */
+function toBytes(value: unknown): string {
+  if (typeof value === "string") return "; new TextEncoder().encode() makes one of a text";
+  return value instanceof ArrayBuffer ? "; new Uint8Array(buffer) is one" : "";
+}
+
 export function byteArray<T extends Uint8Array>(value: T, what: string): T {
   if (ArrayBuffer.isView(value) && value instanceof Uint8Array) return value;
   throw ofCaller(
-    new TypeError(`Cannot use ${what} ${show(value)}: it is not a Uint8Array`),
+    new TypeError(`Cannot use ${what} ${show(value)}: it is not a Uint8Array${toBytes(value)}`),
     byteArray,
   );
 }
@@ -290,7 +299,7 @@ const SYNONYMS: readonly (readonly string[])[] = [
   ["destQpn", "destQpNum"],
   ["flags", "sendFlags"],
   ["gidIndex", "sgidIndex"],
-  ["imm", "immData"],
+  ["imm", "number", "immData"],
   ["limit", "srqLimit"],
   ["port", "portNum"],
   ["qkey", "remoteQkey"],
@@ -321,6 +330,7 @@ const INSTEAD: readonly (readonly [given: string, meant: string, hint: string])[
   ...["wr", "rdma", "atomic", "ud"].map((name) =>
     [name, "remoteQpn", "its attributes stand in the request itself"] as const
   ),
+  ["cq", "recvCq", "give sendCq and recvCq, which may be the same queue"],
   ["attr", "maxWr", "its attributes stand here"],
 ];
 

@@ -5,7 +5,7 @@ export const REASON_MS = 1000;
 
 /** Likely causes if the peer does not answer, as a part of a sentence. */
 export const SILENT_HOST =
-  "the host does not answer: it may drop RoCE packets (UDP port 4791), have no kernel module rdma_cm, or a link is down";
+  "the host does not answer: there may be none, it may drop RoCE packets (UDP port 4791), have no kernel module rdma_cm, or a link is down";
 
 /** What the same event, UNREACHABLE, means when a connection exists, since Linux 6.0. */
 export const MOVED_NEIGHBOUR =

@@ -2,7 +2,7 @@
  * Datagrams and connections over RDMA, without verbs. The module is written on `@rdma/ibverbs`. It needs `--allow-ffi`.
  * Connections by address need librdmacm; the exchange of addresses over TCP needs `--allow-net`.
  *
- * **Datagrams.** `listenUd` opens a socket for datagrams, with the interface of `Deno.DatagramConn`. A datagram is one
+ * **Datagrams.** `listenUd` opens a socket for datagrams, with `send`, `receive` and `for await` as `Deno.DatagramConn` has them. A datagram is one
  * packet. It can be lost. The address of a socket is plain data: give it to the peer by any means, for instance as
  * JSON. With the option `port` peers find it by the address of its host: `UdConn.lookup`. Both ends have the same qkey;
  * the device drops datagrams with another one.

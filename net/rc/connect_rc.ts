@@ -168,10 +168,11 @@ export async function connectRc(options: RcConnectOptions): Promise<RcConn> {
 }
 
 const RULES = {
-  ...RC_RULES,
+  // First what decides how the two ends find each other: messages name the first ones.
   hostname: option(text, undefined),
   port: option(within(1, 65535), undefined),
   tcpPort: option(within(1, 65535), undefined),
+  ...RC_RULES,
   retryInterval: option(millisecondsOrZero, 0),
   exchange: option(callable<RcExchange>, undefined),
 };

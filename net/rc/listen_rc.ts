@@ -421,10 +421,11 @@ export async function listenRc(options: RcListenOptions = {}): Promise<RcListene
 }
 
 const RULES = {
-  ...RC_RULES,
+  // First what decides how the two ends find each other: messages name the first ones.
   hostname: option(text, undefined),
   port: option(within(0, 65535), undefined),
   tcpPort: option(within(0, 65535), undefined),
+  ...RC_RULES,
   maxPending: option(within(1, 2 ** 20), 64),
   maxHandshakes: option(within(1, 2 ** 20), 256),
   maxPerPeer: option(within(1, 2 ** 20), 32),

@@ -134,6 +134,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
    * Resolves when it is known that the connection is over, to the way it ended; it never rejects. It does not keep the
    * program alive. While no call waits, it takes up to half a second to notice that the peer has closed the connection;
    * the option `keepAlive` decides how soon a peer that is gone is noticed. What was received before can still be read.
+   * The end of the messages in both directions is not the end of the connection: one end closes it.
    *
    * @example Say why
    * ```ts

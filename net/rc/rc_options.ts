@@ -82,7 +82,7 @@ export interface RcOptions extends FabricOptions {
    * up a peer that needs longer.
    */
   readonly connectTimeout?: number | undefined;
-  /** Ends the attempt to connect. */
+  /** Ends the attempt to connect. A connection that is made stays open. */
   readonly signal?: AbortSignal | undefined;
 }
 

@@ -1,7 +1,7 @@
 import { textOf } from "../../internal/texts.ts";
 import { partsOf } from "../../internal/made.ts";
 import type { MemoryRegion, RemoteMemory } from "../../mod.ts";
-import { integer, snapshot, uint32 } from "../../internal/checks.ts";
+import { integer, noneOf, snapshot, uint32 } from "../../internal/checks.ts";
 
 export interface RemotePart {
   readonly remoteAddr: bigint;
@@ -92,6 +92,11 @@ export interface RemotePlace {
 export function placeIn(memory: RemoteMemory, offset: number): RemotePlace {
   if (memory instanceof ExposedMemory) {
     throw new TypeError("Cannot use remote memory: it is an ExposedMemory: give its `remote`");
+  }
+  if (ArrayBuffer.isView(memory)) {
+    const error = noneOf(memory, "remote memory");
+    error.message += "; send() and receive() are for messages";
+    throw error;
   }
   const given = snapshot(memory, "remote memory", ["addr", "length", "rkey"]);
   const { addr } = given;

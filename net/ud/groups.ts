@@ -97,6 +97,11 @@ function inItAlready(name: string): TypeError {
  */
 export function readGroup(address: string, action: string): Gid {
   return cutTo(readGroup, () => {
+    if (typeof address === "object") {
+      throw new TypeError(
+        `Cannot ${action}: it is named by its address, a text: join() gives it as gid`,
+      );
+    }
     const group = Gid.parse(address);
     if (group.isMulticast) return group;
     throw new RangeError(

@@ -81,7 +81,7 @@ interface UdParts {
 export let openUd: (settings: UdSettings, opening?: Optional<Opening>) => UdConn;
 
 /**
- * A socket for datagrams, with the interface of `Deno.DatagramConn`. `listenUd` makes one. If a provider has reliable
+ * A socket for datagrams, with `send`, `receive`, `addr` and `for await` as `Deno.DatagramConn` has them. `listenUd` makes one. If a provider has reliable
  * datagrams, another function makes a socket for them.
  *
  * Receives are always posted. Datagrams that no call takes wait in a bounded queue. A send waits while `sendDepth`

@@ -27,7 +27,7 @@ export const ADDRESS_CAUSES: Causes<SocketAddress> = [
 ];
 
 const PORT_USED =
-  "A program of this host uses port {port} (rdma resource show cm_id); port 0 lets the system choose";
+  "This program or another one of this host uses port {port} (rdma resource show cm_id); port 0 lets the system choose";
 
 export const BIND_CAUSES: Causes<SocketAddress> = [
   ["EADDRINUSE", PORT_USED],
@@ -44,8 +44,8 @@ export const BIND_CAUSES: Causes<SocketAddress> = [
   ],
   [
     "EADDRNOTAVAIL",
-    "A program of this host uses port {port} at all addresses (rdma resource show cm_id), or no RDMA device has " +
-    "{hostname}",
+    "This program or another one of this host uses port {port} at all addresses (rdma resource show cm_id), or no RDMA " +
+    "device has {hostname}",
   ],
 ];
 

@@ -297,6 +297,7 @@ export class CmId extends NativeResource<RdmaCmId> {
    */
   constructor(channel: EventChannel, portSpace: PortSpace = PortSpace.TCP) {
     instance(channel, EventChannel, "channel");
+    nothingBehind(arguments[2], "new CmId(channel, portSpace)");
     const request = partsIn<RdmaCmId>(portSpace);
     const handle = request ?? createId(channel, portSpace);
     super(CmId.#KIND, handle, [channel]);
@@ -468,6 +469,7 @@ export class CmId extends NativeResource<RdmaCmId> {
     options: ResolveAddrOptions = {},
   ): Promise<void> {
     return await inTurn(async () => {
+      nothingBehind(arguments[2], "resolveAddr(address, { srcAddr, timeout })");
       const sockaddr = sockaddrOf(address);
       const { srcAddr, ...rest } = snapshot(options, "options", ["timeout", "signal", "srcAddr"]);
       const from = srcAddr === undefined ? null : sockaddrOf(srcAddr);

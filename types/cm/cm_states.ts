@@ -67,6 +67,13 @@ const TRANSITIONS = {
   joinMulticast: { action: "join group", from: ["BOUND", "ADDR_RESOLVED", "ROUTE_RESOLVED"] },
 } as const satisfies Readonly<Record<string, Transition>>;
 
+/** What leads to a state, in messages. */
+const LEADS: { readonly [state in CmState]?: string } = {
+  ADDR_RESOLVED: ": resolveAddr() leads there",
+  ROUTE_RESOLVED: ": resolveAddr() and resolveRoute() lead there",
+  REQUESTED: ": it is that of the id of an event CONNECT_REQUEST",
+};
+
 /** A method that depends on the state. */
 export type Method = keyof typeof TRANSITIONS;
 
@@ -138,7 +145,7 @@ export class CmStates<E extends { readonly event: CmEventType }> {
       throw new TypeError(
         `Cannot ${action}: the connection identifier is in state ${this.#now}, and ${
           from.join(" or ")
-        } is needed`,
+        } is needed${LEADS[from[0]!] ?? ""}`,
       );
     }
     if (isAlone && this.isMoving) {

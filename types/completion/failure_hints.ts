@@ -31,9 +31,9 @@ export const USUAL_CAUSES: Causes = [
   ],
   [
     "LOC_QP_OP_ERR",
-    "The queue pair could not execute the request. Its memory must be alive, with that lkey, of the queue pair's protection domain, " +
-    "and with LOCAL_WRITE if something is written to it; on UD the address handle, too, must be alive. A receive must be large " +
-    "enough, on UD with 40 more bytes for the GRH. LOCAL_INV needs an rkey that is valid",
+    "The queue pair could not execute the request. A receive must be large enough for the message, on UD with 40 more bytes for " +
+    "the GRH. Memory must be alive, with that lkey, of the queue pair's protection domain, and with LOCAL_WRITE if something is " +
+    "written to it; on UD the address handle, too, must be alive. LOCAL_INV needs an rkey that is valid",
   ],
   ["LOC_PROT_ERR", "A buffer is not within a live memory region that has the access it needs"],
   [

@@ -125,7 +125,7 @@ export class Context extends NativeResource<IbvContext> {
   static open(name?: string): Context {
     if (name === undefined) return Context.#openActive();
     if (typeof name !== "string") {
-      throw new TypeError(`Cannot open device ${show(name)}: the name is not a string`);
+      throw new TypeError(`Cannot open device ${show(name)}: its name is needed, a string`);
     }
     return withDeviceList((devices) => {
       const device = devices.find((candidate) => deviceName(candidate) === name);

@@ -1,3 +1,4 @@
+import { nothingBehind } from "../../internal/checks.ts";
 import type { IbvQp } from "../../ffi/handles.ts";
 import { members } from "../../ffi/members.ts";
 import type { PeerOptions } from "../core/abortable.ts";
@@ -99,6 +100,7 @@ export class OpenedQueuePair extends NativeResource<IbvQp> {
 
   /** As `QueuePair.modify`. */
   modify(attr: QpModifyAttr): void {
+    nothingBehind(arguments[1], "modify(attr): the mask is computed");
     this.#states.modify(attr);
   }
 

@@ -5,7 +5,7 @@ import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
 import { hasContextOp } from "../../ffi/library/ops.ts";
 import { allocStruct } from "../../ffi/struct.ts";
-import { integer, uint16, uint32 } from "../../internal/checks.ts";
+import { integer, nothingBehind, uint16, uint32 } from "../../internal/checks.ts";
 import type { AhAttrInit } from "../address/ah_attr.ts";
 import { bytesOfGid, Gid } from "../address/gid.ts";
 import { CompletionCounter, QpAttachCompCntrOp } from "../completion/completion_counter.ts";
@@ -339,6 +339,7 @@ export class QueuePair extends NativeResource<IbvQp> {
    * @throws {VerbsError} If the device refuses. The hint names missing attributes or a wrong order of states.
    */
   modify(attr: QpModifyAttr): void {
+    nothingBehind(arguments[1], "modify(attr): the mask is computed");
     this.#states.modify(attr);
   }
 

@@ -1,3 +1,4 @@
+import { nothingBehind } from "../../internal/checks.ts";
 import type { IbvWq } from "../../ffi/handles.ts";
 import { type CEnum, enums, structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
@@ -232,6 +233,7 @@ export class WorkQueue extends NativeResource<IbvWq> {
    * @throws {VerbsError} If the device refuses. mlx4 cannot change flags, and mana cannot change any attribute.
    */
   modify(attr: WqAttr): void {
+    nothingBehind(arguments[1], "modify(attr): the mask is computed");
     const { view, mask, given } = attrCodec.write(attr);
     if (mask === 0) throw new TypeError("Cannot modify work queue: no attribute is given");
     const from = this.state;

@@ -1,3 +1,4 @@
+import { nothingBehind } from "../../internal/checks.ts";
 import type { IbvSrq } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
@@ -134,6 +135,7 @@ export class SharedReceiveQueue extends NativeResource<IbvSrq> {
    * @throws {VerbsError} If the device refuses: EINVAL for a limit above the size of the queue.
    */
   modify(attr: Optional<Pick<SrqAttr, "maxWr" | "srqLimit">>): void {
+    nothingBehind(arguments[1], "modify(attr): the mask is computed");
     const { view, mask, given } = srqAttrCodec.write(attr);
     if (mask === 0) {
       throw new TypeError("Cannot modify shared receive queue: no attribute is given");

@@ -48,6 +48,13 @@ const METHODS: [name: string, states: string[], call: (id: CmId, bed: FakeBed) =
   ],
 ];
 
+/** What messages say of the way to a state. */
+const WAYS: Readonly<Record<string, string>> = {
+  ADDR_RESOLVED: ": resolveAddr() leads there",
+  ROUTE_RESOLVED: ": resolveAddr() and resolveRoute() lead there",
+  REQUESTED: ": it is that of the id of an event CONNECT_REQUEST",
+};
+
 for (const state of STATES) {
   test(`CmId refuses in state ${state} what needs another one, before native code`, async (bed) => {
     const id = await bed.net.idIn(state);
@@ -56,7 +63,8 @@ for (const state of STATES) {
       bed.net.takeCalls();
       const error = await assertRejects(async () => await call(id, bed), TypeError);
       const words = `Cannot ${name}: the connection identifier is in state ${state}, and `;
-      assertEquals(error.message, `${words}${states.join(" or ")} is needed`);
+      const way = WAYS[states[0]!] ?? "";
+      assertEquals(error.message, `${words}${states.join(" or ")} is needed${way}`);
       assertEquals([id.state, ...bed.net.takeCalls()], [state]);
     }
   });

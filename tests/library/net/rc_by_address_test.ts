@@ -287,7 +287,10 @@ function endless(step: "resolveAddr" | "resolveRoute" | "connect" | "establish")
 
 for (
   const [step, words] of [
-    ["connect", ": the host does not answer: it may drop RoCE packets (UDP port"],
+    [
+      "connect",
+      ": the host does not answer: there may be none, it may drop RoCE packets (UDP port",
+    ],
     ["establish", ": the peer has answered, and then sent no first message"],
   ] as const
 ) {

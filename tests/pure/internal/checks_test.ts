@@ -1,6 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import {
   boolean,
+  byteArray,
   callable,
   classOf,
   copyOfBytes,
@@ -42,6 +43,13 @@ Deno.test("integer() throws a TypeError when the value is no integer", () => {
     const message = `Cannot use x ${show(value)}: it is not an integer`;
     assertThrows(() => uint8(value as number, "x"), TypeError, message);
   }
+});
+
+Deno.test("byteArray() says how to make bytes of a text and of a buffer", () => {
+  const refused = (value: unknown, words: string): unknown =>
+    assertThrows(() => byteArray(value as Uint8Array, "message"), TypeError, words);
+  refused("hello", "it is not a Uint8Array; new TextEncoder().encode() makes one of a text");
+  refused(new ArrayBuffer(8), "it is not a Uint8Array; new Uint8Array(buffer) is one");
 });
 
 Deno.test("uint64() takes bigints that fit 64 bits and integers up to 2^53 - 1", () => {
@@ -154,6 +162,8 @@ Deno.test("snapshot() reads each property once and refuses unknown names", () =>
     [{ flags: 1 }, ["sendFlags"], '; it is "sendFlags"'],
     [{ flags: 1 }, ["flags", "sendFlags"], ""],
     [{ signal }, ["responderResources"], "; it is in the options, the next argument"],
+    [{ cq: {} }, ["sendCq", "recvCq"], "; give sendCq and recvCq, which may be the same queue"],
+    [{ number: 1 }, ["immData"], '; it is "immData"'],
     [{ wr: {} }, ["remoteQpn"], "; its attributes stand in the request itself"],
   ];
   for (const [source, names, words] of nouns) {

@@ -63,6 +63,11 @@ const PARTS: readonly Refusal[] = [
     "remote memory 3: it is not an object with addr, length, rkey",
   ],
   [
+    () => partOf(any(new Uint8Array(8)), 0, 1),
+    TypeError,
+    "remote memory: a Uint8Array has none of the attributes; send() and receive() are for messages",
+  ],
+  [
     () => partOf(any({ ...MEMORY, size: 1 }), 0, 1),
     TypeError,
     'remote memory: there is no attribute "size"',
