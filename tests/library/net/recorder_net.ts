@@ -5,6 +5,7 @@ import { LinkLayer } from "../../../mod.ts";
 import type { RcOptions } from "../../../net/mod.ts";
 import { standIn } from "../../device/stand_in_device.ts";
 import type { RcPair } from "../../device/net/rc_pair.ts";
+import { until as eventually } from "../../until.ts";
 import * as recorder from "../../provider/recorder.ts";
 
 standIn.device = "recorder0";
@@ -16,7 +17,9 @@ standIn.test = (name, body) =>
     await body();
     // Loops of the library that have just ended may have asked for a turn, which may be a timer.
     await nextTurn();
-    assertEquals([recorder.violations(), recorder.live()], [[], 0]);
+    // A call on another thread, such as one that makes an address handle, may end later, and frees what it has made.
+    await eventually("everything is freed", () => recorder.live() === 0);
+    assertEquals(recorder.violations(), []);
   });
 
 // Not before: they look for the device when they are imported.
