@@ -162,13 +162,13 @@ export function withArticle(name: string): string {
   return `${/^[AEIO]/.test(name) ? "an" : "a"} ${name}`;
 }
 
-/** Checks that a value is a Uint8Array. Returns it. A Proxy of one is refused: its methods do not work. */
 /** How to make bytes of what is given in their place. */
 function toBytes(value: unknown): string {
   if (typeof value === "string") return "; new TextEncoder().encode() makes one of a text";
   return value instanceof ArrayBuffer ? "; new Uint8Array(buffer) is one" : "";
 }
 
+/** Checks that a value is a Uint8Array. Returns it. A Proxy of one is refused: its methods do not work. */
 export function byteArray<T extends Uint8Array>(value: T, what: string): T {
   if (ArrayBuffer.isView(value) && value instanceof Uint8Array) return value;
   throw ofCaller(
@@ -281,35 +281,40 @@ export function listOf<T>(value: readonly T[], what: string): T[] {
 
 /** The error of an attribute that does not exist. It suggests the one with a similar name, such as that of C. */
 export function noAttribute(what: string, name: string, names: readonly string[]): TypeError {
-  const plain = (text: string): string => text.replaceAll("_", "").toLowerCase();
   const given = plain(name);
   const meant = names.find((known) => plain(known) === given);
   const hint = meant === undefined ? insteadOf(name, names) : `; it is ${show(meant)}`;
   return new TypeError(`Cannot use ${what}: there is no attribute ${show(name)}${hint}`);
 }
 
-/** Words for the same: those of other APIs, and those that C has for it in another struct. */
-const SYNONYMS: readonly (readonly string[])[] = [
-  ["access", "accessFlags", "qpAccessFlags"],
-  ["address", "host", "hostname"],
-  ["backlog", "maxPending"],
+/** Attributes, and words that are written for them: those of other APIs, and of C in another struct. */
+const SYNONYMS: readonly (readonly [meant: string, ...given: string[]])[] = [
+  ["access", "accessFlags"],
   ["channel", "compChannel"],
-  ["compare", "add", "compareAdd"],
+  ["compareAdd", "compare", "add"],
   ["cqe", "depth"],
-  ["destQpn", "destQpNum"],
-  ["flags", "sendFlags"],
+  ["destQpNum", "destQpn"],
   ["gidIndex", "sgidIndex"],
-  ["imm", "number", "immData"],
-  ["limit", "srqLimit"],
+  ["hostname", "address", "host"],
+  ["immData", "imm", "number"],
+  ["maxPending", "backlog"],
   ["port", "portNum"],
-  ["qkey", "remoteQkey"],
-  ["qpn", "qpNum", "remoteQpn"],
-  ["raddr", "remoteAddr"],
+  ["qpAccessFlags", "access", "accessFlags"],
+  ["qpNum", "qpn"],
+  ["qpType", "type"],
+  ["remoteAddr", "raddr"],
+  ["remoteQkey", "qkey"],
+  ["remoteQpn", "qpn", "qpNum"],
   ["retryCnt", "retryCount"],
+  ["retryCount", "retryCnt"],
   ["rnrRetry", "rnrRetryCount"],
-  ["source", "src", "srcAddr"],
-  ["timeoutMs", "timeout"],
-  ["type", "qpType", "srqType", "wqType"],
+  ["rnrRetryCount", "rnrRetry"],
+  ["sendFlags", "flags"],
+  ["sgidIndex", "gidIndex"],
+  ["srcAddr", "source", "src"],
+  ["srqLimit", "limit"],
+  ["srqType", "type"],
+  ["wqType", "type"],
 ];
 
 /** Names of other APIs and of C, an attribute that shows what is meant, and what to write. */
@@ -320,6 +325,8 @@ const INSTEAD: readonly (readonly [given: string, meant: string, hint: string])[
   ["timeout", "signal", "give signal: AbortSignal.timeout(milliseconds)"],
   ["signal", "responderResources", "it is in the options, the next argument"],
   ["timeout", "responderResources", "the options, the next argument, have a signal"],
+  ["port", "maxQueued", "peers do not find it by a port: give them its addr"],
+  ["port", "portNum", 'it is "portNum"'],
   ["hostname", "device", "`device` and `gidIndex` choose the address"],
   ["address", "device", "`device` and `gidIndex` choose the address"],
   ["sgList", "sge", 'it is "sge", one element or an array'],
@@ -335,11 +342,18 @@ const INSTEAD: readonly (readonly [given: string, meant: string, hint: string])[
 ];
 
 function insteadOf(name: string, names: readonly string[]): string {
-  const synonym = SYNONYMS.find((group) => group.includes(name))
-    ?.find((other) => names.includes(other));
-  if (synonym !== undefined) return `; it is ${show(synonym)}`;
-  const instead = INSTEAD.find(([given, meant]) => given === name && names.includes(meant));
+  const given = plain(name);
+  const synonym = SYNONYMS.find(([meant, ...others]) =>
+    names.includes(meant) && others.some((other) => plain(other) === given)
+  );
+  if (synonym !== undefined) return `; it is ${show(synonym[0])}`;
+  const instead = INSTEAD.find(([other, meant]) => plain(other) === given && names.includes(meant));
   return instead === undefined ? "" : `; ${instead[2]}`;
+}
+
+/** A name without what C writes differently. */
+function plain(name: string): string {
+  return name.replaceAll("_", "").toLowerCase();
 }
 
 /**

@@ -43,7 +43,7 @@ export class Groups implements Disposable {
     signal.throwIfAborted();
     // Another call for the same group may have been faster.
     const name = named.toString();
-    if (this.#joined.has(name)) throw inItAlready(address);
+    if (this.#isIn(name)) throw inItAlready(address);
     const group = ahAttr.grh.dgid;
     this.#qp.attachMcast(group, 0);
     this.#joined.set(name, { id, group });
@@ -54,7 +54,7 @@ export class Groups implements Disposable {
   /** Has only the queue pair join a group. */
   attach(group: Gid, lid: number): void {
     const name = group.toString();
-    if (this.#attached.has(name)) throw inItAlready(name);
+    if (this.#isIn(name)) throw inItAlready(name);
     this.#qp.attachMcast(group, lid);
     this.#attached.set(name, lid);
   }
@@ -75,9 +75,16 @@ export class Groups implements Disposable {
       throw new TypeError(`Cannot leave group ${address}: the socket has not joined it`);
     }
     const [key, { id, group }] = found;
-    this.#qp.detachMcast(group, 0);
-    id.close();
     this.#joined.delete(key);
+    try {
+      this.#qp.detachMcast(group, 0);
+    } finally {
+      id.close();
+    }
+  }
+
+  #isIn(name: string): boolean {
+    return this.#attached.has(name) || this.#joined.has(name);
   }
 
   [Symbol.dispose](): void {
@@ -98,9 +105,7 @@ function inItAlready(name: string): TypeError {
 export function readGroup(address: string, action: string): Gid {
   return cutTo(readGroup, () => {
     if (typeof address === "object") {
-      throw new TypeError(
-        `Cannot ${action}: it is named by its address, a text: join() gives it as gid`,
-      );
+      throw new TypeError(`Cannot ${action}: its address is needed, or its GID, as a text`);
     }
     const group = Gid.parse(address);
     if (group.isMulticast) return group;

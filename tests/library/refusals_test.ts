@@ -79,7 +79,7 @@ const DISPENSABLE: readonly RegExp[] = [
   // The completion has none.
   /Async: \d\.grh$/,
   /^new SrdQueuePair: 1\.sendOpsFlags$/,
-  /^CmId#resolveAddr: 1.source$|^new (Flow( \(sniffer\))?: 1|OpenedQueuePair: 0)\.type$/,
+  /^new Flow( \(sniffer\))?: 1\.type$/,
 ];
 
 /** What a place may not have, by the value that it has; `"nothing"` takes it away. */

@@ -264,8 +264,8 @@ export class CmId extends NativeResource<RdmaCmId> {
     describe: ({ state, portSpace, localAddr, peerAddr }) => ({
       state,
       portSpace: nameOf(PortSpace, portSpace),
-      localAddress: localAddr,
-      peerAddress: peerAddr,
+      localAddr,
+      peerAddr,
     }),
   };
 

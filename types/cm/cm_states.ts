@@ -67,12 +67,25 @@ const TRANSITIONS = {
   joinMulticast: { action: "join group", from: ["BOUND", "ADDR_RESOLVED", "ROUTE_RESOLVED"] },
 } as const satisfies Readonly<Record<string, Transition>>;
 
-/** What leads to a state, in messages. */
+/** The states on the way to a connection. */
+const BEFORE: readonly CmState[] = [
+  "IDLE",
+  "BOUND",
+  "RESOLVING_ADDR",
+  "ADDR_RESOLVED",
+  "RESOLVING_ROUTE",
+];
+
+/** What leads to a state from those before it, in messages. */
 const LEADS: { readonly [state in CmState]?: string } = {
   ADDR_RESOLVED: ": resolveAddr() leads there",
   ROUTE_RESOLVED: ": resolveAddr() and resolveRoute() lead there",
-  REQUESTED: ": it is that of the id of an event CONNECT_REQUEST",
 };
+
+function wayTo(state: CmState, now: CmState): string {
+  if (state === "REQUESTED") return ": it is that of the id of an event CONNECT_REQUEST";
+  return BEFORE.includes(now) ? LEADS[state] ?? "" : "";
+}
 
 /** A method that depends on the state. */
 export type Method = keyof typeof TRANSITIONS;
@@ -145,7 +158,7 @@ export class CmStates<E extends { readonly event: CmEventType }> {
       throw new TypeError(
         `Cannot ${action}: the connection identifier is in state ${this.#now}, and ${
           from.join(" or ")
-        } is needed${LEADS[from[0]!] ?? ""}`,
+        } is needed${wayTo(from[0]!, this.#now)}`,
       );
     }
     if (isAlone && this.isMoving) {

@@ -74,8 +74,8 @@ export function sockaddrOf(value: SocketAddress): DataView<ArrayBuffer> {
  * @throws {RangeError} If it is the address of a host. For `::` and `0.0.0.0` InfiniBand chooses a group.
  */
 export function groupSockaddrOf(hostname: string): DataView<ArrayBuffer> {
-  const sockaddr = sockaddrOf({ hostname: text(hostname, "address"), port: 0 });
-  const address = parseAddress(splitZone(hostname)[0]);
+  const address = parseAddress(splitZone(text(hostname, "address"))[0]);
+  const sockaddr = sockaddrOf({ hostname, port: 0 });
   if (isGroup(address) || isAny(address)) return sockaddr;
   throw new RangeError(
     `Cannot use address ${

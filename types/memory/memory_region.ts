@@ -229,6 +229,7 @@ export class MemoryRegion extends NativeResource<IbvMr> {
    * The bytes of the region, shared with the device. Those of a part are `mr.sge(offset, length).bytes`.
    *
    * @throws {TypeError} If the region is disposed, or this process cannot access its memory.
+   * @throws {RangeError} If it is an `ImplicitMemoryRegion`: slices that it allocates have bytes.
    */
   get bytes(): Uint8Array<ArrayBuffer> {
     return this.#core.bytesAt(0, this.length);
@@ -282,6 +283,7 @@ export class MemorySlice implements Sge {
    * The bytes of the part, shared with the device.
    *
    * @throws {TypeError} If the region is disposed, or this process cannot access its memory.
+   * @throws {RangeError} If it is a part that an `ImplicitMemoryRegion` has not allocated.
    */
   get bytes(): Uint8Array<ArrayBuffer> {
     return regionCore(this.mr).bytesAt(this.offset, this.length);

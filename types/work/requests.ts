@@ -14,7 +14,7 @@ import { AddressHandle, type AhCore, ahCore } from "../address_handle/address_ha
 import { instance } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
 import { assertOpen, Resource } from "../core/resource.ts";
-import type { Sge } from "../memory/memory_region.ts";
+import { MemoryRegion, type Sge } from "../memory/memory_region.ts";
 import { MemoryWindow, MwType, windowCore } from "../memory/memory_window.ts";
 import {
   ATOMICS,
@@ -481,7 +481,7 @@ function notRequest(value: unknown, purpose: Purpose): TypeError {
 function remedy(value: unknown): string {
   if (typeof value !== "object" || value === null) return "";
   if ("then" in value) return ", await it first";
-  if (ArrayBuffer.isView(value) || value instanceof Resource) {
+  if (ArrayBuffer.isView(value) || value instanceof MemoryRegion) {
     return ": write { sge: mr.sge(offset, length) }, a part of registered memory";
   }
   return Symbol.iterator in value && !Array.isArray(value) ? ", make an array of its elements" : "";

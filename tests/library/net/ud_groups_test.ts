@@ -48,6 +48,27 @@ test(
   },
 );
 
+test("A socket is in a group once, by the network or on the device only", async (conn) => {
+  for (const [first, second] of [[{ deviceOnly: true }, {}], [{}, { deviceOnly: true }]]) {
+    await conn.join(GROUP, first);
+    await assertRejects(() => conn.join(GROUP, second), TypeError, "in it already");
+    conn.leave(GROUP);
+    assertThrows(() => conn.leave(GROUP), TypeError, "has not joined");
+  }
+});
+
+test(
+  "UdConn.leave() that the device refuses leaves the group for the host",
+  async (conn, { net }) => {
+    await conn.join(GROUP);
+    recorder.fail("ibv_detach_mcast", "EINVAL", { times: 1 });
+    net.takeCalls();
+    assertThrows(() => conn.leave(GROUP), VerbsError, "EINVAL");
+    assertEquals(net.takeCalls(), ["leave_multicast", "destroy_id"]);
+    assertThrows(() => conn.leave(GROUP), TypeError, "has not joined");
+  },
+);
+
 test("UdConn.leave() leaves the group that InfiniBand has given to an IP address", async (conn) => {
   const dgid = Gid.parse("ff12:401b:ffff::ef01:203");
   const { joinMulticast } = CmId.prototype;
