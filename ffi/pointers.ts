@@ -58,6 +58,11 @@ export function readCString(pointer: Deno.PointerObject, offset = 0): string {
   return Deno.UnsafePointerView.getCString(pointer, offset);
 }
 
+/** What a function of C that names a number returns; "unknown" if the number has no name. */
+export function textOrUnknown(pointer: Deno.PointerValue): string {
+  return pointer === null ? "unknown" : readCString(pointer);
+}
+
 /**
  * The first `count` pointers of a C array of pointers.
  *

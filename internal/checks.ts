@@ -283,7 +283,7 @@ export function listOf<T>(value: readonly T[], what: string): T[] {
 export function noAttribute(what: string, name: string, names: readonly string[]): TypeError {
   const given = plain(name);
   const meant = names.find((known) => plain(known) === given);
-  const hint = meant === undefined ? insteadOf(name, names) : `; it is ${show(meant)}`;
+  const hint = meant === undefined ? insteadOf(given, names) : `; it is ${show(meant)}`;
   return new TypeError(`Cannot use ${what}: there is no attribute ${show(name)}${hint}`);
 }
 
@@ -341,8 +341,7 @@ const INSTEAD: readonly (readonly [given: string, meant: string, hint: string])[
   ["attr", "maxWr", "its attributes stand here"],
 ];
 
-function insteadOf(name: string, names: readonly string[]): string {
-  const given = plain(name);
+function insteadOf(given: string, names: readonly string[]): string {
   const synonym = SYNONYMS.find(([meant, ...others]) =>
     names.includes(meant) && others.some((other) => plain(other) === given)
   );
@@ -369,9 +368,13 @@ export function nothingBehind(extra: unknown, form: string): void {
   );
 }
 
-/** The error of an object of another kind, such as one that is given in the place of another argument. */
-export function noneOf(source: object, what: string): TypeError {
-  return new TypeError(`Cannot use ${what}: ${classOf(source)} has none of the attributes`);
+/**
+ * The error of an object of another kind, such as one that is given in the place of another argument.
+ *
+ * @param hint What is meant in its place, behind a semicolon.
+ */
+export function noneOf(source: object, what: string, hint = ""): TypeError {
+  return new TypeError(`Cannot use ${what}: ${classOf(source)} has none of the attributes${hint}`);
 }
 
 /**

@@ -49,6 +49,14 @@ export function isAny(address: Uint8Array): boolean {
   return address.every((byte) => byte === 0);
 }
 
+/**
+ * Whether EADDRNOTAVAIL, for a bind, means that the port is in use: so says Linux, in place of EADDRINUSE, if one of the
+ * two is bound to all addresses.
+ */
+export function meansPortInUse(address: Uint8Array, port: number): boolean {
+  return port !== 0 && isAny(address);
+}
+
 /** Whether an address is that of a multicast group. */
 export function isGroup(address: Uint8Array): boolean {
   const ipv4 = address.length === LENGTH.IPV4 ? address : mappedIpv4(address);

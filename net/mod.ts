@@ -2,9 +2,9 @@
  * Datagrams and connections over RDMA, without verbs. The module is written on `@rdma/ibverbs`. It needs `--allow-ffi`.
  * Connections by address need librdmacm; the exchange of addresses over TCP needs `--allow-net`.
  *
- * **Datagrams.** `listenUd` opens a socket for datagrams, with `send`, `receive` and `for await` as `Deno.DatagramConn` has them. A datagram is one
- * packet. It can be lost. The address of a socket is plain data: give it to the peer by any means, for instance as
- * JSON. With the option `port` peers find it by the address of its host: `UdConn.lookup`. Both ends have the same qkey;
+ * **Datagrams.** `listenUd` opens a socket for datagrams, with `send`, `receive` and `for await` as
+ * `Deno.DatagramConn` has them. A datagram is one packet. It can be lost. The address of a socket is plain data: give
+ * it to the peer by any means, for instance as JSON. With the option `port` peers find it by the address of its host: `UdConn.lookup`. Both ends have the same qkey;
  * the device drops datagrams with another one.
  *
  * ```ts
@@ -71,8 +71,8 @@
  *
  * - Options, such as the device or the depth of the queues: `UdOptions`, `SrdOptions`,
  *   `RcOptions`.
- * - Memory of the peer: `RcConn.expose` shares memory; `RcConn.write`, `RcConn.read`, `RcConn.fetchAndAdd` and `RcConn.compareAndSwap` use it. A
- *   write with a number notifies the peer: `RcConn.writes` yields the number.
+ * - Memory of the peer: `RcConn.expose` shares memory; `RcConn.write`, `RcConn.read`, `RcConn.fetchAndAdd` and
+ *   `RcConn.compareAndSwap` use it. A write with a number notifies the peer: `RcConn.writes` yields the number.
  * - Streams: `RcConn.readable`,
  *   `RcConn.writable`.
  * - Addresses by other means: the option `exchange` of `connectRc`.

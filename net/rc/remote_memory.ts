@@ -94,9 +94,7 @@ export function placeIn(memory: RemoteMemory, offset: number): RemotePlace {
     throw new TypeError("Cannot use remote memory: it is an ExposedMemory: give its `remote`");
   }
   if (ArrayBuffer.isView(memory)) {
-    const error = noneOf(memory, "remote memory");
-    error.message += "; send() and receive() are for messages";
-    throw error;
+    throw noneOf(memory, "remote memory", "; send() and receive() are for messages");
   }
   const given = snapshot(memory, "remote memory", ["addr", "length", "rkey"]);
   const { addr } = given;

@@ -1,5 +1,5 @@
 import type { CmId, SocketAddress } from "../../cm.ts";
-import { isAny } from "../../internal/reach.ts";
+import { meansPortInUse } from "../../internal/reach.ts";
 import { parseAddress, VerbsError } from "../../mod.ts";
 
 /**
@@ -17,7 +17,6 @@ export function bind(id: CmId, address: SocketAddress): void {
 }
 
 function meansUsed(code: string, { hostname, port }: SocketAddress): boolean {
-  // Linux has the second error if one of the two is bound to all addresses.
   return code === "EADDRINUSE" ||
-    code === "EADDRNOTAVAIL" && port !== 0 && isAny(parseAddress(hostname));
+    code === "EADDRNOTAVAIL" && meansPortInUse(parseAddress(hostname), port);
 }

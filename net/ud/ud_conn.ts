@@ -81,8 +81,8 @@ interface UdParts {
 export let openUd: (settings: UdSettings, opening?: Optional<Opening>) => UdConn;
 
 /**
- * A socket for datagrams, with `send`, `receive`, `addr` and `for await` as `Deno.DatagramConn` has them. `listenUd` makes one. If a provider has reliable
- * datagrams, another function makes a socket for them.
+ * A socket for datagrams, with `send`, `receive`, `addr` and `for await` as `Deno.DatagramConn` has them. `listenUd`
+ * makes one. If a provider has reliable datagrams, another function makes a socket for them.
  *
  * Receives are always posted. Datagrams that no call takes wait in a bounded queue. A send waits while `sendDepth`
  * sends are in progress. After a change of the port's GIDs, address handles are made again.

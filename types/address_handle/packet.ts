@@ -71,10 +71,9 @@ export function readPacket(
 export function checkWc(wc: WcAddress): WcAddress {
   const { wcFlags, slid, sl, dlidPathBits } = object(wc, "work completion");
   if (wcFlags === undefined && isForeign(wc, ["wcFlags"])) {
-    const error = noneOf(wc, "work completion");
-    // As of ibv_create_ah_from_wc() of C.
-    if (wc instanceof Grh) error.message += "; the order is portNum, wc, grh";
-    throw error;
+    // In ibv_create_ah_from_wc() of C the port is last.
+    const hint = wc instanceof Grh ? "; the order is portNum, wc, grh" : "";
+    throw noneOf(wc, "work completion", hint);
   }
   return {
     wcFlags: uint32(wcFlags, "wcFlags"),

@@ -1,6 +1,6 @@
 /** Why librdmacm refuses an IP address, or finds no route to it. */
 
-import { isAny, mappedIpv4, needsInterface, reachOf } from "../../internal/reach.ts";
+import { mappedIpv4, meansPortInUse, needsInterface, reachOf } from "../../internal/reach.ts";
 import { formatAddress, parseAddress } from "../address/ip_address.ts";
 import { causeOf, type Causes, type Words } from "../core/causes.ts";
 import type { SocketAddress } from "./socket_address.ts";
@@ -31,11 +31,10 @@ const PORT_USED =
 
 export const BIND_CAUSES: Causes<SocketAddress> = [
   ["EADDRINUSE", PORT_USED],
-  // Linux has another error if one of the two is bound to all addresses.
   [
     "EADDRNOTAVAIL",
     PORT_USED,
-    ({ hostname, port }) => port !== 0 && isAny(parseAddress(hostname)),
+    ({ hostname, port }) => meansPortInUse(parseAddress(hostname), port),
   ],
   [
     "EADDRNOTAVAIL",

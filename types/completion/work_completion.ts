@@ -1,7 +1,7 @@
 import { type CEnum, structs } from "../../ffi/layout.ts";
 import { members } from "../../ffi/members.ts";
 import { verbs } from "../../ffi/library.ts";
-import { readCString } from "../../ffi/pointers.ts";
+import { textOrUnknown } from "../../ffi/pointers.ts";
 import { integer } from "../../internal/checks.ts";
 import { instance } from "../core/checks.ts";
 import { nameOf, namesOf } from "../core/enums.ts";
@@ -80,8 +80,7 @@ export type WcStatus = typeof WcStatus[keyof typeof WcStatus];
  * @category Completions
  */
 export function wcStatusStr(status: WcStatus): string {
-  const text = verbs().ibv_wc_status_str(integer(status, "status", 0, 0x7fff_ffff));
-  return text === null ? "unknown" : readCString(text);
+  return textOrUnknown(verbs().ibv_wc_status_str(integer(status, "status", 0, 0x7fff_ffff)));
 }
 
 /**

@@ -2,7 +2,7 @@ import { integer } from "../../internal/checks.ts";
 import { verbs } from "../../ffi/library.ts";
 import type { CEnum } from "../../ffi/layout.ts";
 import { members } from "../../ffi/members.ts";
-import { readCString } from "../../ffi/pointers.ts";
+import { textOrUnknown } from "../../ffi/pointers.ts";
 import { call } from "../core/errors.ts";
 import type { EventType } from "./async_events.ts";
 import type { NodeType } from "./device.ts";
@@ -67,7 +67,7 @@ export function flowLabelToUdpSport(flowLabel: number): number {
  * @category Devices and ports
  */
 export function nodeTypeStr(nodeType: NodeType): string {
-  return text(verbs().ibv_node_type_str(integer(nodeType, "nodeType", -1, 0x7fff_ffff)));
+  return textOrUnknown(verbs().ibv_node_type_str(integer(nodeType, "nodeType", -1, 0x7fff_ffff)));
 }
 
 /**
@@ -76,7 +76,7 @@ export function nodeTypeStr(nodeType: NodeType): string {
  * @category Devices and ports
  */
 export function portStateStr(state: PortState): string {
-  return text(verbs().ibv_port_state_str(integer(state, "state", 0, 0x7fff_ffff)));
+  return textOrUnknown(verbs().ibv_port_state_str(integer(state, "state", 0, 0x7fff_ffff)));
 }
 
 /**
@@ -85,11 +85,7 @@ export function portStateStr(state: PortState): string {
  * @category Asynchronous events
  */
 export function eventTypeStr(type: EventType): string {
-  return text(verbs().ibv_event_type_str(integer(type, "type", 0, 0x7fff_ffff)));
-}
-
-function text(pointer: Deno.PointerValue): string {
-  return pointer === null ? "unknown" : readCString(pointer);
+  return textOrUnknown(verbs().ibv_event_type_str(integer(type, "type", 0, 0x7fff_ffff)));
 }
 
 /**

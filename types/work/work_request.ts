@@ -1,6 +1,6 @@
 import type { CEnum } from "../../ffi/layout.ts";
 import { members } from "../../ffi/members.ts";
-import { readCString } from "../../ffi/pointers.ts";
+import { textOrUnknown } from "../../ffi/pointers.ts";
 import { integer } from "../../internal/checks.ts";
 import type { Complete } from "../../internal/optional.ts";
 import type { AddressHandle } from "../address_handle/address_handle.ts";
@@ -58,8 +58,7 @@ export type WrOpcode = typeof WrOpcode[keyof typeof WrOpcode];
  */
 export function wrOpcodeStr(opcode: WrOpcode): string {
   const args = [integer(opcode, "opcode", 0, 0x7fff_ffff)] as const;
-  const text = call("ibv_wr_opcode_str", "name opcode", args);
-  return text === null ? "unknown" : readCString(text);
+  return textOrUnknown(call("ibv_wr_opcode_str", "name opcode", args));
 }
 
 /**

@@ -5,7 +5,6 @@ import { LinkLayer } from "../../../mod.ts";
 import type { RcOptions } from "../../../net/mod.ts";
 import { standIn } from "../../device/stand_in_device.ts";
 import type { RcPair } from "../../device/net/rc_pair.ts";
-import { until as eventually } from "../../until.ts";
 import * as recorder from "../../provider/recorder.ts";
 
 standIn.device = "recorder0";
@@ -18,7 +17,7 @@ standIn.test = (name, body) =>
     // Loops of the library that have just ended may have asked for a turn, which may be a timer.
     await nextTurn();
     // A call on another thread, such as one that makes an address handle, may end later, and frees what it has made.
-    await eventually("everything is freed", () => recorder.live() === 0);
+    await until("everything is freed", () => recorder.live() === 0);
     assertEquals(recorder.violations(), []);
   });
 
